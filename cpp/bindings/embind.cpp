@@ -168,6 +168,8 @@ void register_attention_call() {
   property<&C::options, &AttentionOptions::alibi_slopes>(attention_call, "alibiSlopes");
   property<&C::options, &AttentionOptions::sinks>(attention_call, "sinks");
   property<&C::options, &AttentionOptions::head_gain>(attention_call, "headGain");
+  property<&C::options, &AttentionOptions::dropout, &Dropout::rate>(attention_call, "dropoutRate");
+  property<&C::options, &AttentionOptions::dropout, &Dropout::seed>(attention_call, "dropoutSeed");
   property<&C::options, &AttentionOptions::cu_seq_lens_query>(attention_call, "cuSeqLensQuery");
   property<&C::options, &AttentionOptions::cu_seq_lens_key>(attention_call, "cuSeqLensKey");
   property<&C::options, &AttentionOptions::num_sequences>(attention_call, "numSequences");

@@ -114,6 +114,8 @@ void read_options(const json& options, Case& call) {
   scalars.window_left = window.value("left", -1);
   scalars.window_right = window.value("right", -1);
   scalars.exclude_self = options.value("excludeSelf", false);
+  const json dropout = options.value("dropout", json::object());
+  scalars.dropout = {dropout.value("rate", 0.0), dropout.value("seed", std::uint64_t{0})};
   const std::string rows = options.value("emptyRows", "zero");
   scalars.empty_rows = rows == "nan"       ? EmptyRows::nan
                        : rows == "uniform" ? EmptyRows::uniform

@@ -190,8 +190,9 @@ class Checker {
       const std::size_t n = b * shape_.num_heads + h;
       const double lse = bounds_[n].lse(i, bounds_[n].row(i));
       for (std::int64_t j = 0; j < shape_.key_length; ++j) {
-        row.values[j] += share * heads_[n].probs(i, j);
-        row.bounds[j] += share * bounds_[n].prob(i, j, lse);
+        const double kept = heads_[n].kept(i, j);
+        row.values[j] += share * kept * heads_[n].probs(i, j);
+        row.bounds[j] += kept > 0 ? share * kept * bounds_[n].prob(i, j, lse) : 0;
       }
     }
     for (std::int64_t j = 0; j < shape_.key_length && chosen.size() > 1; ++j)

@@ -72,7 +72,7 @@ class StageBounds {
         const double relative = p > 0 ? std::expm1(score + lse + (4 + exponent) * kEpsilon) : 0;
         const double difference = gain * at.products(i, j) - at.deltas(i);
         weights(i, j) = p * relative + tolerance::kFlushed;
-        products(i, j) = rounding * magnitude(i, j);
+        products(i, j) = head.kept(i, j) * rounding * magnitude(i, j);
         formula(i, j) =
             weights(i, j) * std::abs(difference) +
             (p + weights(i, j)) * (std::abs(gain) * products(i, j) + delta +
@@ -199,7 +199,9 @@ class Checker {
       compare_keys(comparison, results_->value, all_.value[b * s_.num_kv_heads + g], s_.value_dim, b, g, count,
                    [&](std::int64_t n, Matrix& terms, Matrix& errors, Matrix& with) {
                      const double gain = gain_of(n % s_.num_heads);
-                     terms = gain * all_.heads[n].weights, errors = std::abs(gain) * bounds_[n].weights;
+                     const Matrix& kept = heads_[n].kept;
+                     terms = gain * all_.heads[n].weights.cwiseProduct(kept);
+                     errors = std::abs(gain) * bounds_[n].weights.cwiseProduct(kept);
                      with = head_of(call_.problem.output_gradient.view(), layout(), s_.num_heads, s_.query_length,
                                     s_.value_dim, b, n % s_.num_heads);
                    });

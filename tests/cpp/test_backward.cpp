@@ -288,6 +288,13 @@ TEST(BackwardReference, AgreesWithFiniteDifferencesOfEveryOption) {
   expect_differences(call, options, nullptr);
 }
 
+TEST(BackwardReference, AgreesWithFiniteDifferencesOfDropout) {
+  Case call = case_of_everything();
+  call.scalars.dropout = {0.3, 17};
+  const AttentionOptions options = call.options();
+  expect_differences(call, options, nullptr);
+}
+
 TEST(BackwardReference, AgreesWithFiniteDifferencesOfAFormulaAndItsTables) {
   Case call = case_of_everything();
   call.head_gain[3] = 1.5f;

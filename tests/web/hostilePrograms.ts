@@ -34,6 +34,7 @@ const attentionOptions = () => ({
   keyLengths: [S, 3],
   alibiSlopes: [0.5, 0.25],
   sinks: { data: new Float32Array(H), shape: [H] },
+  dropout: { rate: 0.5, seed: 3 },
   into: floats(0, B, H, S, D),
   returns: { output: true, lse: true, probs: { heads: [1], queries: [0, 4] }, topK: 2, scores: "biased" },
 });

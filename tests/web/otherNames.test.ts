@@ -137,8 +137,8 @@ describe("a name of another package brings ours", () => {
 
 describe("what there is not is said to be missing", () => {
   test.each<[keyof typeof operations, string, string]>([
-    ["scaledDotProductAttention", "dropout_p", "dropout is not offered: leave it out"],
-    ["multiHeadAttention", "dropout", "dropout is not offered: leave it out"],
+    ["scaledDotProductAttention", "training", "without the option dropout nothing is dropped"],
+    ["multiHeadAttention", "dropout", "give it to forward: dropout: { rate, seed }"],
     ["scaledDotProductAttention", "enable_gqa", "grouped heads need no switch: leave it out"],
     ["multiHeadAttention", "add_bias_kv", "a learned extra key is not offered"],
     ["multiHeadAttention", "add_zero_attn", "give forward a sink of 0 for each head: sinks"],

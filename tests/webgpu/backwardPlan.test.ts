@@ -26,6 +26,7 @@ const NO_OPTIONS: AttentionSettings = {
   alibiSlopes: undefined,
   sinks: undefined,
   headGain: undefined,
+  dropout: undefined,
   emptyRows: "zero",
   score: undefined,
   visible: undefined,

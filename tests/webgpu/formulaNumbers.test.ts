@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
 import floatBits from "../../web/src/webgpu/kernels/float_bits.wgsl";
 import formulaNumbers from "../../web/src/webgpu/kernels/formula_numbers.wgsl";
+import highProduct from "../../web/src/webgpu/kernels/high_product.wgsl";
 import { computeWords } from "./computeWords.js";
 import { describeOnGpu, openTestDevice } from "./gpu.js";
 import { mulberry } from "./mulberry.js";
@@ -99,7 +100,7 @@ describeOnGpu("the arithmetic of formulas on the GPU", () => {
   const pairs = operands(mulberry(7));
   const input = Float32Array.from(pairs.flat());
   const compute = (call: string) =>
-    computeWords(device, floatBits + formulaNumbers, call, new Uint32Array(input.buffer), pairs.length);
+    computeWords(device, floatBits + highProduct + formulaNumbers, call, new Uint32Array(input.buffer), pairs.length);
 
   test.each(Object.keys(FUNCTIONS))("%s is as exact as promised, NaN and infinity included", async (name) => {
     const { of, ulps, operands } = FUNCTIONS[name]!;
@@ -129,7 +130,7 @@ describeOnGpu("the arithmetic of formulas on the GPU", () => {
     );
     const words = await computeWords(
       device,
-      floatBits + formulaNumbers,
+      floatBits + highProduct + formulaNumbers,
       "floor_of(quotient_of(x, y))",
       new Uint32Array(dividends.buffer),
       100_000,

@@ -11,13 +11,14 @@ import finishRow from "../../web/src/webgpu/kernels/finish_row.wgsl";
 import finitePart from "../../web/src/webgpu/kernels/finite_part.wgsl";
 import floatBits from "../../web/src/webgpu/kernels/float_bits.wgsl";
 import formulaNumbers from "../../web/src/webgpu/kernels/formula_numbers.wgsl";
+import highProduct from "../../web/src/webgpu/kernels/high_product.wgsl";
 import formulaRanges from "../../web/src/webgpu/kernels/formula_ranges.wgsl";
 import formulaRules from "../../web/src/webgpu/kernels/formula_rules.wgsl";
 import formulaScored from "../../web/src/webgpu/kernels/formula_scored.wgsl";
 import formulaTiles from "../../web/src/webgpu/kernels/formula_tiles.wgsl";
 import storedF32 from "../../web/src/webgpu/kernels/stored_f32.wgsl";
 import task from "../../web/src/webgpu/kernels/task.wgsl";
-import { withFormula } from "../../web/src/webgpu/kernels/withFormula.js";
+import { withPart } from "../../web/src/webgpu/kernels/withPart.js";
 import { tablesOf } from "../../web/src/webgpu/plan/attentionParams.js";
 import { FEATURE, NO_PARAMS, packParams } from "../../web/src/webgpu/plan/params.js";
 import { SEQUENCE_WORDS, type Sequence } from "../../web/src/webgpu/plan/sequences.js";
@@ -213,9 +214,19 @@ export class FormulaPairs {
     const known = this.#pipelines.get(formula.id);
     if (known) return known;
     const text = formulaText(formula);
-    const rules = [formulaNumbers, formulaRules, text.rules, formulaScored, formulaRanges, formulaTiles, text.tiles];
+    const rules = [
+      highProduct,
+      formulaNumbers,
+      formulaRules,
+      text.rules,
+      formulaScored,
+      formulaRanges,
+      formulaTiles,
+      text.tiles,
+    ];
     const parts = [ALIASES, floatBits, call, finishRow, task, storedF32, finitePart, ...rules, MAIN];
-    const module = this.#device.createShaderModule({ code: withFormula(parts.join("\n"), true) });
+    const code = withPart(withPart(parts.join("\n"), "formula", true), "dropout", false);
+    const module = this.#device.createShaderModule({ code });
     const pipeline = await this.#device.createComputePipelineAsync({
       layout: "auto",
       compute: { module, entryPoint: "main" },

@@ -7,7 +7,7 @@ import { formulaText } from "../../web/src/webgpu/formula/formulaText.js";
 import { pipelineOf } from "../../web/src/webgpu/device/pipelines.js";
 import type { Kernel, StoredDtype } from "../../web/src/webgpu/kernels/kernel.js";
 import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js";
-import { withFormula } from "../../web/src/webgpu/kernels/withFormula.js";
+import { withPart } from "../../web/src/webgpu/kernels/withPart.js";
 import type { AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
 import { planAttention } from "../../web/src/webgpu/plan/plan.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
@@ -74,8 +74,8 @@ const FORMULAS: Readonly<Record<string, Formulas>> = {
 describe("shader text with formulas", () => {
   test("what only formulas need is left out without them, with the white space before it", () => {
     const text = "a;\n  with formula { b { c } }\n  let x = with formula { f( } y with formula { ) };";
-    expect(withFormula(text, false)).toBe("a;\n  let x = y;");
-    expect(withFormula(text, true)).toBe("a;\n   b { c } \n  let x =  f(  y  ) ;");
+    expect(withPart(text, "formula", false)).toBe("a;\n  let x = y;");
+    expect(withPart(text, "formula", true)).toBe("a;\n   b { c } \n  let x =  f(  y  ) ;");
   });
 
   test("a call without formulas has no text of them", () => {

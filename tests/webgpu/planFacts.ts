@@ -44,6 +44,7 @@ export function facts(shape: Partial<AttentionShape>, rest: Partial<AttentionFac
     softcap: false,
     ring: false,
     sinks: false,
+    dropout: false,
     emptyRows: "zero",
     ragged: false,
     numSequences: whole.batchSize,

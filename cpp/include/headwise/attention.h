@@ -22,13 +22,15 @@
 ///               and causal and window and (not exclude_self or pi_bj != i + offset_b)
 ///               and visible(...) and s != -inf where a score formula is given
 ///     p_ij    = exp(s_ij) / (sum_visible exp(s_il) + exp(sink_h))            0 where hidden
-///     o_bhi   = head_gain_h * sum_visible p_ij v_bgj
+///     w_ij    = p_ij / (1 - rate), or 0 if dropped                           p_ij without dropout
+///     o_bhi   = head_gain_h * sum_visible w_ij v_bgj
 ///     lse_bhi = ln(sum_visible exp(s_il) + exp(sink_h))                      natural logarithm
 ///     entropy_bhi = -sum_visible p ln p                                      nats; 0 ln 0 = 0; no share of the sink
 ///
 /// A hidden key contributes exactly nothing: NaN or Inf in its key, value or bias changes no bit of any output. A
-/// visible NaN poisons its own row only. The result has the same bits for every number of threads. Sums run in float32,
-/// and the softmax is computed online. No Sq x Skv buffer exists unless the caller asks for one.
+/// visible NaN poisons its own row only; a dropped key is visible. The result has the same bits for every number of
+/// threads. Sums run in float32, and the softmax is computed online. No Sq x Skv buffer exists unless the caller asks
+/// for one.
 ///
 /// Sources: Vaswani et al. 2017 (the formula); Milakov & Gimelshein 2018 and Dao et al. 2022 (online softmax, tiles);
 /// Press et al. 2022 (ALiBi); Xiao et al. 2023 (sinks); ONNX Attention opset 25 (visibility, softcap before mask).
@@ -88,6 +90,20 @@ struct AttentionViews {
   View head_outputs;  ///< after head_gain, width value_dim
 };
 
+/// Drops weights at random, in training (Srivastava et al. 2014): a weight is 0 with probability `rate`, and the others
+/// are divided by 1 - rate. lse, entropy and the sum of the softmax are those without dropout. probs and top-k show the
+/// weights that multiply the values, with dropout. A row that sees no key follows EmptyRows, without dropout.
+///
+/// Which weights are dropped depends on the seed and on the indices of batch, query head, query row and key row, and on
+/// nothing else: not on threads, tiles, layouts, instruction sets or other options. In a ragged batch, the sequence
+/// stands for the batch, and rows are counted from its beginning. Weight (b, h, i, j) is dropped if word j % 4 of
+/// Philox4x32-10 with counter {floor(j / 4), i, h, b} and key {low, high half of the seed} is below
+/// floor(rate * 2^32). (Salmon et al. 2011.)
+struct Dropout {
+  double rate = 0.0;  ///< 0 (off) to 1 (every weight is 0)
+  std::uint64_t seed = 0;
+};
+
 struct AttentionShape {
   std::int64_t batch_size = 1;
   std::int64_t num_heads = 1;
@@ -133,6 +149,7 @@ struct AttentionOptions {
   const float* alibi_slopes = nullptr;  ///< [num_heads], finite
   const float* sinks = nullptr;         ///< [num_heads], finite or -inf
   const float* head_gain = nullptr;     ///< [num_heads], finite; 0 gives exact 0
+  Dropout dropout;                      ///< not with a cache, nor with AttentionInputs::probs
 
   /// Formulas for each pair of a query and a key. Positions must be below 2^24.
   const Formula* score = nullptr;    ///< the new score; -inf hides the key; not with EmptyRows::fail

@@ -6,11 +6,11 @@
 
 /// The gradient of attention() with respect to what it read. Names and shapes are those of attention.h.
 ///
-///     dp_ij    = head_gain_h * (do_i . v_j)
+///     dp_ij    = head_gain_h * (do_i . v_j)                  with dropout: / (1 - rate), or 0 if dropped
 ///     delta_i  = do_i . o_i - dlse_i                         do_i . o_i = sum_j p_ij dp_ij
 ///     ds_ij    = p_ij (dp_ij - delta_i)                      0 where hidden; the score before the softmax
-///     dv_j     = sum over the heads h of the group and i of  head_gain_h p_ij do_i
-///     dhead_gain_h = sum_ij p_ij (do_i . v_j)
+///     dv_j     = sum over the heads h of the group and i of  head_gain_h w_ij do_i
+///     dhead_gain_h = sum_ij w_ij (do_i . v_j)
 ///     dsink_h  = -sum_i exp(sink_h - lse_i) delta_i
 ///     ds       = ds * d score / d s                          with a formula; its tables get ds * d score / d entry
 ///     dbias    = ds                                          summed over the axes along which the bias repeats

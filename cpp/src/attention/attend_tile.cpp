@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "attention/dropped_weights.h"
 #include "attention/neighbouring_columns.h"
 #include "base/finite.h"
 #include "base/infinity.h"
@@ -189,6 +190,7 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
     std::fill(scores + reach.end, scores + last, -kInfinity);
     const float factor = call_.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
     softmax.seen |= sees && !(rescored && softmax.maximum == -kInfinity);
+    drop(call_, *rows_.sequence, row, tile_.begin + first, last - first, scores + first);
     if (factor != 1.0f) call_.kernels.scale(scratch_.out + r * scratch_.value_width, scratch_.value_width, factor);
   }
   for_each_key_run(strip.panels, [&](KeyRange keys) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attention/chosen.h"
+#include "attention/dropped_weights.h"
 #include "attention/entropy.h"
 #include "attention/finish.h"
 #include "attention/inspection_scratch.h"
@@ -260,6 +261,7 @@ class Inspection {
                          float* scores) const {
     const FinishedSoftmax& softmax = statistics_[row_index(call_, sequence, row)];
     const KeyRange columns = to_probabilities(call_, sequence, row, softmax, scratch, scores);
+    if (softmax.seen) drop(call_, sequence, row, columns.begin, columns.size(), scores + columns.begin);
     if (!patched_.has(sequence, row)) return columns;
     patched_.overwrite(sequence, row, scratch.sizes.width, scores, scratch.visible);
     return {0, scratch.sizes.width};

@@ -127,6 +127,14 @@ Status check_values(const AttentionShape& shape, const AttentionOptions& options
   return check_finite("headGain", options.head_gain, shape.num_heads, false);
 }
 
+Status check_dropout(const AttentionInputs& inputs, const Dropout& dropout) {
+  if (!(dropout.rate >= 0.0 && dropout.rate <= 1.0)) return option_error("dropout.rate must be from 0 to 1");
+  if (dropout.rate == 0.0) return {};
+  if (inputs.cache) return Status::error(StatusCode::unsupported, "dropout does not go with a cache");
+  if (inputs.probs.given()) return Status::error(StatusCode::unsupported, "dropout does not go with patch.probs");
+  return {};
+}
+
 /// Positions are numbers in formulas. Float32 holds whole numbers below 2^24 exactly.
 Status check_positions(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
                        const CacheGrowth& growth) {
@@ -306,6 +314,7 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
   for (std::int64_t b = 0; inputs.cache && b < shape.batch_size; ++b) key_length = std::max(key_length, length_held(b));
   if (Status s = check_ragged(shape, inputs, options); !s.ok()) return s;
   if (Status s = check_values(shape, options); !s.ok()) return s;
+  if (Status s = check_dropout(inputs, options.dropout); !s.ok()) return s;
   if (Status s = check_lengths("keyLengths", options.key_lengths, inputs.cache ? 0 : shape.batch_size, "the key length",
                                key_length);
       !s.ok())

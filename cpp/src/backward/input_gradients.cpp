@@ -117,7 +117,7 @@ void KeySweep::add_odd_rows(const Strip& strip) {
         const std::int64_t at = (r - strip.begin) * scratch_.score_stride + j;
         const float weight = scratch_.scores[at], gradient = scratch_.products[at];
         const float gain = call_.gain(scratch_.query_rows[r].head);
-        if (weight == 0.0f || gain == 0.0f) continue;
+        if ((weight == 0.0f && gradient == 0.0f) || gain == 0.0f) continue;
         if (scratch_.odd_key[j] && sums_.gradient)
           add_multiple(scratch_.wide_row, gradient, depth, sums_.gradient + (first_row_ + r) * call_.query_width());
         if (scratch_.odd_query[r])

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "attention/dropped_weights.h"
 #include "base/finite.h"
 #include "base/infinity.h"
 #include "base/sizes.h"
@@ -177,10 +178,12 @@ void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
         score = score == -kInfinity ? score : score - lse;  // hidden stays hidden, also if lse is NaN
       lse = rest;
     }
+    drop(call_.forward, *rows_.sequence, row, keys.begin, columns.size(), products + columns.begin);
     const float reached = call_.kernels().gradient_step(scores + columns.begin, products + columns.begin,
                                                         columns.size(), lse, scratch_.delta[r], gain);
     if (gain == 0.0f) keep_only_lse(columns, scratch_.lse_gradient[r], scores, products);
     differentiate({row, keys, scores + columns.begin, products + columns.begin});
+    drop(call_.forward, *rows_.sequence, row, keys.begin, columns.size(), scores + columns.begin);
     observer_.finish_row(row, reached, sees);
   }
   for_each_key_run(strip, [&](KeyRange keys) {

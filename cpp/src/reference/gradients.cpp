@@ -48,7 +48,7 @@ void compute_softmax_gradient(const Head& head, const HeadInputs& in, HeadGradie
   at.deltas = Vector::Zero(head.raw.rows());
   for_each_visible_pair(head, [&](std::int64_t i, std::int64_t j) {
     at.weights(i, j) = head.probs(i, j);
-    at.products(i, j) = in.output_gradient.row(i).dot(in.value.row(j));
+    if (head.kept(i, j) > 0) at.products(i, j) = head.kept(i, j) * in.output_gradient.row(i).dot(in.value.row(j));
     at.deltas(i) += in.gain * at.weights(i, j) * at.products(i, j);
   });
   for (std::int64_t i = 0; in.lse_gradient && i < head.raw.rows(); ++i)
@@ -84,7 +84,8 @@ void add_head(const AttentionShape& shape, const BackwardInputs& inputs, const A
   const std::int64_t kv = in.b * shape.num_kv_heads + in.h / (shape.num_heads / shape.num_kv_heads);
   add_products(at.raw, in.key, scale, all.query[n]);
   add_products(at.raw.transpose(), in.query, scale, all.key[kv]);
-  if (in.gain != 0) add_products(at.weights.transpose(), in.output_gradient, in.gain, all.value[kv]);
+  if (in.gain != 0)
+    add_products(at.weights.cwiseProduct(head.kept).transpose(), in.output_gradient, in.gain, all.value[kv]);
   all.head_gain[in.h] += at.weights.cwiseProduct(at.products).sum();
   all.alibi_slopes[in.h] -= at.biased.cwiseProduct(head.distance).sum();
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {

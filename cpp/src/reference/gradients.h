@@ -11,8 +11,8 @@ namespace headwise::reference {
 
 /// The gradients of one head's scores at each stage, and what they come from. 0 where a pair is hidden.
 struct HeadGradients {
-  Matrix weights;   ///< [Sq, Skv] p; 0 in rows that see no key, under every policy
-  Matrix products;  ///< [Sq, Skv] do . v, without the head's gain
+  Matrix weights;   ///< [Sq, Skv] p without dropout; 0 in rows that see no key, under every policy
+  Matrix products;  ///< [Sq, Skv] do . v times Head::kept, without the head's gain
   Vector deltas;    ///< [Sq] do . o - dlse
   Matrix formula;   ///< [Sq, Skv] with respect to the score formula's result
   Matrix slopes;    ///< [Sq, Skv] d score / d s; 1 without a formula

@@ -216,6 +216,39 @@ void compute_softmax(const HeadCall& call, Head& head) {
   }
 }
 
+/// Philox4x32-10 as Salmon et al. 2011 state it: a round swaps the halves of two products.
+std::uint32_t random_word(const std::uint32_t (&indices)[4], std::uint64_t seed, std::int64_t n) {
+  std::uint64_t word[4];
+  std::copy_n(indices, 4, word);
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    const std::uint64_t low_key = (seed + round * 0x9E3779B9u) % 0x100000000u;
+    const std::uint64_t high_key = ((seed >> 32) + round * 0xBB67AE85u) % 0x100000000u;
+    const std::uint64_t first = word[0] * 0xD2511F53u, second = word[2] * 0xCD9E8D57u;
+    word[0] = second / 0x100000000u ^ word[1] ^ low_key;
+    word[2] = first / 0x100000000u ^ word[3] ^ high_key;
+    word[1] = second % 0x100000000u;
+    word[3] = first % 0x100000000u;
+  }
+  return static_cast<std::uint32_t>(word[n]);
+}
+
+// Between passes 3 and 4: which weights are dropped, and what the others are multiplied by.
+void compute_dropout(const HeadCall& call, Head& head) {
+  const Dropout& dropout = call.options.dropout;
+  head.kept = Matrix::Ones(head.raw.rows(), head.raw.cols());
+  for (std::int64_t i = 0; dropout.rate > 0 && i < head.raw.rows(); ++i) {
+    if (head.rows[i] != RowKind::attends) continue;
+    const Sequence& sequence = *call.sequence[i];
+    for (std::int64_t j = sequence.key_begin; j < sequence.key_end; ++j) {
+      const std::int64_t row = i - sequence.query_begin, column = j - sequence.key_begin;
+      const std::uint32_t indices[] = {static_cast<std::uint32_t>(column / 4), static_cast<std::uint32_t>(row),
+                                       static_cast<std::uint32_t>(call.h), static_cast<std::uint32_t>(sequence.number)};
+      const bool dropped = random_word(indices, dropout.seed, column % 4) < std::floor(dropout.rate * 0x1p32);
+      head.kept(i, j) = dropped ? 0 : 1 / (1 - dropout.rate);
+    }
+  }
+}
+
 // Pass 4: o = head_gain * sum of p v. A hidden key with p = 0 adds nothing, whatever its value is. A NaN counts only if
 // its key is visible.
 void compute_weighted_sum(const HeadCall& call, Head& head) {
@@ -228,11 +261,12 @@ void compute_weighted_sum(const HeadCall& call, Head& head) {
     const double largest = head.raw.cols() > 0 ? head.formula.row(i).maxCoeff() : 0;
     for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
       if (!head.visible(i, j) && !(head.probs(i, j) > 0)) continue;
-      head.output.row(i) += head.probs(i, j) * call.value.row(j);
-      head.output_magnitude.row(i) += head.probs(i, j) * call.value.row(j).cwiseAbs();
-      if (head.visible(i, j) && head.probs(i, j) > 0)
-        head.output_lag.row(i) += (largest - head.formula(i, j)) * head.probs(i, j) * call.value.row(j).cwiseAbs();
-      head.visible_magnitude.row(i) += call.value.row(j).cwiseAbs();
+      const double weight = head.probs(i, j) * head.kept(i, j);
+      head.output.row(i) += weight * call.value.row(j);
+      head.output_magnitude.row(i) += weight * call.value.row(j).cwiseAbs();
+      if (head.visible(i, j) && weight > 0)
+        head.output_lag.row(i) += (largest - head.formula(i, j)) * weight * call.value.row(j).cwiseAbs();
+      head.visible_magnitude.row(i) += head.kept(i, j) * call.value.row(j).cwiseAbs();
     }
   }
   head.output *= gain;
@@ -321,6 +355,7 @@ std::vector<Head> attention(const AttentionShape& shape, const AttentionInputs& 
         };
       compute_visibility(call, head);
       compute_softmax(call, head);
+      compute_dropout(call, head);
       compute_weighted_sum(call, head);
     }
   }

@@ -27,7 +27,8 @@ struct Head {
   Matrix formula;                  ///< [Sq, Skv]; biased without a score formula; -inf where hidden
   Visibility visible;              ///< [Sq, Skv]
   std::vector<RowKind> rows;       ///< [Sq]
-  Matrix probs;                    ///< [Sq, Skv]
+  Matrix probs;                    ///< [Sq, Skv] without dropout
+  Matrix kept;                     ///< [Sq, Skv] what dropout multiplies probs by: 0 or 1 / (1 - rate); 1 without it
   Matrix output;                   ///< [Sq, Dv]
   Vector lse, entropy;             ///< [Sq]
 
@@ -42,9 +43,9 @@ struct Head {
   Matrix distance;           ///< [Sq, Skv] |i + offset - pi_j|; 0 in rows that are padding
   Matrix penalty;            ///< [Sq, Skv] alibi_slope * distance
   Matrix bias;               ///< [Sq, Skv], 0 without one
-  Matrix output_magnitude;   ///< [Sq, Dv] |head_gain| * sum_j p_j |v_j|
-  Matrix output_lag;         ///< [Sq, Dv] |head_gain| * sum_j (m - s_j) p_j |v_j|, m the row's largest score
-  Matrix visible_magnitude;  ///< [Sq, Dv] |head_gain| * sum_j |v_j|
+  Matrix output_magnitude;   ///< [Sq, Dv] |head_gain| * sum_j w_j |v_j|, w = p * kept
+  Matrix output_lag;         ///< [Sq, Dv] |head_gain| * sum_j (m - s_j) w_j |v_j|, m the row's largest score
+  Matrix visible_magnitude;  ///< [Sq, Dv] |head_gain| * sum_j kept_j |v_j|
 };
 
 /// Heads in the order b * num_heads + h. The call must be valid.

@@ -31,6 +31,7 @@ export const OFFERED = [
   "gradients",
   "gradients of options",
   "gradients of lse",
+  "dropout",
 ] as const;
 
 export type Offered = (typeof OFFERED)[number];
@@ -79,6 +80,7 @@ export function needsOf({ shape, dtype, amplitude = {}, mask, bias, options = {}
     ["alibi", options["alibiSlopes"]],
     ["sinks", options["sinks"]],
     ["head gain", options["headGain"]],
+    ["dropout", options["dropout"]],
     ["ragged", options["cuSeqLensQuery"]],
     ["empty-row policies", (options["emptyRows"] ?? "zero") !== "zero"],
     ["float16", dtype === "float16" || bias?.dtype === "float16"],
@@ -108,6 +110,7 @@ function causalFeature(causal: unknown, queries: number, keys: number, lengths: 
 export function categoryOf({ offered, special }: Needs, hasEmptyRows: boolean): Category {
   if (special === "zero extents") return special;
   if (offered.includes("formulas")) return "formulas";
+  if (offered.includes("dropout")) return "dropout";
   if (offered.includes("empty-row policies")) return "empty-row policies";
   if (hasEmptyRows) return "empty rows";
   if (special === "large magnitudes" && offered.every((feature) => feature === "bias")) return special;

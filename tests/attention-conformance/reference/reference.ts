@@ -7,6 +7,7 @@
 
 import type { AttentionOptions, FloatTensorLike, MaskLike } from "headwise";
 
+import { keptShare } from "./dropout.js";
 import { evaluator, exactly, truthOf, type Outcome, type Variables } from "./formulaReference.js";
 
 export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
@@ -42,6 +43,7 @@ export interface ReferenceOptions {
   readonly alibiSlopes?: List | undefined;
   readonly sinks?: List | undefined;
   readonly headGain?: List | undefined;
+  readonly dropout?: AttentionOptions["dropout"];
   readonly emptyRows?: "zero" | "nan" | "uniform" | "throw" | undefined;
   readonly cuSeqLensQuery?: List | undefined;
   readonly cuSeqLensKey?: List | undefined;
@@ -59,7 +61,7 @@ export interface ReferenceResult {
   readonly shape: Shape;
   /** In the layout of the call. */
   readonly output: Expected;
-  /** [B, Hq, Sq, Skv] */
+  /** [B, Hq, Sq, Skv], with dropout. */
   readonly probs: Expected;
   readonly raw: Expected;
   readonly softcapped: Expected;
@@ -493,7 +495,12 @@ function softmax(problem: Problem, row: Row, visible: readonly number[], result:
     const p = probs.values[at(j)]!;
     return exp(scoreOf(j) - total + errorOf(j) + sumError) - p + 16 * EPSILON * p;
   };
-  weightedMean(problem, row, visible, weightError, result);
+  weightedMean(problem, row, visible, weightError, result, (j) => shareOf(problem, row, j));
+}
+
+/** What dropout multiplies the weight of key j by. */
+export function shareOf({ options }: Pick<Problem, "options">, { sequence, n, h, localRow }: Row, j: number): number {
+  return options.dropout ? keptShare(options.dropout, n, h, localRow, j - sequence.keyStart) : 1;
 }
 
 /** Σ exp(score) + exp(sink) = exp(highest) · sum */
@@ -516,6 +523,7 @@ function weightedMean(
   keys: readonly number[],
   weightError: (j: number) => number,
   { output, probs, entropy }: ReferenceResult,
+  share: (j: number) => number = () => 1,
 ): void {
   const b = row.sequence.batch;
   const g = floor(row.h / (shape.Hq / shape.Hkv));
@@ -528,6 +536,10 @@ function weightedMean(
     entropy.tolerance[row.index]! += weightError(j) * (1 + abs(log(p)));
   }
   entropy.tolerance[row.index]! += FLUSHED;
+  for (const j of keys) {
+    probs.values[row.index * shape.Skv + j]! *= share(j);
+    probs.tolerance[row.index * shape.Skv + j]! *= share(j);
+  }
   for (let d = 0; d < shape.Dv; ++d) {
     let sum = 0;
     let error = 0;

@@ -5,7 +5,8 @@
  * Letters as in reference.ts: b batch, h query head, g kv head, i query row, j key row, d feature. With the loss L:
  *
  *     δ_i   = dO_i · O_i − dLse_i                     dLse: of a loss that reads lse
- *     ds_ij = p_ij (gain_h dO_i · v_j − δ_i)          dL/d(score before the softmax); Dao et al. 2022, appendix B
+ *     ds_ij = p_ij (gain_h r_ij dO_i · v_j − δ_i)     dL/d(score before the softmax); Dao et al. 2022, appendix B
+ *                                                     r: what dropout multiplies the weight by; 1 without
  */
 
 import { gradientEvaluator, isStated, type Dual } from "./formulaGradients.js";
@@ -18,6 +19,7 @@ import {
   referenceAttention,
   rowsOf,
   rowStart,
+  shareOf,
   variables,
   type Expected,
   type Heads,
@@ -239,20 +241,22 @@ function addPair(all: All, row: Row, j: number, delta: Rough, lseError: number):
   const at = index * shape.Skv + j;
   const gain = problem.gain(h);
 
-  const p = forward.probs.values[at]!;
   const distance = forward.formula.values[at]! - forward.lse.values[index]!;
+  const share = shareOf(problem, row, j);
+  const p = exp(distance);
   const most = exp(distance + forward.formula.tolerance[at]! + lseError);
   const pError = (Number.isNaN(p) ? NaN : most - p) + 16 * EPSILON * p + FLUSHED;
+  const [w, wError] = [share * p, share * pError];
 
   const outputStart = rowStart(dOutput, b, h, i);
   const product = dot(dOutput, outputStart, v, rowStart(v, b, g, j));
   for (let d = 0; d < shape.Dv; ++d)
-    all.dValue.add(problem.valueIndex(b, g, j, d), gain * p, dOutput.data[outputStart + d]!, abs(gain) * pError);
-  all.dHeadGain.add(h, p * product.value, 1, pError * abs(product.value) + (p + pError) * product.error);
+    all.dValue.add(problem.valueIndex(b, g, j, d), gain * w, dOutput.data[outputStart + d]!, abs(gain) * wError);
+  all.dHeadGain.add(h, w * product.value, 1, wError * abs(product.value) + (w + wError) * product.error);
 
-  const slope = gain * product.value - delta.value;
-  const slopeError =
-    abs(gain) * product.error + delta.error + 2 * EPSILON * (abs(gain * product.value) + abs(delta.value));
+  const reached = gain * share * product.value;
+  const slope = reached - delta.value;
+  const slopeError = abs(gain) * share * product.error + delta.error + 2 * EPSILON * (abs(reached) + abs(delta.value));
   const afterFormula = {
     value: p * slope,
     error: pError * abs(slope) + (p + pError) * slopeError + 2 * EPSILON * abs(p * slope),

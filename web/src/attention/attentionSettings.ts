@@ -21,6 +21,21 @@ export interface Window {
 }
 
 /**
+ * Drops weights at random, in training (Srivastava et al. 2014). A weight becomes 0 with probability `rate`, and the
+ * others are divided by 1 − rate, after the softmax.
+ */
+export interface Dropout {
+  /** From 0 (nothing is dropped) to 1 (every weight is 0). */
+  readonly rate: number;
+  /**
+   * A whole number from 0 to 2⁵³ − 1. Give each step of training, and each layer, a seed of its own. Equal seeds drop
+   * the same weights on every engine, for every number of threads and every layout; so the gradient needs the forward's
+   * seed.
+   */
+  readonly seed: number;
+}
+
+/**
  * The options of the attention formula. For batch b, query head h, key head g, query i at position i + offset_b, and
  * key j:
  *
@@ -30,7 +45,8 @@ export interface Window {
  *     s = s + bias_bhij                              "biased"; −∞ where hidden
  *     s = score(s, q, k, h, …)                       "formula"; −∞ where hidden
  *     p = exp(s) / (Σ_visible exp(s) + exp(sink_h))
- *     output = headGain_h · Σ_visible p · v
+ *     w = p / (1 − rate), or 0 if dropped            p without dropout
+ *     output = headGain_h · Σ_visible w · v
  *
  * A hidden key has no effect at all, even if its key, value, bias or `score` is NaN or infinite.
  */
@@ -81,6 +97,12 @@ export interface AttentionSettingsOptions {
   readonly sinks?: NumberList | undefined;
   /** `[numHeads]`: multiplies the output of each head; 0 gives exactly 0. Default 1. */
   readonly headGain?: NumberList | undefined;
+  /**
+   * Drops weights at random, in training: `{ rate: 0.1, seed: step }`. lse, entropy and scores are those without dropout;
+   * probs and topK have the weights that multiply the values, with dropout. A row that sees no key follows emptyRows. Not
+   * with a cache, nor with `patch.probs`. Default: none.
+   */
+  readonly dropout?: Dropout | undefined;
   /** What a query row that sees no key yields. Default `"zero"`. */
   readonly emptyRows?: EmptyRows | undefined;
   /**
@@ -111,6 +133,8 @@ export interface AttentionSettings extends Formulas {
   readonly alibiSlopes: Float32Array | undefined;
   readonly sinks: Float32Array | undefined;
   readonly headGain: Float32Array | undefined;
+  /** undefined also for a rate of 0, which drops nothing. */
+  readonly dropout: Dropout | undefined;
   readonly emptyRows: EmptyRows;
 }
 
@@ -130,6 +154,7 @@ export const SETTINGS_NAMES = namesOf<AttentionSettingsOptions>({
   alibiSlopes: true,
   sinks: true,
   headGain: true,
+  dropout: true,
   emptyRows: true,
   precision: true,
 });
@@ -164,6 +189,7 @@ export function readSettings(
     alibiSlopes: options.floats("alibiSlopes", numHeads),
     sinks: options.floats("sinks", numHeads, { minusInfinity: true }),
     headGain: options.floats("headGain", numHeads),
+    dropout: readDropout(options),
     emptyRows: options.oneOf("emptyRows", ["zero", "nan", "uniform", "throw"], "zero"),
   };
 }
@@ -211,6 +237,26 @@ const WINDOW_NAMES = namesOf<Window>({ left: true, right: true });
 function readWindow(options: OptionReader): AttentionSettings["window"] {
   const window = options.object("window", WINDOW_NAMES);
   return { left: window?.integer("left", { min: 0 }), right: window?.integer("right", { min: 0 }) };
+}
+
+const DROPOUT_NAMES = namesOf<Dropout>({ rate: true, seed: true });
+
+function readDropout(options: OptionReader): Dropout | undefined {
+  const dropout = options.object("dropout", DROPOUT_NAMES);
+  if (!dropout) return undefined;
+  const rate = dropout.number("rate");
+  if (rate === undefined) throw dropout.missing("rate", "a number from 0 to 1");
+  if (rate < 0 || rate > 1) throw dropout.refuse("rate", "be a number from 0 to 1");
+  const seed = dropout.requiredInteger("seed", { min: 0, max: Number.MAX_SAFE_INTEGER });
+  return rate === 0 ? undefined : { rate, seed };
+}
+
+/** Refuses dropout together with something else, such as "a cache". */
+export function refuseDropout(operation: string, { dropout }: AttentionSettings, other: string): void {
+  if (dropout)
+    throw new UnsupportedError(`${operation}: dropout is not supported with ${other}`, {
+      hint: "Dropout is for training, which reads all keys at once.",
+    });
 }
 
 /** A tensor option; null counts as absent. */

@@ -1,6 +1,7 @@
 import {
   checkKeys,
   readSettings,
+  refuseDropout,
   SETTINGS_NAMES,
   type AttentionSettings,
   type AttentionSettingsOptions,
@@ -136,6 +137,7 @@ export function attendRequest(
     signal: options.signal(),
     keepRank: (full: readonly number[]) => keepRank(layout, rank, full),
   };
+  refuseDropout(operation, read.settings, "a cache");
   return {
     numQueries: extents.queryLength,
     signal: read.signal,

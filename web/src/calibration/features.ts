@@ -17,6 +17,7 @@ export interface Features {
   readonly alibi: boolean;
   readonly sinks: boolean;
   readonly headGain: boolean;
+  readonly dropout: boolean;
   readonly score: FormulaData | undefined;
   readonly visible: FormulaData | undefined;
   readonly output: boolean;
@@ -42,6 +43,7 @@ export function featuresOf(settings: AttentionSettings, wanted: Wanted): Feature
     alibi: settings.alibiSlopes !== undefined,
     sinks: settings.sinks !== undefined,
     headGain: settings.headGain !== undefined,
+    dropout: settings.dropout !== undefined,
     score: settings.score,
     visible: settings.visible,
     output: wanted.output,
@@ -85,6 +87,7 @@ export function sampleOptions(
     ...(features.alibi && { alibiSlopes: perHead(0.1) }),
     ...(features.sinks && { sinks: perHead(1) }),
     ...(features.headGain && { headGain: perHead(1) }),
+    ...(features.dropout && { dropout: { rate: 0.5, seed: 0 } }),
     ...(features.score && { score: sampleFormula(features.score) }),
     ...(features.visible && { visible: sampleFormula(features.visible) }),
     returns: {

@@ -14,7 +14,8 @@ const TOKENIZER =
   "maskFromTokenizer makes it of a tokenizer's mask [B, S], where 1 is a token. Keras's [B, T, S] becomes [B, 1, T, S].";
 const PROBS = "It is returns: { probs: true }.";
 const LSE = "It is returns: { lse: true }.";
-const NO_DROPOUT = "dropout is not offered: leave it out";
+const DROPOUT = "It is dropout: { rate, seed }.";
+const DROPOUT_OF_FORWARD = "give it to forward: dropout: { rate, seed }";
 const NO_ENGINE_HERE = "createAttention chooses the engine, by its option backend";
 const BY_SHAPE = "it is chosen from the shape: leave it out";
 const LENGTHS_BY_SHAPE = "the lengths are read from the shapes: leave it out";
@@ -70,9 +71,10 @@ const CALL: readonly Row[] = [
   ["add_zero_attn", "sinks", "It is a sink of 0 for each head."],
   ["add_bias_kv", WITHOUT, "a learned extra key is not offered: append it to key and value"],
   ["batch_first", WITHOUT, "the batch is the first axis of every layout: leave it out"],
-  ["dropout_p", WITHOUT, NO_DROPOUT],
-  ["dropout", WITHOUT, NO_DROPOUT],
-  ["training", WITHOUT, NO_DROPOUT],
+  ["dropout_p", "dropout", DROPOUT],
+  ["dropout_rate", "dropout", DROPOUT],
+  ["dropout_rng", "dropout", DROPOUT],
+  ["training", WITHOUT, "without the option dropout nothing is dropped"],
   // FlexAttention
   [
     "score_mod",
@@ -182,10 +184,10 @@ const LAYER: readonly Row[] = [
   ],
   ["add_bias_kv", WITHOUT, "a learned extra key is not offered: append it to the contexts key and value"],
   ["add_zero_attn", WITHOUT, "give forward a sink of 0 for each head: sinks"],
-  ["dropout", WITHOUT, NO_DROPOUT],
-  ["dropout_p", WITHOUT, NO_DROPOUT],
-  ["dropout_rate", WITHOUT, NO_DROPOUT],
-  ["attention_dropout", WITHOUT, NO_DROPOUT],
+  ["dropout", WITHOUT, DROPOUT_OF_FORWARD],
+  ["dropout_p", WITHOUT, DROPOUT_OF_FORWARD],
+  ["dropout_rate", WITHOUT, DROPOUT_OF_FORWARD],
+  ["attention_dropout", WITHOUT, DROPOUT_OF_FORWARD],
   ["attention_axes", WITHOUT, "positions are one axis: reshape x"],
   ["attn_implementation", WITHOUT, NO_ENGINE_HERE],
   ["rope_theta", "position", 'It is position: { kind: "rotary", base }.'],

@@ -21,6 +21,7 @@ const PLAIN: Features = {
   alibi: false,
   sinks: false,
   headGain: false,
+  dropout: false,
   score: undefined,
   visible: undefined,
   output: true,

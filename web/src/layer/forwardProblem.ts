@@ -1,6 +1,7 @@
 import {
   checkKeys,
   readSettings,
+  refuseDropout,
   refuseMovedDiagonal,
   SETTINGS_NAMES,
   type AttentionSettings,
@@ -271,6 +272,8 @@ export function forwardRequest(
       keepRank: read.keepRank,
     };
   };
+  if (cache) refuseDropout(operation, read.settings, "a cache");
+  if (patch?.probs) refuseDropout(operation, read.settings, "patch.probs");
   if (!ragged && !cache) refuseMovedDiagonal(options, read.settings, extents.queryLength);
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
   if (cache) return { signal: read.signal, save: read.save, inTurn };

@@ -108,13 +108,17 @@ export function placeInput(arena: Room, tensor: PlacedTensor, late?: LateCopy[])
 
 export function writeSettings(call: AttentionCall, arena: Room, settings: AttentionSettings): void {
   // Each property costs a call into the engine, so those that keep the value of `reset` are left out.
-  const { scale, softcap, causal, window, excludeSelf, emptyRows } = settings;
+  const { scale, softcap, causal, window, excludeSelf, dropout, emptyRows } = settings;
   if (scale !== undefined) call.scale = scale;
   if (softcap !== 0) call.softcap = softcap;
   if (causal !== "none") call.causal = CAUSAL[causal];
   if (window.left !== undefined) call.windowLeft = window.left;
   if (window.right !== undefined) call.windowRight = window.right;
   if (excludeSelf) call.excludeSelf = 1;
+  if (dropout) {
+    call.dropoutRate = dropout.rate;
+    call.dropoutSeed = dropout.seed;
+  }
   if (emptyRows !== "zero") call.emptyRows = EMPTY_ROWS[emptyRows];
   for (const name of LISTS) {
     const list = settings[name];

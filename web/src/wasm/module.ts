@@ -70,6 +70,8 @@ export interface AttentionCall {
   alibiSlopes: number;
   sinks: number;
   headGain: number;
+  dropoutRate: number;
+  dropoutSeed: number;
   cuSeqLensQuery: number;
   cuSeqLensKey: number;
   numSequences: number;

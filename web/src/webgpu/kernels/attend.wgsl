@@ -53,7 +53,7 @@ fn raise_max(x: u32, y: u32) {
   }
 }
 
-fn store_p(x: u32, y: u32) {
+fn store_p(x: u32, y: u32 with dropout { , j0: i32 }) {
   for (var r = 0u; r < R; r++) {
     for (var c4 = 0u; c4 < C4; c4++) {
       let s = scores[r * C4 + c4];
@@ -63,6 +63,7 @@ fn store_p(x: u32, y: u32) {
         if (has(ENTROPIES)) { row_weighted[r] += p[c] * below(s[c], row_max[r]); }
       }
       row_sum[r] += p.x + p.y + p.z + p.w;
+      with dropout { for (var c = 0u; c < 4u; c++) { p[c] *= kept(row_tile[y * R + r], j0 + i32(key_of(x, c4, c))); } }
       p_tile[(c4 * THREADS_X + x) * Q_TILE + y * R + r] = p;
     }
   }
@@ -151,7 +152,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     score_tile(task.key_base, j0, task.end, seam, t);
     let visible = hide(j0, x, y);
     raise_max(x, y);
-    store_p(x, y);
+    store_p(x, y with dropout { , j0 });
     if (has(OUTPUT)) {
       for (var first = 0u; first < KV_TILE; first += V_KEYS) {
         workgroupBarrier();  // p_tile is complete, kv_tile has been read

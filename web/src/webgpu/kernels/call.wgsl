@@ -59,6 +59,10 @@ struct Params {
   row_count: u32,
   top_k: u32,
   stage: u32,
+  dropout_seed: u32,      // its lower half
+  dropout_seed_high: u32,
+  dropout_least: u32,     // a weight is dropped if its random word is below this
+  dropout_factor: f32,    // the other weights are multiplied by this
   features: u32,       // what the call has or wants: MASK …
   first_workgroup: u32, // of this dispatch
   workgroups: u32,      // their end
@@ -214,6 +218,11 @@ struct Row {
   mask: u32,      // element for key 0
   bias: u32,
   with formula { formulas: FormulaRow, }
+  with dropout {
+  sequence: u32,  // its number
+  own_row: u32,   // within its sequence
+  first_key: i32, // of its sequence, among the packed keys
+  }
 }
 
 fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
@@ -231,6 +240,7 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
     sequence.batch * params.mask_batch + head * params.mask_head + packed * params.mask_query,
     sequence.batch * params.bias_batch + head * params.bias_head + packed * params.bias_query,
     with formula { FormulaRow(), }
+    with dropout { sequence_of(sequence.batch, packed), i, sequence.key_begin, }
   );
 }
 

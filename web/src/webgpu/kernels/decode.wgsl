@@ -90,7 +90,7 @@ fn finish_scores(j0: i32, t: u32) {
 }
 
 /// Turns scores into weights with the rows' new maxima. Earlier sums are scaled down to the new maxima.
-fn weigh(t: u32) {
+fn weigh(t: u32 with dropout { , j0: i32 }) {
   for (var k = 0u; k < OWN_SCORES; k++) {
     let n = k * THREADS + t;
     if (n >= Q_TILE * KEYS) { continue; }
@@ -103,7 +103,7 @@ fn weigh(t: u32) {
       weighted[k] = factor * (weighted[k] + below(row_max[r], raised) * sums[k]) + p * below(s, raised);
     }
     sums[k] = factor * sums[k] + p;
-    p_tile[n] = p;
+    p_tile[n] = p with dropout { * kept(row_tile[r], j0 + i32(n % KEYS)) };
   }
   unroll (r < Q_TILE) {
     let raised = float_of(atomicLoad(&row_top[r]));
@@ -184,7 +184,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     workgroupBarrier();  // dots is complete
     finish_scores(j0, t);
     workgroupBarrier();  // the scores and their maxima are complete
-    weigh(t);
+    weigh(t with dropout { , j0 });
     workgroupBarrier();  // the weights are complete
     if (has_column) { add_values(task.value_base, j0, task.end, seam, column, key_group, groups); }
     workgroupBarrier();  // p_tile and seen_by have been read

@@ -199,13 +199,6 @@ fn tanh_of(a: u32) -> u32 {
                   - 3.33332819422e-1f) * z * x + x);
 }
 
-fn high_product(a: u32, b: u32) -> u32 {
-  let low = (a & 0xffffu) * (b & 0xffffu);
-  let middle = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
-  let other = (a & 0xffffu) * (b >> 16u) + (middle & 0xffffu);
-  return (a >> 16u) * (b >> 16u) + (middle >> 16u) + (other >> 16u);
-}
-
 /// The bits of 2/π, after a word of zeros.
 const QUARTERS = array<u32, 8>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
 

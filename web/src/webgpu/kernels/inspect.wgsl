@@ -39,7 +39,7 @@ fn probability(row: Row, sequence: Sequence, j: i32, s: Score) -> Probability {
   let sum = bitcast<f32>(rows[SUM * params.row_stride + row.index]);
   let score = comparable(s);
   let p = exp_below(min(score, maximum), maximum) / sum;
-  return Probability(select(p, 0.0f, score == LOWEST), s.visible, s.visible && (flags & POISONED) != 0u);
+  return Probability(select(p, 0.0f, score == LOWEST) with dropout { * kept(row, j) }, s.visible, s.visible && (flags & POISONED) != 0u);
 }
 
 with formula {

@@ -54,6 +54,8 @@ export interface Kernel {
   readonly perLoad?: 1 | 2 | 4;
   /** The formulas of an attention pass or an inspection. */
   readonly formula?: FormulaForm;
+  /** Whether the kernel drops weights. */
+  readonly dropout?: boolean;
 }
 
 export type FloatDtype = "float32" | "float16";

@@ -150,7 +150,7 @@ fn multiply_pairs(task: Task, j0: i32, t: u32) {
 
 /// What a pair adds to gradients. All numbers are 0 if it is hidden or poisoned.
 struct Pair {
-  p: f32,
+  p: f32,         // with dropout
   gained: f32,    // p (do . v)
   by_score: f32,  // ds of the score before the softmax
   by_bias: f32,   // of the score before the formula
@@ -183,8 +183,9 @@ fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
   if (s.poisoned) { return poisoned_pair(); }
   let score = comparable(s);
   let p = select(weight_of(score, numbers), 0.0f, score == LOWEST);
-  let ds = p * (numbers.gain * product - numbers.delta);
-  var pair = Pair(p, p * product, ds, ds, 0.0f, true, false);
+  with dropout { let keeps = kept(row, j); }
+  let ds = p * (numbers.gain * product with dropout { * keeps } - numbers.delta);
+  var pair = Pair(p with dropout { * keeps }, p * product with dropout { * keeps }, ds, ds, 0.0f, true, false);
   with formula { pair = differentiated(row, j, pair); }
   pair.ds = pair.by_bias;
   if (has(SOFTCAP)) {

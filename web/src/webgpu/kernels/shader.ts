@@ -15,6 +15,7 @@ import call from "./call.wgsl";
 import cleanRows from "./clean_rows.wgsl";
 import columnSums from "./column_sums.wgsl";
 import decode from "./decode.wgsl";
+import dropout from "./dropout.wgsl";
 import element from "./element.wgsl";
 import finishRow from "./finish_row.wgsl";
 import formulaDifferentiated from "./formula_differentiated.wgsl";
@@ -29,6 +30,7 @@ import gatherRows from "./gather_rows.wgsl";
 import halfBits from "./half_bits.wgsl";
 import headShares from "./head_shares.wgsl";
 import headsBack from "./heads_back.wgsl";
+import highProduct from "./high_product.wgsl";
 import inspect from "./inspect.wgsl";
 import lanes from "./lanes.wgsl";
 import meanRows from "./mean_rows.wgsl";
@@ -69,7 +71,7 @@ import weightF32 from "./weight_f32.wgsl";
 import weightI8 from "./weight_i8.wgsl";
 import weightGradient from "./weight_gradient.wgsl";
 import { unrolled } from "./unroll.js";
-import { withFormula } from "./withFormula.js";
+import { withPart } from "./withPart.js";
 
 /**
  * How a kernel uses each of its bindings. An absent input is bound to a few spare bytes, so the numbers never change.
@@ -252,8 +254,10 @@ export function shaderSource(kernel: Kernel): string {
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
   const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
-  const parts = [...SOURCES[name].parts, ...loads, ...formulaParts(kernel)];
-  const text = withFormula([...enabled, ...aliases, ...lines, "", ...parts].join("\n"), formula !== undefined);
+  const ownParts = [...formulaParts(kernel), ...(kernel.dropout ? [dropout] : [])];
+  const parts = [...SOURCES[name].parts, ...loads, ...(ownParts.length > 0 ? [highProduct, ...ownParts] : [])];
+  const all = [...enabled, ...aliases, ...lines, "", ...parts].join("\n");
+  const text = withPart(withPart(all, "formula", formula !== undefined), "dropout", kernel.dropout === true);
   return unrolled(text, { ...constants, PER: perLoad });
 }
 
@@ -272,7 +276,8 @@ function formulaParts({ name, formula }: Kernel): string[] {
 }
 
 /** A key for the kernel's pipeline. Equal kernels have equal keys. */
-export function kernelKey({ name, constants, query, stored, weight, halves, perLoad, formula }: Kernel): string {
+export function kernelKey(kernel: Kernel): string {
+  const { name, constants, query, stored, weight, halves, perLoad, formula, dropout } = kernel;
   return JSON.stringify([
     name,
     query ?? null,
@@ -282,5 +287,6 @@ export function kernelKey({ name, constants, query, stored, weight, halves, perL
     perLoad ?? null,
     Object.entries(constants),
     ...(formula ? [formula.id] : []),
+    ...(dropout ? [{ dropout }] : []),
   ]);
 }

@@ -1,4 +1,5 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import type { Dropout } from "../../attention/attentionSettings.js";
 import type { CacheDtype, HeldRing } from "../../cache/cacheProblem.js";
 import { formulaWordCount } from "../formula/formulaWords.js";
 import { divideUp } from "./limits.js";
@@ -111,6 +112,7 @@ export function paramsOf(
     ring_kept: cached?.ring?.keepFirst ?? 0,
     ring_window: cached?.ring?.window ?? 0,
     ring_sight: cached?.ring?.sight ?? 0,
+    ...dropoutParams(settings.dropout ?? NO_DROPOUT),
     exclude_self: Number(settings.excludeSelf),
     empty_rows: EMPTY_ROWS[settings.emptyRows],
     num_rows: batchSize * numHeads * queryLength,
@@ -119,6 +121,17 @@ export function paramsOf(
     features: plan.features,
     heads_at: SEQUENCE_WORDS * sequences.length,
     chosen_at: SEQUENCE_WORDS * sequences.length + 3 * numHeads + formulaWordCount(settings),
+  };
+}
+
+const NO_DROPOUT: Dropout = { rate: 0, seed: 0 };
+
+function dropoutParams({ rate, seed }: Dropout): Partial<Params> {
+  return {
+    dropout_seed: seed % 2 ** 32,
+    dropout_seed_high: Math.floor(seed / 2 ** 32),
+    dropout_least: Math.min(Math.floor(rate * 2 ** 32), 2 ** 32 - 1),
+    dropout_factor: rate < 1 ? 1 / (1 - rate) : 0,
   };
 }
 

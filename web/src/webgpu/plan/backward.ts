@@ -10,7 +10,7 @@ import { gradientForm } from "../formula/formulaForm.js";
 import { FLAT_WORKGROUP, flatKernel, type Step } from "./flatKernels.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import type { Params } from "./params.js";
-import { featuresOf, type AttentionPlan } from "./plan.js";
+import { featuresOf, ownRowBytes, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
 import { CHUNK4, FEW_ROWS, FEW_THREADS_Y, KEY_TILE, ROW_BYTES, ROWS_PER_THREAD, THREADS_X, type Stored } from "./tiles.js"; // prettier-ignore
 
@@ -129,7 +129,7 @@ export function cleanStep(dtype: FloatDtype, rows: number): Step {
 }
 
 function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: number, limits: Limits): BackwardPlan {
-  const { shape, numSequences, longestQuery, emptyRows } = facts;
+  const { shape, numSequences, longestQuery, emptyRows, dropout } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
   const { wanted, output, dOutput, dLse, derivatives, settings } = problem;
   const features = featuresOf(facts);
@@ -138,13 +138,14 @@ function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: nu
     return {
       name,
       ...STORED,
-      constants: { ...constants, PLAIN: formula === undefined, OPTIONS: features % OPTIONS_END !== 0 },
+      constants: { ...constants, PLAIN: formula === undefined && !dropout, OPTIONS: features % OPTIONS_END !== 0 },
       ...(formula && { formula }),
+      ...(dropout && { dropout }),
     };
   };
-  const formulaBytes = gradientForm(facts.score, facts.visible, derivatives, "pairs")?.rowBytes ?? 0;
+  const rowBytes = ownRowBytes(facts, gradientForm(facts.score, facts.visible, derivatives, "pairs"));
   const rows = longestQuery * (numHeads / numKvHeads);
-  const tile = tileOf(rows, formulaBytes, limits);
+  const tile = tileOf(rows, rowBytes, limits);
   const numRows = batchSize * numHeads * queryLength;
   const rowTiles = divideUp(rows, tile.rows);
   const blocksOf = (width: number) => Math.max(1, divideUp(divideUp(width, 4), tile.columns4));
@@ -155,7 +156,7 @@ function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: nu
   });
   const ofHeads = wanted.dSinks || wanted.dHeadGain || wanted.dAlibiSlopes;
   const widest = Math.max(wanted.dKey ? headDim : 0, wanted.dValue ? valueDim : 0);
-  const biasTile = tileOf(queryLength, formulaBytes, limits);
+  const biasTile = tileOf(queryLength, rowBytes, limits);
   const { bias } = settings;
   const plan = {
     packed: ALL_PACKED,

@@ -26,6 +26,7 @@ export interface AttentionFacts {
   /** Whether the keys lie in a cache's ring. */
   readonly ring: boolean;
   readonly sinks: boolean;
+  readonly dropout: boolean;
   readonly emptyRows: EmptyRows;
   /** The graphs of the formulas. */
   readonly score?: Graph | undefined;
@@ -59,6 +60,7 @@ export function factsOf(
     softcap: settings.softcap > 0,
     ring: false,
     sinks: settings.sinks !== undefined,
+    dropout: settings.dropout !== undefined,
     emptyRows: settings.emptyRows,
     score: settings.score?.graph,
     visible: settings.visible?.graph,

@@ -11,6 +11,7 @@ import {
   attendTile,
   chooseThreadsY,
   decodeTile,
+  DROPOUT_ROW_BYTES,
   tileConstants,
   tilesOf,
   type Split,
@@ -87,7 +88,8 @@ export function planAttention(facts: AttentionFacts, limits: Limits): AttentionP
     stored: packed.key || packed.value ? "float32" : facts.dtypes.key,
   };
   const formula = formulaForm(facts.score, facts.visible);
-  const tile = needsRows(facts) ? tileOf(facts, limits, plain, formula?.rowBytes ?? 0) : undefined;
+  const rowBytes = ownRowBytes(facts, formula);
+  const tile = needsRows(facts) ? tileOf(facts, limits, plain, rowBytes) : undefined;
   const stored = tile?.perLoad ? { ...plain, perLoad: tile.perLoad } : plain;
   const inspect = [
     ...(wanted.probs ? [planInspection(facts, limits, stored, "probs", wanted.probs)] : []),
@@ -162,6 +164,11 @@ function rowsOf({ shape, longestQuery }: AttentionFacts): number {
   return longestQuery * (shape.numHeads / shape.numKvHeads);
 }
 
+/** What formulas and dropout keep of each row. */
+export function ownRowBytes({ dropout }: AttentionFacts, formula: FormulaForm | undefined): number {
+  return (formula?.rowBytes ?? 0) + (dropout ? DROPOUT_ROW_BYTES : 0);
+}
+
 function tileOf(facts: AttentionFacts, limits: Limits, stored: Stored, rowBytes: number): Tile {
   const rows = rowsOf(facts);
   const value4 = divideUp(facts.shape.valueDim, 4);
@@ -178,7 +185,7 @@ function planAttend(
   tile: Tile,
   formula: FormulaForm | undefined,
 ): AttendPlan {
-  const { shape, wanted, longestKey, numSequences } = facts;
+  const { shape, wanted, longestKey, numSequences, dropout } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
   const value4 = divideUp(shape.valueDim, 4);
   const { name, tiles, constants, split } = tile;
@@ -197,6 +204,7 @@ function planAttend(
         ...(name === "decode" ? stored : inHalves(stored, limits)),
         constants: { TOGETHER: limits.together ?? 1, ...constants, OPTIONS: options },
         ...(formula && { formula }),
+        ...(dropout && { dropout }),
       },
       workgroups: workgroups * keyParts,
     },
@@ -239,7 +247,8 @@ export function planInspection(
   selection: Selection,
 ): InspectPlan {
   const formula = formulaAt(stage, facts);
-  const rowBytes = formula?.rowBytes ?? 0;
+  const dropout = facts.dropout && (stage === "probs" || stage === "ranked");
+  const rowBytes = ownRowBytes({ ...facts, dropout }, formula);
   const [heads, queries] = selectedExtents(selection, facts.shape);
   const threadsY = chooseThreadsY(queries, false, rowBytes, limits);
   return {
@@ -253,6 +262,7 @@ export function planInspection(
         OPTIONS: true,
       },
       ...(formula && { formula }),
+      ...(dropout && { dropout }),
     },
     tiles: tilesOf(threadsY, 0, false, rowBytes),
     heads,

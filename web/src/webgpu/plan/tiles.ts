@@ -55,6 +55,7 @@ export interface Split {
 }
 
 export const ROW_BYTES = 40;
+export const DROPOUT_ROW_BYTES = 12;
 
 export function tileConstants(threadsY: number): Record<string, number> {
   return {
@@ -157,13 +158,15 @@ export function attendTile(
   return wholeTile(facts, rows, halves, limits) ?? generalTile(facts, rows, value4, rowBytes, limits);
 }
 
-/** The tile of attend_whole; undefined if the heads do not fit, or if there are few rows, no output or int8 keys. */
+/**
+ * The tile of attend_whole; undefined if the heads do not fit, or if there are few rows, no output, int8 keys or dropout.
+ */
 function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits: Limits): Tile | undefined {
-  const { shape, wanted, dtypes } = facts;
+  const { shape, wanted, dtypes, dropout } = facts;
   const { headDim, valueDim } = shape;
   const areWhole = [headDim, valueDim].every((width) => WHOLE_WIDTHS.includes(width));
   const { tiling = "wide" } = limits;
-  if (tiling === "general" || !areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8")
+  if (tiling === "general" || !areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8" || dropout)
     return undefined;
   const forms: readonly Registers[] = Math.max(headDim, valueDim) > 128 ? [WIDEST_HEADS] : TILINGS[tiling];
   return forms
