@@ -74,10 +74,9 @@ void Projection::update(const LinearWeights& weights) {
 }
 
 void Projection::pack(const LinearWeights& weights) {
-  constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
   const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
   const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
-  RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype, .scales = &kUnscaled};
+  RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype};  // scales are applied to sums
   if (in_stride == 1 && out_stride != 1) {  // stored [out, in]
     rows.row_stride = out_stride, rows.column_stride = in_stride, rows.count = out_;
     std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
@@ -106,13 +105,11 @@ void Projection::round(const LinearWeights& weights) {
   }
 }
 
-/// The weights of outputs, from their input `input` on.
+/// The weights of outputs, from their input `input` on. The scales of int8 are applied to sums.
 RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64_t input) const {
   return {.data = rows_.data() + (output * in_ + input) * size_of(kept_),
           .dtype = kept_,
           .row_stride = static_cast<std::ptrdiff_t>(in_),
-          .scales = scales_ ? scales_.data() + output : nullptr,
-          .scale_stride = 1,
           .count = count};
 }
 
@@ -182,8 +179,6 @@ void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_
     kernels_->multiply_stored_transposed(input, depth, tile.rows, rows, depth, output, count * width);
     return;
   }
-  constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
-  rows.scales = &kUnscaled, rows.scale_stride = 0;
   kernels_->pack_transposed(rows, depth, 0, scratch);
   kernels_->multiply_streamed(input, depth, scratch, depth * width, depth, count, nullptr, output, count * width,
                               tile.rows);
