@@ -102,7 +102,12 @@ function kernelsForFeatures(): Kernel[] {
 function storingKernels(): Kernel[] {
   return [false, true].flatMap((HALF) =>
     (["float32", "float16", "int8"] as const).map((dtype) =>
-      flatKernel("store_rows", { HALF, TO_HALF: dtype === "float16", TO_INT8: dtype === "int8" }),
+      flatKernel("store_rows", {
+        HALF,
+        TO_HALF: dtype === "float16",
+        TO_INT8: dtype === "int8",
+        MEANS: dtype === "int8",
+      }),
     ),
   );
 }
