@@ -61,7 +61,7 @@ const LAYER_GRADIENTS: readonly Kernel[] = [
 /** The kernels of views and patches of layers. */
 const INSIDE: readonly Kernel[] = [
   ...(["float32", "float16", "int8"] as const).map((dtype) =>
-    flatKernel("move_rows", { HALF: dtype === "float16", INT8: dtype === "int8" }),
+    flatKernel("move_rows", { HALF: dtype === "float16", INT8: dtype === "int8", MEANS: dtype === "int8" }),
   ),
   MEAN_ROWS,
   headShares("float32"),
@@ -100,8 +100,10 @@ function kernelsForFeatures(): Kernel[] {
 }
 
 function storingKernels(): Kernel[] {
-  return [false, true].flatMap((HALF) =>
-    (["float32", "float16", "int8"] as const).map((dtype) =>
+  return [false, true].flatMap((HALF) => [
+    flatKernel("key_means", { HALF }),
+    flatKernel("store_rows", { HALF, TO_HALF: false, TO_INT8: true, MEANS: false }),
+    ...(["float32", "float16", "int8"] as const).map((dtype) =>
       flatKernel("store_rows", {
         HALF,
         TO_HALF: dtype === "float16",
@@ -109,7 +111,7 @@ function storingKernels(): Kernel[] {
         MEANS: dtype === "int8",
       }),
     ),
-  );
+  ]);
 }
 
 /** The kernels of projections: of one row, few rows, few rows of great depth, and many rows. */

@@ -116,11 +116,13 @@ RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64
 Status Projection::create_transposed(const Projection& forward) {
   if (Status status = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32); !status.ok())
     return status;
+  const std::int64_t width = kernels_->panel_width;
   if (forward.kept_ != Dtype::float32) {
     kernels_->pack(forward.kept_rows(0, in_, 0), out_, 0, in_, panels_.data());
+    for (std::int64_t n = 0; forward.scales_ && n < panels_.size() / width; ++n)
+      kernels_->scale(panels_.data() + n * width, width, forward.scales_[n % in_]);
     return {};
   }
-  const std::int64_t width = kernels_->panel_width;
   for (std::int64_t o = 0; o < in_; o += width) {  // a panel of the other holds `width` rows of this weight
     const RowRun rows{.data = forward.panels_.data() + o * out_,
                       .row_stride = 1,
