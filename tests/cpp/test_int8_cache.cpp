@@ -123,8 +123,7 @@ TEST(Int8Cache, EveryElementIsWithinHalfTheScaleOfItsBlock) {
       for (std::int64_t first = 0; first < count; first += kScaleBlock) {
         const std::int64_t end = std::min(first + kScaleBlock, count);
         float largest = 0;
-        for (std::int64_t d = first; d < end; ++d)
-          largest = std::max(largest, std::abs(exact(d) - (m ? m[d] : 0.0f)));
+        for (std::int64_t d = first; d < end; ++d) largest = std::max(largest, std::abs(exact(d) - (m ? m[d] : 0.0f)));
         for (std::int64_t d = first; d < end; ++d) {
           const double rounded = std::abs(exact(d)) * 0x1p-23;  // of x - mean, and of the sum here
           ASSERT_LE(std::abs(double{held[d]} - exact(d)), (0.5 + 0x1p-17) * largest / 127.0 + (m ? rounded : 0.0));
@@ -132,8 +131,10 @@ TEST(Int8Cache, EveryElementIsWithinHalfTheScaleOfItsBlock) {
       }
     };
     for (std::int64_t j = 0; j < 100; ++j) {
-      expect_near(rows[j].key, [&](std::int64_t d) { return tokens.key(0, 1, j, d); }, mean);
-      expect_near(rows[j].value, [&](std::int64_t d) { return tokens.value(0, 1, j, d); }, nullptr);
+      expect_near(
+          rows[j].key, [&](std::int64_t d) { return tokens.key(0, 1, j, d); }, mean);
+      expect_near(
+          rows[j].value, [&](std::int64_t d) { return tokens.value(0, 1, j, d); }, nullptr);
     }
     if (width > kConstantFeature) {
       EXPECT_NEAR(mean[kConstantFeature], 400.0f, 2.0f);

@@ -60,14 +60,16 @@ function version1(): Uint8Array {
 
 async function rowsOf(cache: KvCache): Promise<{ key: Float32Array; value: Float32Array }> {
   const { key, value } = await cache.read();
-  return { key: key.data as Float32Array, value: value.data as Float32Array };
+  return { key: key.data, value: value.data };
 }
 
 const weightsOf = async (cache: KvCache, query: Floats) =>
   (await cache.attend(query, { returns: { probs: true } })).probs.data;
 
 export const int8Uses: Readonly<Record<string, Use>> = {
-  "int8: a constant key feature moves less than a hundredth of the weight, random keys no more than q8_0": async (hw) => {
+  "int8: a constant key feature moves less than a hundredth of the weight, random keys no more than q8_0": async (
+    hw,
+  ) => {
     for (const constant of [0, 50, 400])
       for (const rows of [1, 20]) {
         const [key, value, query] = [keysWith(constant), randomTensor(3, [1, 1, T, D]), normal(7, [1, 1, rows, D])];
@@ -93,7 +95,11 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     const scale = (4 * 2.5) / 127; // of numbers of deviation 2 around their mean
     read.key.forEach((x, n) => expect(Math.abs(x - key.data[n]!)).toBeLessThan(0.5001 * scale));
     for (let row = 0; row < 100; ++row)
-      for (const [from, to] of [[0, 32], [32, 35]] as const) { // prettier-ignore
+      for (const [from, to] of [
+        [0, 32],
+        [32, 35],
+      ] as const) {
+        // prettier-ignore
         const block = value.data.subarray(35 * row + from, 35 * row + to);
         const bound = (0.5 + 2 ** -16) * (Math.max(...block.map(Math.abs)) / 127);
         block.forEach((x, d) => expect(Math.abs(x - read.value[35 * row + from + d]!)).toBeLessThanOrEqual(bound));

@@ -59,11 +59,11 @@ struct KeptTokens {
 /// float16 rounds to nearest even. int8 stores a token's row of one head in blocks of 32 neighbouring numbers (the last
 /// one may have fewer): q = round(x / scale) with scale = max|x| / 127 over the block. From all keys of a batch and kv
 /// head a constant vector is subtracted before, and its product with the query is added to all raw scores, rounded once
-/// to float32. It is the mean of the keys of the append that found the batch empty, as they are stored (turned), without
-/// rows that have a NaN or an infinity. It is 0 in a feature where it may be chance: with n rows, within 5 / sqrt(n) of
-/// the average magnitude of all features; and from 2^64 on. It stays until the batch is empty again. Every element of x,
-/// or of the float32 number x - mean, is off by at most (1/2 + 2^-17) * scale of its block. A row with a NaN or an
-/// infinity is read back as NaN in every element. Other rows are not affected.
+/// to float32. It is the mean of the keys of the append that found the batch empty, as they are stored (turned),
+/// without rows that have a NaN or an infinity. It is 0 in a feature where it may be chance: with n rows, within 5 /
+/// sqrt(n) of the average magnitude of all features; and from 2^64 on. It stays until the batch is empty again. Every
+/// element of x, or of the float32 number x - mean, is off by at most (1/2 + 2^-17) * scale of its block. A row with a
+/// NaN or an infinity is read back as NaN in every element. Other rows are not affected.
 ///
 /// Do not change a cache while an attention call reads it. Forks may be used on different threads.
 class KvCache {
@@ -98,10 +98,11 @@ class KvCache {
   /// batches share blocks until one of them writes. No row is copied. If it fails the cache is as before.
   [[nodiscard]] Status select(const std::int32_t* indices);
   /// Removes the tokens that `tokens` does not name. The others close the gaps between positions. A rotary
-  /// cache turns the keys that move by the difference of their positions; the mean of int8 stays. The turned key is rounded once more to
-  /// float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where from[b] is 0, the angles
-  /// of the whole batch stay, and the tokens that follow the first kept one without a gap keep their bits. Refused if a
-  /// ring has dropped tokens of the batch, because it would hold them again. If it fails the cache is as before.
+  /// cache turns the keys that move by the difference of their positions; the mean of int8 stays. The turned key is
+  /// rounded once more to float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where
+  /// from[b] is 0, the angles of the whole batch stay, and the tokens that follow the first kept one without a gap keep
+  /// their bits. Refused if a ring has dropped tokens of the batch, because it would hold them again. If it fails the
+  /// cache is as before.
   [[nodiscard]] Status keep(ThreadPool& pool, const KeptTokens& tokens);
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;

@@ -13,8 +13,8 @@ inline constexpr std::int64_t kScaleBlock = 32;
 /// read back as NaN.
 void quantise_row(const float* x, std::int64_t count, std::int8_t* q, float* scale);
 
-/// The same by blocks of kScaleBlock numbers: `scales` has scales_of(count) of them. A row with a NaN or an infinity has
-/// q = 0 and scale NaN in every block.
+/// The same by blocks of kScaleBlock numbers: `scales` has scales_of(count) of them. A row with a NaN or an infinity
+/// has q = 0 and scale NaN in every block.
 void quantise_blocks(const float* x, std::int64_t count, std::int8_t* q, float* scales);
 
 }  // namespace headwise

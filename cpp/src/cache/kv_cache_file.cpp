@@ -174,8 +174,7 @@ class Reader {
 
   /// Version 1 has no means. They stay 0.
   void mean(float* mean, std::int64_t width) {
-    if (version_ >= 2)
-      bytes(reinterpret_cast<std::uint8_t*>(mean), width * static_cast<std::int64_t>(sizeof(float)));
+    if (version_ >= 2) bytes(reinterpret_cast<std::uint8_t*>(mean), width * static_cast<std::int64_t>(sizeof(float)));
   }
 
   /// Version 1 has one scale for each row. All its blocks get it.
@@ -322,8 +321,8 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   const std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
   if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
-  if (version > version_of(header.shape.dtype) || !is_header_of(header.shape, version, bytes) || header.shape.batch_size < 0 ||
-      header.shape.batch_size > rest / (2 * kNumberBytes))
+  if (version > version_of(header.shape.dtype) || !is_header_of(header.shape, version, bytes) ||
+      header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
     return corrupt("the saved cache's header holds impossible numbers");
 
   std::unique_ptr<KvCache> loaded;

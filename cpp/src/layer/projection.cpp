@@ -77,7 +77,7 @@ void Projection::pack(const LinearWeights& weights) {
   const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
   const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
   RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype};  // scales are applied to sums
-  if (in_stride == 1 && out_stride != 1) {  // stored [out, in]
+  if (in_stride == 1 && out_stride != 1) {                                  // stored [out, in]
     rows.row_stride = out_stride, rows.column_stride = in_stride, rows.count = out_;
     std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
               panels_.data() + panels_.size(), 0.0f);

@@ -31,9 +31,9 @@ Matrix read_cache(std::int64_t length, std::int64_t width, const float* mean, Ne
     const RowRun run = next_run(first, length - first);
     for (std::int64_t r = 0; r < run.count; ++r)
       for (std::int64_t w = 0; w < width; ++w)
-        rows(first + r, w) = double{run.scale(r, w)} *
-                                 element(run.data, run.dtype, r * run.row_stride + w * run.column_stride) +
-                             (mean ? double{mean[w]} : 0.0);
+        rows(first + r, w) =
+            double{run.scale(r, w)} * element(run.data, run.dtype, r * run.row_stride + w * run.column_stride) +
+            (mean ? double{mean[w]} : 0.0);
     first += run.count;
   }
   return rows;

@@ -32,8 +32,8 @@ std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end)
 
 std::int64_t token_bytes(const KvCacheShape& shape) {
   const std::int64_t scales = scales_in(shape, shape.head_dim) + scales_in(shape, shape.value_dim);
-  const std::int64_t head_bytes = (shape.head_dim + shape.value_dim) * size_of(shape.dtype) +
-                                  scales * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t head_bytes =
+      (shape.head_dim + shape.value_dim) * size_of(shape.dtype) + scales * static_cast<std::int64_t>(sizeof(float));
   std::int64_t bytes = 0;
   const bool counts = multiply_sizes(shape.num_kv_heads, head_bytes, &bytes);
   return counts ? bytes : std::numeric_limits<std::int64_t>::max();

@@ -8,8 +8,8 @@
 namespace headwise {
 
 /// Where the keys, or the values, lie in a block. Offsets are in bytes. Rows [num_kv_heads, tokens, width] are at
-/// `offset`. For int8 their scales [num_kv_heads, tokens, scales] are at `scale_offset`. The rows of one head are contiguous,
-/// so that decoding reads one stream.
+/// `offset`. For int8 their scales [num_kv_heads, tokens, scales] are at `scale_offset`. The rows of one head are
+/// contiguous, so that decoding reads one stream.
 struct BlockSide {
   std::int64_t width = 0;  ///< elements of a row
   std::int64_t row_bytes = 0;

@@ -44,8 +44,8 @@ Status KvCache::Store::ensure_angles() {
 Status KvCache::Store::ensure_means() {
   if (shape.dtype != Dtype::int8 || key_means) return {};
   std::int64_t heads = 0, size = 0;
-  if (!multiply_sizes(shape.batch_size, shape.num_kv_heads, &heads) ||
-      !multiply_sizes(heads, shape.head_dim, &size) || !key_means.allocate(size))
+  if (!multiply_sizes(shape.batch_size, shape.num_kv_heads, &heads) || !multiply_sizes(heads, shape.head_dim, &size) ||
+      !key_means.allocate(size))
     return Status::out_of_memory(size * static_cast<std::int64_t>(sizeof(float)));
   std::fill_n(key_means.data(), size, 0.0f);
   return {};

@@ -23,7 +23,10 @@ export function scalesOf({ dtype }: Pick<CacheForm, "dtype">, width: number, ver
 }
 
 /** Bytes of the mean of a head's keys. */
-export function meanBytes({ dtype, headDim }: Pick<CacheForm, "dtype" | "headDim">, version = versionOf(dtype)): number {
+export function meanBytes(
+  { dtype, headDim }: Pick<CacheForm, "dtype" | "headDim">,
+  version = versionOf(dtype),
+): number {
   return dtype === "int8" && version > 1 ? FLOAT_BYTES * headDim : 0;
 }
 

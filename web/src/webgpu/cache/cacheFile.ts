@@ -93,9 +93,7 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
   const reader = new Reader(view, MAGIC.length + NUMBER, bytes.length - CHECKSUM);
   const problem = readProblem(operation, reader);
   const isOurs =
-    problem &&
-    version <= versionOf(problem.dtype) &&
-    headerOf(problem, version).every((byte, n) => bytes[n] === byte);
+    problem && version <= versionOf(problem.dtype) && headerOf(problem, version).every((byte, n) => bytes[n] === byte);
   if (!isOurs || problem.batchSize > reader.left / (2 * NUMBER))
     throw corrupt("the saved cache's header holds impossible numbers");
   const farthest = problem.rotary ? FARTHEST_ORIGIN : 0;
