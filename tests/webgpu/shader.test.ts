@@ -61,7 +61,7 @@ const LAYER_GRADIENTS: readonly Kernel[] = [
 /** The kernels of views and patches of layers. */
 const INSIDE: readonly Kernel[] = [
   ...(["float32", "float16", "int8"] as const).map((dtype) =>
-    flatKernel("move_rows", { HALF: dtype === "float16", INT8: dtype === "int8", MEANS: dtype === "int8" }),
+    flatKernel("move_rows", { HALF: dtype === "float16", INT8: dtype === "int8" }),
   ),
   MEAN_ROWS,
   headShares("float32"),
@@ -102,14 +102,8 @@ function kernelsForFeatures(): Kernel[] {
 function storingKernels(): Kernel[] {
   return [false, true].flatMap((HALF) => [
     flatKernel("key_means", { HALF }),
-    flatKernel("store_rows", { HALF, TO_HALF: false, TO_INT8: true, MEANS: false }),
     ...(["float32", "float16", "int8"] as const).map((dtype) =>
-      flatKernel("store_rows", {
-        HALF,
-        TO_HALF: dtype === "float16",
-        TO_INT8: dtype === "int8",
-        MEANS: dtype === "int8",
-      }),
+      flatKernel("store_rows", { HALF, TO_HALF: dtype === "float16", TO_INT8: dtype === "int8" }),
     ),
   ]);
 }

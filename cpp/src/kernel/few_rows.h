@@ -161,9 +161,10 @@ struct WeightedValues {
         ldo(out_stride),
         next(stored.row(std::min(first + kValuesAtATime, stored.count - count))),
         next_is_one_run(stored.ld == columns) {
+    float units[kValuesAtATime];  // collected first: the products are then of neighbours, and become vectors
+    for (std::int64_t j = 0; j < count; ++j) units[j] = stored.unit(first + j, column);
     for (int r = 0; r < Q; ++r)
-      for (std::int64_t j = 0; j < count; ++j)
-        weights[r][j] = first_weight[r * ldw + first + j] * stored.unit(first + j, column);
+      for (std::int64_t j = 0; j < count; ++j) weights[r][j] = first_weight[r * ldw + first + j] * units[j];
   }
 };
 

@@ -43,15 +43,11 @@ export function moveRows(
 ): void {
   const count = (rows.length / 3) * (heads.length / 2) * width;
   const workgroups = divideUp(count, FLAT_WORKGROUP);
-  const sizes = [heads.length / 2, width, rows.length, count, from.strides.position, from.firstScale ?? 0];
-  const means = from.dtype === "int8" ? from.firstMean : undefined;
-  const kernel = flatKernel("move_rows", {
-    HALF: from.dtype === "float16",
-    INT8: from.dtype === "int8",
-    MEANS: means !== undefined,
-  });
+  const sizes = [heads.length / 2, width, rows.length, count, from.strides.position];
+  const int8 = [from.firstScale ?? 0, from.firstMean ?? 0];
+  const kernel = flatKernel("move_rows", { HALF: from.dtype === "float16", INT8: from.dtype === "int8" });
   call.dispatch(kernel, workgroups, {
-    0: call.numbers([...numbersOf(from.strides), ...numbersOf(to.strides), ...sizes, means ?? 0], workgroups),
+    0: call.numbers([...numbersOf(from.strides), ...numbersOf(to.strides), ...sizes, ...int8], workgroups),
     1: from.span,
     2: call.table(Uint32Array.from([...rows, ...heads])),
     3: to.span,

@@ -29,7 +29,6 @@ export function storeRows(
     HALF: rows.dtype === "float16",
     TO_HALF: dtype === "float16",
     TO_INT8: dtype === "int8",
-    MEANS: dtype === "int8" && side === "key",
   });
   const workgroups = divideUp(batchSize * numKvHeads * numTokens * LANES, FLAT_WORKGROUP);
   dispatch(call, kernel, workgroups, store, side, rows, numTokens, before, gains);
@@ -73,7 +72,7 @@ function dispatch(
     places,
     rowBytes(form, width) / 4,
     store.firstScale(side),
-    store.firstMean(),
+    side === "key" && form.dtype === "int8" ? store.firstMean() : 0,
   ];
   const ring = [form.ring?.keepFirst ?? 0, form.ring?.window ?? 0];
   call.dispatch(kernel, workgroups, {

@@ -18,7 +18,7 @@ struct Shape {
   count: u32,        // numbers to copy
   row_width: u32,    // elements of an int8 row
   first_scale: u32,  // the word of the first scale of int8 rows
-  first_mean: u32,   // with MEANS: the word of the first mean of a head's rows
+  first_mean: u32,   // the word of the first mean of int8 rows; 0: there are none
   grid_width: u32,
 }
 
@@ -39,7 +39,7 @@ fn number_at(at: u32) -> u32 {
   if (not_finite(scale)) { return NOT_A_NUMBER; }
   let byte = i32(source[at / 4u] << (24u - 8u * (at % 4u))) >> 24u;
   let number = bitcast<f32>(scale) * f32(byte);
-  if (!MEANS) { return bitcast<u32>(number); }
+  if (shape.first_mean == 0u) { return bitcast<u32>(number); }
   return bitcast<u32>(number + bitcast<f32>(source[shape.first_mean + at / shape.from_head * shape.row_width + d]));
 }
 

@@ -1,6 +1,6 @@
 // Appends rows of float32 or float16 in any layout to one side of a cache, [B, Hkv, places, row], as float32, float16
 // or int8. Rows are padded with zeros to whole vec4. The scales of int8 rows come after all rows, one for every LANES
-// times four numbers. With MEANS the mean of the head is subtracted first: see key_means.wgsl. LANES invocations store
+// times four numbers. From keys the mean of the head is subtracted first: see key_means.wgsl. LANES invocations store
 // one row.
 
 struct Shape {
@@ -17,7 +17,7 @@ struct Shape {
   places: u32,      // of the cache
   row_words: u32,   // of the cache
   first_scale: u32, // of the cache, a word
-  first_mean: u32,  // of the cache, a word
+  first_mean: u32,  // of the cache, a word; 0: nothing is subtracted
   ring_kept: u32,
   ring_window: u32, // 0 without a ring
   grid_width: u32,
@@ -46,7 +46,7 @@ fn four(base: u32, c4: u32) -> vec4<u32> {
 
 /// Finite numbers without the mean that lies at `mean`, whose numbers are padded with zeros like the row.
 fn centred(bits: vec4<u32>, mean: u32, c4: u32) -> vec4<u32> {
-  if (!MEANS) { return bits; }
+  if (shape.first_mean == 0u) { return bits; }
   let at = mean + 4u * c4;
   let means = vec4<u32>(cache[at], cache[at + 1u], cache[at + 2u], cache[at + 3u]);
   return bitcast<vec4<u32>>(bitcast<vec4<f32>>(bits) - bitcast<vec4<f32>>(means));
