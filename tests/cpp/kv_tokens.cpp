@@ -20,7 +20,7 @@ float element(const RowRun& run, std::int64_t row, std::int64_t column) {
     case Dtype::int8:
       break;
   }
-  return static_cast<float>(static_cast<const std::int8_t*>(run.data)[at]) * run.scales[row * run.scale_stride];
+  return static_cast<float>(static_cast<const std::int8_t*>(run.data)[at]) * run.scale(row, column);
 }
 
 }  // namespace
@@ -93,6 +93,7 @@ std::unique_ptr<KvCache> make_cache(const KvCacheShape& shape) {
 
 std::vector<HeldRow> held_rows(const KvCache& cache, std::int64_t b, std::int64_t g) {
   const KvCacheSource source(cache);
+  const float* const mean = source.key_mean(b, g);
   std::vector<HeldRow> rows(static_cast<std::size_t>(cache.length(b)));
   for (std::int64_t j = 0, count = 0; j < cache.length(b); j += count) {
     const RowRun keys = source.keys(b, g, j, cache.length(b) - j), values = source.values(b, g, j, keys.count);
@@ -101,7 +102,8 @@ std::vector<HeldRow> held_rows(const KvCache& cache, std::int64_t b, std::int64_
     for (std::int64_t r = 0; r < count; ++r) {
       HeldRow& row = rows[static_cast<std::size_t>(j + r)];
       row.position = source.positions(b).of(j + r);
-      for (std::int64_t d = 0; d < cache.shape().head_dim; ++d) row.key.push_back(element(keys, r, d));
+      for (std::int64_t d = 0; d < cache.shape().head_dim; ++d)
+        row.key.push_back(element(keys, r, d) + (mean ? mean[d] : 0.0f));
       for (std::int64_t d = 0; d < cache.shape().value_dim; ++d) row.value.push_back(element(values, r, d));
     }
   }

@@ -45,7 +45,7 @@ class Tokens {
 
 [[nodiscard]] std::unique_ptr<KvCache> make_cache(const KvCacheShape& shape);
 
-/// One key row with its value as the cache gives it back, scales applied.
+/// One key row with its value as the cache gives it back, with its scales and the mean of its keys.
 struct HeldRow {
   std::int64_t position = 0;
   std::vector<float> key, value;

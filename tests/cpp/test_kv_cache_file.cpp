@@ -160,8 +160,10 @@ TEST(SavedKvCache, RefusesTrailingAndForeignBytes) {
   expect_corrupt(longer, "damaged");
   expect_corrupt(sealed(longer), "size");
   expect_corrupt(Bytes(1000, 0), "not a saved cache");
-  put(bytes, kVersionAt, 2);
-  expect_corrupt(sealed(bytes), "version 2");
+  put(bytes, kVersionAt, 3);
+  expect_corrupt(sealed(bytes), "version 3");
+  put(bytes, kVersionAt, 2);  // of int8 alone
+  expect_corrupt(sealed(bytes), "impossible");
 }
 
 TEST(SavedKvCache, RefusesHeadersThatLieThoughTheChecksumIsRight) {

@@ -2,6 +2,7 @@ import { expect } from "@jest/globals";
 import { tensor, toNested, type Attention, type Tensor } from "headwise";
 
 import { editUses } from "./editUse.js";
+import { int8Uses } from "./int8Use.js";
 import { randomTensor } from "./randomTensor.js";
 import { ringUses } from "./ringUse.js";
 
@@ -22,6 +23,7 @@ type Use = (hw: Attention) => Promise<void>;
 export const cacheUses: Readonly<Record<string, Use>> = {
   ...ringUses,
   ...editUses,
+  ...int8Uses,
 
   "step appends and attends, as append and attend do": async (hw) => {
     const [one, two] = [await hw.kvCache(form), await hw.kvCache(form)];

@@ -97,10 +97,14 @@ describe("saved caches with forged headers and right checksums", () => {
     }
   }
 
+  /** int8 of version 1 is saved as version 2. Without rows the version is the only difference. */
+  const renewed = (bytes: Uint8Array) => (bytes[16] === 2 ? forged(bytes, [[8, new Uint8Array([2])]]) : bytes);
+
   /** Both readers must refuse a file as corrupt, or both must read it and write the same bytes. */
   async function expectAgreement(bytes: Uint8Array, what: string): Promise<boolean> {
     const [cpp, typeScript] = [await readByCpp(bytes), readByTypeScript(bytes)];
-    const outcome = (result: string | undefined) => (result === text(bytes) ? "the same file" : result);
+    const same = [text(bytes), text(renewed(bytes))];
+    const outcome = (result: string | undefined) => (same.includes(result!) ? "the same file" : result);
     expect([what, outcome(typeScript)]).toEqual([what, outcome(cpp)]);
     expect([what, outcome(cpp)]).toEqual([what, expect.stringMatching(/^(the same file|CORRUPT_DATA)$/)]);
     return cpp === text(bytes);

@@ -100,11 +100,12 @@ function kernelsForFeatures(): Kernel[] {
 }
 
 function storingKernels(): Kernel[] {
-  return [false, true].flatMap((HALF) =>
-    (["float32", "float16", "int8"] as const).map((dtype) =>
+  return [false, true].flatMap((HALF) => [
+    flatKernel("key_means", { HALF }),
+    ...(["float32", "float16", "int8"] as const).map((dtype) =>
       flatKernel("store_rows", { HALF, TO_HALF: dtype === "float16", TO_INT8: dtype === "int8" }),
     ),
-  );
+  ]);
 }
 
 /** The kernels of projections: of one row, few rows, few rows of great depth, and many rows. */

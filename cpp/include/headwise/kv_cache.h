@@ -14,7 +14,7 @@ struct KvCacheShape {
   std::int64_t num_kv_heads = 1;
   std::int64_t head_dim = 1;
   std::int64_t value_dim = 1;
-  Dtype dtype = Dtype::float32;  ///< float32, float16, or int8 with one scale per token, head and side
+  Dtype dtype = Dtype::float32;  ///< float32, float16, or int8 with a scale for every 32 numbers of a row
   /// The largest number of tokens that a batch holds. 0: it grows without bound, block by block. For a ring it must not
   /// be less than keep_first + window.
   std::int64_t capacity = 0;
@@ -56,9 +56,14 @@ struct KeptTokens {
 /// batch are numbered in ascending position, 0..length(b). Appending copies the new tokens, and at most one block per
 /// batch that a fork still shares.
 ///
-/// float16 rounds to nearest even. int8 stores a token's row x of one head as q = round(x / scale) with
-/// scale = max|x| / 127. Every element is then off by at most (1/2 + 2^-17) * scale. A row with a NaN or an infinity is
-/// read back as NaN in every element. Other rows are not affected.
+/// float16 rounds to nearest even. int8 stores a token's row of one head in blocks of 32 neighbouring numbers (the last
+/// one may have fewer): q = round(x / scale) with scale = max|x| / 127 over the block. From all keys of a batch and kv
+/// head a constant vector is subtracted before, and its product with the query is added to all raw scores, rounded once
+/// to float32. It is the mean of the keys of the append that found the batch empty, as they are stored (turned),
+/// without rows that have a NaN or an infinity. It is 0 in a feature where it may be chance: with n rows, within 5 /
+/// sqrt(n) of the average magnitude of all features; and from 2^64 on. It stays until the batch is empty again. Every
+/// element of x, or of the float32 number x - mean, is off by at most (1/2 + 2^-17) * scale of its block. A row with a
+/// NaN or an infinity is read back as NaN in every element. Other rows are not affected.
 ///
 /// Do not change a cache while an attention call reads it. Forks may be used on different threads.
 class KvCache {
@@ -93,10 +98,11 @@ class KvCache {
   /// batches share blocks until one of them writes. No row is copied. If it fails the cache is as before.
   [[nodiscard]] Status select(const std::int32_t* indices);
   /// Removes the tokens that `tokens` does not name. The others close the gaps between positions. A rotary
-  /// cache turns the keys that move by the difference of their positions. The turned key is rounded once more to
-  /// float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where from[b] is 0, the angles
-  /// of the whole batch stay, and the tokens that follow the first kept one without a gap keep their bits. Refused if a
-  /// ring has dropped tokens of the batch, because it would hold them again. If it fails the cache is as before.
+  /// cache turns the keys that move by the difference of their positions; the mean of int8 stays. The turned key is
+  /// rounded once more to float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where
+  /// from[b] is 0, the angles of the whole batch stay, and the tokens that follow the first kept one without a gap keep
+  /// their bits. Refused if a ring has dropped tokens of the batch, because it would hold them again. If it fails the
+  /// cache is as before.
   [[nodiscard]] Status keep(ThreadPool& pool, const KeptTokens& tokens);
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;
@@ -112,7 +118,8 @@ class KvCache {
   /// Writes the cache to `bytes`. Refused unless `size` is `saved_size()`.
   [[nodiscard]] Status save(std::uint8_t* bytes, std::int64_t size) const;
   /// Reads a saved cache. Checks magic, version, sizes and checksum before it builds anything. Refuses bytes that
-  /// `save` never writes. Saving the cache again gives the same bytes.
+  /// `save` never writes. Saving the cache again gives the same bytes, unless they are int8 of version 1, which had one
+  /// scale for a whole row and no mean: then the same numbers are saved as version 2.
   [[nodiscard]] static Status load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache);
 
   [[nodiscard]] const KvCacheShape& shape() const;

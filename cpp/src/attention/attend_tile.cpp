@@ -27,6 +27,7 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.keys = place.take<float>(tiles.keys, shape.head_dim);
   scratch.values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.clean_values = place.take<float>(tiles.keys, scratch.value_width);
+  scratch.shifts = place.take<float>(scratch.rows);
   scratch.visible = place.take<std::uint8_t>(strip_rows, tiles.keys);
   auto* const panels = place.take<std::uint64_t>(scratch.rows);
   scratch.panels.place(panels, place.take<std::uint64_t>(scratch.rows));
@@ -178,6 +179,7 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const bool rescored = static_cast<bool>(call_.formulas.score());
   bool hidden = false;
   if (!reach.empty()) {
+    shift_scores(scratch_.shifts[r], last - first, scores + first);
     const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
     const KeyRange asked = common(shifted(scratch_.panels.asked_of(r), tile_.begin), keys);
     hidden = apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::formula, scratch_.formulas, scores + first,
@@ -247,9 +249,12 @@ RowRun Sweep::clean_values(const RowRun& run, const std::uint8_t* visible) const
   const std::int64_t columns = call_.shape.value_dim, width = scratch_.value_width;
   float* const clean = scratch_.clean_values;
   if (scratch_.tiles.direct && run.dtype == Dtype::int8) {  // there scales multiply weights, not values
-    for (std::int64_t j = 0; j < run.count; ++j) clean[j] = visible[j] ? run.scales[j * run.scale_stride] : 0.0f;
+    const std::int64_t scales = scales_of(columns);
+    for (std::int64_t j = 0; j < run.count; ++j)
+      for (std::int64_t n = 0; n < scales; ++n)
+        clean[j * scales + n] = visible[j] ? run.scales[j * run.scale_stride + n] : 0.0f;
     RowRun scaled = run;
-    scaled.scales = clean, scaled.scale_stride = 1;
+    scaled.scales = clean, scaled.scale_stride = static_cast<std::ptrdiff_t>(scales);
     return scaled;
   }
   call_.kernels.widen(run, columns, clean, width);
@@ -301,6 +306,8 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
     call.kernels.widen(run, depth, scratch.query + r * depth, group * depth);
   }
   call.kernels.scale(scratch.query, rows.size() * depth, call.scale);
+  const float* const mean = call.key_mean(sequence, rows.group);
+  for (std::int64_t r = 0; r < rows.size(); ++r) scratch.shifts[r] = shift_of(scratch.query + r * depth, mean, depth);
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
   std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
 }

@@ -21,6 +21,7 @@ struct TileScratch {
   float* keys;               ///< keys of the tile, packed or widened
   float* values;             ///< values of the tile, packed
   float* clean_values;       ///< values as one row may see them
+  float* shifts;             ///< [rows]: what the mean of the keys adds to every score of a row
   std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
   TilePanels panels;
   QueryRow* query_rows;    ///< [rows]

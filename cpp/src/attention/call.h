@@ -55,6 +55,11 @@ struct Call {
   /// Query row i of `head` as float32, times the scale: [head_dim].
   void load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
 
+  /// What must be added to every key of kv head `group`, [head_dim], or null: see KeyValueSource::key_mean.
+  [[nodiscard]] const float* key_mean(const Sequence& sequence, std::int64_t group) const {
+    return source.key_mean(sequence.batch, group);
+  }
+
   /// Calls visit(run, first) for the runs that make up key rows `keys` of kv head `group`. `first` is the run's first
   /// row, counted from keys.begin.
   template <class Visit>

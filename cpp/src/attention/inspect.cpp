@@ -77,6 +77,11 @@ void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, 
   const auto score = reads_in_place(call.group_size * sequence.num_queries) ? score_in_place : score_packed;
   for (std::int64_t j = keys.begin / width * width; j < keys.end; j += scratch.sizes.keys)
     score(call, rows, group, {j, std::min(j + scratch.sizes.keys, keys.end)}, scratch);
+  const float* const mean = call.key_mean(sequence, group);
+  const std::int64_t first = keys.begin / width * width;
+  for (std::int64_t r = 0; r < rows.size(); ++r)
+    shift_scores(shift_of(scratch.query + r * depth, mean, depth), keys.end - first,
+                 scratch.scores + r * scratch.sizes.width + first);
 }
 
 /// Turns raw scores of one row into those of `stage`, biased or formula, and hidden ones into -inf. Returns the columns

@@ -104,6 +104,18 @@ void find_visible(const Call& call, const Sequence& sequence, const QueryRow& ro
 
 }  // namespace
 
+float shift_of(const float* query, const float* mean, std::int64_t depth) {
+  double sum = 0.0;
+  for (std::int64_t d = 0; mean && d < depth; ++d)
+    if (mean[d] != 0.0f) sum += double{query[d]} * double{mean[d]};  // otherwise an infinity in the query would be NaN
+  return static_cast<float>(sum);
+}
+
+void shift_scores(float shift, std::int64_t count, float* scores) {
+  if (shift == 0.0f) return;
+  for (std::int64_t j = 0; j < count; ++j) scores[j] += shift;
+}
+
 void cap_scores(const Call& call, float* scores, std::int64_t capacity) {
   if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity, call.options.softcap);
 }

@@ -12,6 +12,11 @@ struct QueryRow {
   std::int64_t r = 0;  ///< among the rows of the worker's TileFormulas
 };
 
+/// What the mean of the keys adds to every raw score of a query: their product, rounded once. A null mean adds 0.
+[[nodiscard]] float shift_of(const float* query, const float* mean, std::int64_t depth);
+/// Adds it to scores of the row.
+void shift_scores(float shift, std::int64_t count, float* scores);
+
 /// Turns raw scores of `row` against keys `tile` into scores of `stage`: softcap, then ALiBi, then bias, then the score
 /// formula. The first `capacity` floats of `scores` may be overwritten. `capacity` is a multiple of the vector width,
 /// >= tile.size(). Returns whether the bias hides a key of the tile.

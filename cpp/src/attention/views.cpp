@@ -5,6 +5,7 @@
 #include "attention/call.h"
 #include "attention/head_rows.h"
 #include "attention/validate.h"
+#include "cache/stored_row.h"
 #include "kernel/kernel_table.h"
 #include "source/kv_cache_store.h"
 
@@ -36,18 +37,22 @@ void show_keys_and_values(ThreadPool& pool, const AttentionShape& shape, const A
                           const KeyValueSource& source, const AttentionViews& views) {
   const std::int64_t num_keys = key_length_of(shape, inputs);
   const KernelTable& kernels = kernel_table();
-  const auto show = [&](const View& view, auto side, std::int64_t width) {
+  const auto show = [&](const View& view, auto side, auto mean_of, std::int64_t width) {
     for_each_chosen_row(pool, shape.batch_size, {view.selection, shape.num_kv_heads, num_keys},
                         [&](std::int64_t b, std::int64_t head, std::int64_t j, std::int64_t place) {
                           float* const row = view.data + place * width;
-                          if (inputs.cache && j >= inputs.cache->store().length(b))
+                          if (inputs.cache && !inputs.cache->store().holds(b, j)) {
                             std::fill_n(row, width, 0.0f);
-                          else
-                            kernels.widen((source.*side)(b, head, j, 1), width, row, width);
+                            return;
+                          }
+                          kernels.widen((source.*side)(b, head, j, 1), width, row, width);
+                          add_mean(mean_of(b, head), width, row);
                         });
   };
-  if (views.key.data) show(views.key, &KeyValueSource::keys, shape.head_dim);
-  if (views.value.data) show(views.value, &KeyValueSource::values, shape.value_dim);
+  const auto key_mean = [&](std::int64_t b, std::int64_t g) { return source.key_mean(b, g); };
+  const auto no_mean = [](std::int64_t, std::int64_t) -> const float* { return nullptr; };
+  if (views.key.data) show(views.key, &KeyValueSource::keys, key_mean, shape.head_dim);
+  if (views.value.data) show(views.value, &KeyValueSource::values, no_mean, shape.value_dim);
 }
 
 }  // namespace headwise

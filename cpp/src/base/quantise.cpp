@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "base/finite.h"
+
 namespace headwise {
 
 namespace {
@@ -36,6 +38,16 @@ void quantise_row(const float* x, std::int64_t count, std::int8_t* q, float* sca
   // A subnormal scale may have been rounded down far. Quotients then exceed 127.
   for (std::int64_t i = 0; i < count; ++i)
     q[i] = static_cast<std::int8_t>(std::clamp(round_to_integer(x[i] / *scale), -127.0f, 127.0f));
+}
+
+void quantise_blocks(const float* x, std::int64_t count, std::int8_t* q, float* scales) {
+  if (!all_finite(x, count)) {
+    std::fill_n(q, count, static_cast<std::int8_t>(0));
+    std::fill_n(scales, scales_of(count), std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  for (std::int64_t first = 0; first < count; first += kScaleBlock, ++scales)
+    quantise_row(x + first, std::min(kScaleBlock, count - first), q + first, scales);
 }
 
 }  // namespace headwise

@@ -4,10 +4,11 @@
 #include <cstring>
 
 #include "attention/validate.h"
-#include "base/half.h"
 #include "base/workspace.h"
+#include "cache/key_mean.h"
 #include "cache/rotary_rows.h"
 #include "cache/stored_row.h"
+#include "cache/widened_row.h"
 #include "headwise/thread_pool.h"
 #include "source/dense_source.h"
 #include "source/kv_cache_store.h"
@@ -63,20 +64,9 @@ Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, s
   return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), turned);
 }
 
-/// row = row r of a run, as float32.
-void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row) {
-  const std::int64_t at = r * run.row_stride;
-  if (run.dtype == Dtype::float32) {
-    const float* x = static_cast<const float*>(run.data) + at;
-    for (std::int64_t d = 0; d < width; ++d) row[d] = x[d * run.column_stride];
-  } else {
-    const std::uint16_t* x = static_cast<const std::uint16_t*>(run.data) + at;
-    for (std::int64_t d = 0; d < width; ++d) row[d] = half_to_float(x[d * run.column_stride]);
-  }
-}
-
-/// Stores a run of rows in a block. `row` is scratch for one row.
-void store_run(const RowRun& run, const BlockSide& side, Dtype dtype, std::uint8_t* to, float* scales, float* row) {
+/// Stores a run of rows in a block, less `mean` if it is not null. `row` is scratch for one row.
+void store_run(const RowRun& run, const BlockSide& side, Dtype dtype, const float* mean, std::uint8_t* to,
+               float* scales, float* row) {
   const bool as_it_is = run.dtype == dtype && run.column_stride == 1;
   const std::uint8_t* from = static_cast<const std::uint8_t*>(run.data);
   for (std::int64_t r = 0; r < run.count; ++r) {
@@ -85,14 +75,18 @@ void store_run(const RowRun& run, const BlockSide& side, Dtype dtype, std::uint8
       std::memcpy(to_r, from + r * run.row_stride * size_of(dtype), static_cast<std::size_t>(side.row_bytes));
     } else {
       widen_row(run, r, side.width, row);
-      store_row(row, side.width, dtype, to_r, scales + r);
+      subtract_mean(mean, side.width, row);
+      store_row(row, side.width, dtype, to_r, scales + r * side.scales);
     }
   }
 }
 
-/// Stores the rows that head g of batch b gained since it had `before` tokens. Their blocks must be reserved.
+/// Stores the rows that head g of batch b gained since it had `before` tokens. Their blocks must be reserved. The first
+/// tokens of a batch decide the mean of the head's keys. `row` is scratch.
 void store_gain(KvCache::Store& store, const KeyValueSource& source, std::int64_t b, std::int64_t g,
                 std::int64_t before, float* row) {
+  if (before == 0 && store.key_means)
+    mean_of_keys(source, b, g, store.appended[b], store.shape.head_dim, row, store.key_mean(b, g));
   const KeyPositions positions = store.positions_of(store.appended[b]);
   const std::int64_t length = store.length(b);
   RowSpan span;
@@ -100,12 +94,12 @@ void store_gain(KvCache::Store& store, const KeyValueSource& source, std::int64_
     span = store.span(b, j, length - j);
     const std::int64_t token = positions.of(j) - before;
     std::uint8_t* const data = store.block(b, span.block)->data();
-    const auto store_side = [&](const BlockSide& side, const RowRun& run) {
-      store_run(run, side, store.shape.dtype, data + store.row_offset(side, g, span.row),
+    const auto store_side = [&](const BlockSide& side, const float* mean, const RowRun& run) {
+      store_run(run, side, store.shape.dtype, mean, data + store.row_offset(side, g, span.row),
                 reinterpret_cast<float*>(data + store.scale_offset(side, g, span.row)), row);
     };
-    store_side(store.layout.key, source.keys(b, g, token, span.count));
-    store_side(store.layout.value, source.values(b, g, token, span.count));
+    store_side(store.layout.key, store.key_mean(b, g), source.keys(b, g, token, span.count));
+    store_side(store.layout.value, nullptr, source.values(b, g, token, span.count));
   }
 }
 
@@ -134,8 +128,9 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
       return status;
     key = {turned.data(), Dtype::float32};
   }
-  const std::int64_t widest = std::max(store.shape.head_dim, store.shape.value_dim);
-  Buffer<float> rows;  // one for each worker
+  if (Status status = store.ensure_means(); !status.ok()) return status;
+  const std::int64_t widest = std::max(key_mean_scratch(store.shape.head_dim), store.shape.value_dim);
+  Buffer<float> rows;  // scratch of each worker
   Buffer<std::int64_t> before;
   if (!rows.allocate(widest * pool.size()) || !before.allocate(store.shape.batch_size) ||
       !reserve_gain(store, tokens.num_tokens, tokens.lengths)) {

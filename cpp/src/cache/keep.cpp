@@ -70,7 +70,7 @@ class RowMover {
  private:
   struct Row {
     std::uint8_t* data;
-    float* scale;  ///< int8
+    float* scales;  ///< int8
   };
 
   Row row(const BlockSide& side, std::int64_t j) {
@@ -83,7 +83,7 @@ class RowMover {
   void copy(const BlockSide& side, std::int64_t from, std::int64_t to) {
     const Row source = row(side, from), target = row(side, to);
     std::memcpy(target.data, source.data, static_cast<std::size_t>(side.row_bytes));
-    if (store_.shape.dtype == Dtype::int8) *target.scale = *source.scale;
+    std::memcpy(target.scales, source.scales, static_cast<std::size_t>(side.scale_bytes()));
   }
 
   void copy_turned(std::int64_t from, std::int64_t to, std::int64_t turn) {
@@ -91,9 +91,12 @@ class RowMover {
     turned_ = turn;
     const Row source = row(store_.layout.key, from), target = row(store_.layout.key, to);
     const KvCacheShape& shape = store_.shape;
-    load_row(source.data, source.scale, shape.head_dim, shape.dtype, key_);
+    const float* const mean = store_.key_mean(b_, g_);
+    load_row(source.data, source.scales, shape.head_dim, shape.dtype, key_);
+    add_mean(mean, shape.head_dim, key_);
     turn_head(angles_, turning_, key_);
-    store_row(key_, shape.head_dim, shape.dtype, target.data, target.scale);
+    subtract_mean(mean, shape.head_dim, key_);
+    store_row(key_, shape.head_dim, shape.dtype, target.data, target.scales);
   }
 
   KvCache::Store& store_;

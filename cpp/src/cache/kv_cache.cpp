@@ -35,10 +35,9 @@ void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t 
     const auto copy_side = [&](std::int64_t g, const BlockSide& to_side, const BlockSide& from_side) {
       std::memcpy(to_data + copy.row_offset(to_side, g, out.row), from_data + source.row_offset(from_side, g, in.row),
                   static_cast<std::size_t>(in.count * from_side.row_bytes));
-      if (source.shape.dtype == Dtype::int8)
-        std::memcpy(to_data + copy.scale_offset(to_side, g, out.row),
-                    from_data + source.scale_offset(from_side, g, in.row),
-                    static_cast<std::size_t>(in.count) * sizeof(float));
+      std::memcpy(to_data + copy.scale_offset(to_side, g, out.row),
+                  from_data + source.scale_offset(from_side, g, in.row),
+                  static_cast<std::size_t>(in.count * from_side.scale_bytes()));
     };
     for (std::int64_t g = 0; g < source.shape.num_kv_heads; ++g) {
       copy_side(g, copy.layout.key, source.layout.key);
@@ -57,17 +56,16 @@ void clear_rows(KvCache::Store& store, std::int64_t b, std::int64_t from, std::i
       for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
         std::memset(data + store.row_offset(*side, g, span.row), 0,
                     static_cast<std::size_t>(span.count * side->row_bytes));
-        if (store.shape.dtype == Dtype::int8)
-          std::memset(data + store.scale_offset(*side, g, span.row), 0,
-                      static_cast<std::size_t>(span.count) * sizeof(float));
+        std::memset(data + store.scale_offset(*side, g, span.row), 0,
+                    static_cast<std::size_t>(span.count * side->scale_bytes()));
       }
   }
 }
 
-/// Gives a copy the angles that its original has. Without memory there is no copy.
-Status with_angles(const KvCache::Store& source, std::unique_ptr<KvCache>* copy) {
-  if (source.angles.half() == 0) return {};
-  Status status = (*copy)->store().ensure_angles();
+/// Gives a copy the angles and means that its original has. Without memory there is no copy.
+Status with_angles_and_means(const KvCache::Store& source, std::unique_ptr<KvCache>* copy) {
+  Status status = (*copy)->store().copy_means(source);
+  if (status.ok() && source.angles.half() > 0) status = (*copy)->store().ensure_angles();
   if (!status.ok()) copy->reset();
   return status;
 }
@@ -117,7 +115,7 @@ Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
     twin.appended[b] = store_->appended[b];
     twin.rotary_origin[b] = store_->rotary_origin[b];
   }
-  return with_angles(*store_, copy);
+  return with_angles_and_means(*store_, copy);
 }
 
 Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const {
@@ -139,7 +137,7 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
       copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
     copy_rows(*store_, copy, b, begin, end);
   }
-  return with_angles(*store_, part);
+  return with_angles_and_means(*store_, part);
 }
 
 Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const {
@@ -169,7 +167,7 @@ Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const
     clear_rows(copy, b, kept, back);
     copy_rows(*store_, copy, b, kept, length, back);
   }
-  return with_angles(*store_, wide);
+  return with_angles_and_means(*store_, wide);
 }
 
 const KvCacheShape& KvCache::shape() const { return store_->shape; }

@@ -2,9 +2,13 @@
 // - the magic number;
 // - the numbers of the header, 8 bytes each;
 // - for every batch the number of tokens appended and the rotary origin, 8 bytes each;
-// - for every batch and head the key rows by position and, for int8, their scales, then the value rows likewise;
+// - for every batch that is not empty and every head: for int8 the mean of the keys; the key rows by position and, for
+//   int8, the scales of their blocks; then the value rows and their scales;
 // - a CRC-32 of all bytes before it.
+// Version 1 of int8 has no means, and one scale for a whole row. It is read, but no longer written. Other types still
+// have version 1.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <type_traits>
@@ -20,12 +24,15 @@ namespace {
 
 // A byte beyond ASCII, both line ends and an end-of-file character: transfers in text mode damage it, as in PNG.
 constexpr std::uint8_t kMagic[8] = {0x89, 'H', 'W', 'K', 'V', '\r', '\n', 0x1a};
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kNewestVersion = 2;
 constexpr std::int64_t kNumberBytes = 8;
 constexpr std::int64_t kChecksumBytes = 4;
 
+/// The version that a cache of a type is saved in.
+std::int64_t version_of(Dtype dtype) { return dtype == Dtype::int8 ? 2 : 1; }
+
 struct Header {
-  std::int64_t version = kVersion;
+  std::int64_t version = 1;
   KvCacheShape shape;
   bool turns = false;  ///< whether the numbers of shape.rotary follow
 };
@@ -99,6 +106,7 @@ void batch_rows(Stream& stream, AnyStore& store, std::int64_t b) {
   if (length == 0) return;  // without rows the file does not limit the number of heads, which may be huge
   for (std::int64_t g = 0; g < store.shape.num_kv_heads; ++g)
     for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
+      if (side == &store.layout.key && store.key_means) stream.mean(store.key_mean(b, g), store.shape.head_dim);
       RowSpan span;
       for (std::int64_t j = 0; j < length; j += span.count) {
         span = store.span(b, j, length - j);
@@ -108,8 +116,7 @@ void batch_rows(Stream& stream, AnyStore& store, std::int64_t b) {
       if (store.shape.dtype != Dtype::int8) continue;
       for (std::int64_t j = 0; j < length; j += span.count) {
         span = store.span(b, j, length - j);
-        stream.bytes(store.block(b, span.block)->data() + store.scale_offset(*side, g, span.row),
-                     span.count * static_cast<std::int64_t>(sizeof(float)));
+        stream.scales(store.block(b, span.block)->data() + store.scale_offset(*side, g, span.row), span.count, *side);
       }
     }
 }
@@ -133,14 +140,21 @@ class Writer {
     to_ += count;
   }
 
+  void mean(const float* mean, std::int64_t width) {
+    bytes(reinterpret_cast<const std::uint8_t*>(mean), width * static_cast<std::int64_t>(sizeof(float)));
+  }
+  void scales(const std::uint8_t* from, std::int64_t rows, const BlockSide& side) {
+    bytes(from, rows * side.scale_bytes());
+  }
+
  private:
   std::uint8_t* to_;
 };
 
-/// Reads from bytes. The caller has checked that there are enough.
+/// Reads from bytes of a version. The caller has checked that there are enough.
 class Reader {
  public:
-  explicit Reader(const std::uint8_t* from) : from_(from) {}
+  Reader(const std::uint8_t* from, std::int64_t version) : from_(from), version_(version) {}
 
   template <class T>
   void number(T& value) {
@@ -158,8 +172,24 @@ class Reader {
     from_ += count;
   }
 
+  /// Version 1 has no means. They stay 0.
+  void mean(float* mean, std::int64_t width) {
+    if (version_ >= 2) bytes(reinterpret_cast<std::uint8_t*>(mean), width * static_cast<std::int64_t>(sizeof(float)));
+  }
+
+  /// Version 1 has one scale for each row. All its blocks get it.
+  void scales(std::uint8_t* to, std::int64_t rows, const BlockSide& side) {
+    if (version_ >= 2) return bytes(to, rows * side.scale_bytes());
+    for (std::int64_t r = 0; r < rows; ++r, to += side.scale_bytes()) {
+      float scale;
+      bytes(reinterpret_cast<std::uint8_t*>(&scale), sizeof scale);
+      std::fill_n(reinterpret_cast<float*>(to), side.scales, scale);
+    }
+  }
+
  private:
   const std::uint8_t* from_;
+  std::int64_t version_;
 };
 
 /// Counts the bytes of numbers, so that the size of the header needs no second list.
@@ -182,20 +212,20 @@ std::int64_t header_bytes(bool turns) {
 std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNumberBytes; }
 
 /// Magic and header of a cache of this shape.
-void write_header(Writer& writer, const KvCacheShape& shape) {
-  const Header header{kVersion, shape, shape.rotary.has_value()};
+void write_header(Writer& writer, const KvCacheShape& shape, std::int64_t version) {
+  const Header header{version, shape, shape.rotary.has_value()};
   writer.bytes(kMagic, sizeof kMagic);
   header_numbers(writer, header);
   if (header.turns) rotary_numbers(writer, used_numbers(*shape.rotary));
 }
 
-/// Whether a cache of this shape, read from `bytes`, would be saved as the same header. Then no number was cut when it
-/// was read, and no unused number differs from its default.
-bool is_header_of(const KvCacheShape& shape, const std::uint8_t* bytes) {
+/// Whether a cache of this shape, read from `bytes`, would be saved as the same header in that version. Then no number
+/// was cut when it was read, and no unused number differs from its default.
+bool is_header_of(const KvCacheShape& shape, std::int64_t version, const std::uint8_t* bytes) {
   constexpr std::int64_t kMostHeaderBytes = 256;
   std::uint8_t header[kMostHeaderBytes];
   Writer writer(header);
-  write_header(writer, shape);
+  write_header(writer, shape, version);
   return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes(shape.rotary.has_value()))) == 0;
 }
 
@@ -208,9 +238,9 @@ Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   if (size < header_bytes(false) + kChecksumBytes) return corrupt("the saved cache is truncated");
   std::int64_t version;
   std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
-  if (version != kVersion)
-    return Status::error(StatusCode::corrupt_data, "the saved cache has version %lld, this engine reads %lld",
-                         static_cast<long long>(version), static_cast<long long>(kVersion));
+  if (version < 1 || version > kNewestVersion)
+    return Status::error(StatusCode::corrupt_data, "the saved cache has version %lld, this engine reads 1 to %lld",
+                         static_cast<long long>(version), static_cast<long long>(kNewestVersion));
   std::uint32_t checksum;
   std::memcpy(&checksum, bytes + size - kChecksumBytes, sizeof checksum);
   if (crc32(bytes, size - kChecksumBytes) != checksum)
@@ -218,10 +248,22 @@ Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   return {};
 }
 
-/// Reads and checks tokens and origins. The rows must take exactly `row_bytes`.
-Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_bytes) {
+/// The bytes of a token, of all heads, in a version.
+std::int64_t saved_token_bytes(const KvCacheShape& shape, std::int64_t version) {
+  if (shape.dtype != Dtype::int8 || version >= 2) return token_bytes(shape);
+  return shape.num_kv_heads * (shape.head_dim + shape.value_dim + 2 * static_cast<std::int64_t>(sizeof(float)));
+}
+
+/// The bytes of the means of a batch that is not empty.
+std::int64_t saved_mean_bytes(const KvCacheShape& shape, std::int64_t version) {
+  if (shape.dtype != Dtype::int8 || version < 2) return 0;
+  return shape.num_kv_heads * shape.head_dim * static_cast<std::int64_t>(sizeof(float));
+}
+
+/// Reads and checks tokens and origins. The rows and means must take exactly `row_bytes`.
+Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t version, std::int64_t row_bytes) {
   const std::int64_t farthest = store.shape.rotary ? std::int64_t{1} << 52 : 0;
-  std::int64_t tokens = 0, bytes = 0;
+  std::int64_t tokens = 0, batches = 0, bytes = 0, means = 0;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     reader.number(store.appended[b]);
     reader.number(store.rotary_origin[b]);
@@ -229,8 +271,11 @@ Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_byte
         store.rotary_origin[b] > farthest)
       return corrupt("the saved cache tells of impossible numbers of tokens");
     tokens += store.length(b);
+    batches += store.length(b) > 0;
   }
-  if (!multiply_sizes(tokens, token_bytes(store.shape), &bytes) || bytes != row_bytes)
+  if (!multiply_sizes(tokens, saved_token_bytes(store.shape, version), &bytes) ||
+      !multiply_sizes(batches, saved_mean_bytes(store.shape, version), &means) || bytes > row_bytes ||
+      means != row_bytes - bytes)
     return corrupt("the saved cache's size does not fit its shape");
   return {};
 }
@@ -238,10 +283,15 @@ Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_byte
 }  // namespace
 
 std::int64_t KvCache::saved_size() const {
-  std::int64_t tokens = 0;
-  for (std::int64_t b = 0; b < store_->shape.batch_size; ++b) tokens += store_->length(b);
-  return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) +
-         tokens * token_bytes(store_->shape) + kChecksumBytes;
+  const KvCacheShape& shape = store_->shape;
+  const std::int64_t version = version_of(shape.dtype);
+  std::int64_t tokens = 0, batches = 0;
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    tokens += store_->length(b);
+    batches += store_->length(b) > 0;
+  }
+  return header_bytes(shape.rotary.has_value()) + batch_bytes(shape.batch_size) +
+         tokens * saved_token_bytes(shape, version) + batches * saved_mean_bytes(shape, version) + kChecksumBytes;
 }
 
 Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
@@ -250,7 +300,7 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
                          static_cast<long long>(saved_size()), static_cast<long long>(size));
   const Store& store = *store_;
   Writer writer(bytes);
-  write_header(writer, store.shape);
+  write_header(writer, store.shape, version_of(store.shape.dtype));
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     writer.number(store.appended[b]);
     writer.number(store.rotary_origin[b]);
@@ -264,21 +314,25 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
 Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache) {
   if (Status status = check_envelope(bytes, size); !status.ok()) return status;
   Header header;
-  Reader reader(bytes + sizeof kMagic);
+  std::int64_t version;
+  std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
+  Reader reader(bytes + sizeof kMagic, version);
   header_numbers(reader, header);
   const std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
   if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
-  if (!is_header_of(header.shape, bytes) || header.shape.batch_size < 0 ||
-      header.shape.batch_size > rest / (2 * kNumberBytes))
+  if (version > version_of(header.shape.dtype) || !is_header_of(header.shape, version, bytes) ||
+      header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
     return corrupt("the saved cache's header holds impossible numbers");
 
   std::unique_ptr<KvCache> loaded;
   if (Status status = create(header.shape, &loaded); !status.ok())
     return status.code == StatusCode::out_of_memory ? status : corrupt(status.message);
   Store& store = *loaded->store_;
-  if (Status status = read_batches(reader, store, rest - batch_bytes(header.shape.batch_size)); !status.ok())
+  if (Status status = read_batches(reader, store, version, rest - batch_bytes(header.shape.batch_size)); !status.ok())
     return status;
+  if (loaded->max_length() > 0)
+    if (Status status = store.ensure_means(); !status.ok()) return status;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     if (!store.reserve(b, 0, store.appended[b])) return Status::out_of_memory(store.layout.bytes);
     batch_rows(reader, store, b);

@@ -22,6 +22,10 @@ Status KvCache::select(const std::int32_t* indices) {
   Store& store = *store_;
   const std::int64_t batch_size = store.shape.batch_size, width = store.blocks_per_batch;
   if (Status status = check_indices(indices, batch_size); !status.ok()) return status;
+  KvCache::Store chosen;  // its means alone
+  chosen.shape = store.shape;
+  if (Status status = chosen.copy_means(store, [indices](std::int64_t b) { return indices[b]; }); !status.ok())
+    return status;
   Buffer<std::int64_t> appended, origin;
   Buffer<Block*> blocks;
   if (!appended.allocate(batch_size) || !origin.allocate(batch_size) || !blocks.allocate(store.blocks.size()))
@@ -33,6 +37,7 @@ Status KvCache::select(const std::int32_t* indices) {
   }
   for (std::int64_t i = 0; i < store.blocks.size(); ++i) release_block(store.blocks[i]);
   store.blocks = std::move(blocks);
+  store.key_means = std::move(chosen.key_means);
   store.appended = std::move(appended);
   store.rotary_origin = std::move(origin);
   return {};

@@ -7,7 +7,7 @@
 
 namespace headwise {
 
-void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* to, float* scale) {
+void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* to, float* scales) {
   switch (dtype) {
     case Dtype::float32:
       std::memcpy(to, row, static_cast<std::size_t>(width) * sizeof(float));
@@ -16,11 +16,11 @@ void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* 
       floats_to_halves(row, width, reinterpret_cast<std::uint16_t*>(to));
       return;
     case Dtype::int8:
-      quantise_row(row, width, reinterpret_cast<std::int8_t*>(to), scale);
+      quantise_blocks(row, width, reinterpret_cast<std::int8_t*>(to), scales);
   }
 }
 
-void load_row(const std::uint8_t* from, const float* scale, std::int64_t width, Dtype dtype, float* row) {
+void load_row(const std::uint8_t* from, const float* scales, std::int64_t width, Dtype dtype, float* row) {
   switch (dtype) {
     case Dtype::float32:
       std::memcpy(row, from, static_cast<std::size_t>(width) * sizeof(float));
@@ -30,8 +30,16 @@ void load_row(const std::uint8_t* from, const float* scale, std::int64_t width, 
       return;
     case Dtype::int8:
       for (std::int64_t d = 0; d < width; ++d)
-        row[d] = static_cast<float>(reinterpret_cast<const std::int8_t*>(from)[d]) * *scale;
+        row[d] = static_cast<float>(reinterpret_cast<const std::int8_t*>(from)[d]) * scales[d / kScaleBlock];
   }
+}
+
+void subtract_mean(const float* mean, std::int64_t width, float* row) {
+  for (std::int64_t d = 0; mean && d < width; ++d) row[d] -= mean[d];
+}
+
+void add_mean(const float* mean, std::int64_t width, float* row) {
+  for (std::int64_t d = 0; mean && d < width; ++d) row[d] += mean[d];
 }
 
 }  // namespace headwise

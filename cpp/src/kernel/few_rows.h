@@ -51,32 +51,43 @@ void sum_lanes(const Floats<Arch>* vectors, float* sums) {
   }
 }
 
-/// Q x K dot products of whole vectors. The partial sums in a vector's lanes are added at the end. Touches K rows from
-/// row `ahead` on.
+/// Q x K dot products of whole vectors. The partial sums in a vector's lanes are added at the end; those of a
+/// block of int8 are multiplied by its scale before. Touches K rows from row `ahead` on.
 template <class Arch, int Q, int K, class T>
 void dot_patch(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::int64_t key, std::int64_t ahead,
                std::ptrdiff_t depth, float* scores, std::ptrdiff_t lds) {
   using V = Floats<Arch>;
   constexpr int count = (Q * K + 3) / 4 * 4;
-  V sum[count];
+  V sum[count], scaled[count];
   for (V& each : sum) each = V(0.0f);
+  for (V& each : scaled) each = V(0.0f);
   RowPointers<const float, Q> q(query, ldq);
   RowPointers<const T, K> k(keys.row(key), keys.ld);
-  for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
-      depth, keys.row(ahead), keys.ld,
-      [&](auto vectors) {
-        V column[K][vectors()];
-        for (int j = 0; j < K; ++j) keys.template load_unscaled<Arch>(k.at[j], column[j]);
-        for (int v = 0; v < vectors(); ++v) {
-          for (int r = 0; r < Q; ++r) {
-            const V x = V::load_unaligned(q.at[r] + v * V::size);
-            for (int j = 0; j < K; ++j) sum[r * K + j] = multiply_add<Arch>(x, column[j][v], sum[r * K + j]);
+  const std::ptrdiff_t block = StoredRows<T>::kScaled ? kScaleBlock : depth;
+  for (std::ptrdiff_t first = 0; first < depth; first += block) {
+    for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
+        std::min(block, depth - first), keys.row(ahead) + first, keys.ld,
+        [&](auto vectors) {
+          V column[K][vectors()];
+          for (int j = 0; j < K; ++j) keys.template load_unscaled<Arch>(k.at[j], column[j]);
+          for (int v = 0; v < vectors(); ++v) {
+            for (int r = 0; r < Q; ++r) {
+              const V x = V::load_unaligned(q.at[r] + v * V::size);
+              for (int j = 0; j < K; ++j) sum[r * K + j] = multiply_add<Arch>(x, column[j][v], sum[r * K + j]);
+            }
           }
-        }
-      },
-      [&](std::ptrdiff_t step) { q.advance(step), k.advance(step); });
+        },
+        [&](std::ptrdiff_t step) { q.advance(step), k.advance(step); });
+    for (int j = 0; StoredRows<T>::kScaled && j < K; ++j) {
+      const V scale(keys.scale(key + j, first));
+      for (int r = 0; r < Q; ++r) {
+        scaled[r * K + j] = multiply_add<Arch>(scale, sum[r * K + j], scaled[r * K + j]);
+        sum[r * K + j] = V(0.0f);
+      }
+    }
+  }
   float total[count];
-  for (int i = 0; i < count; i += 4) sum_lanes<Arch>(sum + i, total + i);
+  for (int i = 0; i < count; i += 4) sum_lanes<Arch>((StoredRows<T>::kScaled ? scaled : sum) + i, total + i);
   for (int r = 0; r < Q; ++r)
     for (int j = 0; j < K; ++j) scores[r * lds + key + j] = total[r * K + j];
 }
@@ -91,17 +102,14 @@ void dot_patches(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std
   }
 }
 
-/// Adds the columns after the last whole vector, and applies the scales.
+/// Adds the columns after the last whole vector.
 template <class Arch, class T>
 void dot_rest(const float* query, std::ptrdiff_t ldq, std::int64_t rows, StoredRows<T> keys, std::int64_t depth,
               float* scores, std::ptrdiff_t lds) {
   constexpr std::int64_t lanes = Floats<Arch>::size;
   for (std::int64_t d = depth / lanes * lanes; d < depth; ++d)
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t j = 0; j < keys.count; ++j) scores[r * lds + j] += query[r * ldq + d] * widened(keys.row(j)[d]);
-  if constexpr (keys.kScaled)
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t j = 0; j < keys.count; ++j) scores[r * lds + j] *= keys.scale(j);
+      for (std::int64_t j = 0; j < keys.count; ++j) scores[r * lds + j] += query[r * ldq + d] * keys.element(j, d);
 }
 
 template <class Arch, class T>
@@ -135,7 +143,7 @@ constexpr std::int64_t kValuesAtATime = 32;
 /// touched on the way.
 template <int Q, class T>
 struct WeightedValues {
-  float weights[Q][kValuesAtATime];  ///< times the unit of each value
+  float weights[Q][kValuesAtATime];  ///< times the unit of each value, in the block of columns
   const T* values;
   std::ptrdiff_t ld;
   std::int64_t count;
@@ -145,7 +153,7 @@ struct WeightedValues {
   bool next_is_one_run;  ///< they are neighbours: they are touched in the order of memory
 
   WeightedValues(const float* first_weight, std::ptrdiff_t ldw, const StoredRows<T>& stored, std::int64_t first,
-                 std::ptrdiff_t columns, float* first_out, std::ptrdiff_t out_stride)
+                 std::ptrdiff_t column, std::ptrdiff_t columns, float* first_out, std::ptrdiff_t out_stride)
       : values(stored.row(first)),
         ld(stored.ld),
         count(std::min(kValuesAtATime, stored.count - first)),
@@ -153,9 +161,10 @@ struct WeightedValues {
         ldo(out_stride),
         next(stored.row(std::min(first + kValuesAtATime, stored.count - count))),
         next_is_one_run(stored.ld == columns) {
+    float units[kValuesAtATime];  // collected first: the products are then of neighbours, and become vectors
+    for (std::int64_t j = 0; j < count; ++j) units[j] = stored.unit(first + j, column);
     for (int r = 0; r < Q; ++r)
-      for (std::int64_t j = 0; j < count; ++j)
-        weights[r][j] = first_weight[r * ldw + first + j] * stored.unit(first + j);
+      for (std::int64_t j = 0; j < count; ++j) weights[r][j] = first_weight[r * ldw + first + j] * units[j];
   }
 };
 
@@ -197,8 +206,12 @@ inline void add_to_columns(const WeightedValues<Q, T>& sum, std::ptrdiff_t c, st
 template <class Arch, int Q, int Vectors, class T>
 void add_values(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::ptrdiff_t columns, float* out,
                 std::ptrdiff_t ldo) {
+  constexpr int vectors = StoredRows<T>::kScaled ? std::min<int>(Vectors, kScaleBlock / Floats<Arch>::size) : Vectors;
+  const std::ptrdiff_t block = StoredRows<T>::kScaled ? kScaleBlock : columns;
   for (std::int64_t j = 0; j < values.count; j += kValuesAtATime)
-    add_to_columns<Arch, Q, Vectors>(WeightedValues<Q, T>(weights, ldw, values, j, columns, out, ldo), 0, columns);
+    for (std::ptrdiff_t c = 0; c < columns; c += block)
+      add_to_columns<Arch, Q, vectors>(WeightedValues<Q, T>(weights, ldw, values, j, c, columns, out, ldo), c,
+                                       std::min(c + block, columns));
 }
 
 template <class Arch, class T>

@@ -19,10 +19,9 @@ void widen(const RowRun& run, std::int64_t columns, float* rows, std::ptrdiff_t 
   const std::int64_t whole = run.column_stride == 1 ? columns / lanes * lanes : 0;
   as_stored(run, [&](auto stored) {
     for (std::int64_t r = 0; r < run.count; ++r) {
-      const V unit(stored.unit(r));
       for (std::int64_t c = 0; c < whole; c += lanes) {
         V vector[1];
-        stored.template load<Arch>(stored.row(r) + c, unit, vector);
+        stored.template load<Arch>(stored.row(r) + c, V(stored.unit(r, c)), vector);
         vector[0].store_unaligned(rows + r * ld + c);
       }
     }
@@ -38,13 +37,11 @@ void pack_square(StoredRows<T> rows, std::int64_t r, std::int64_t columns, float
   using V = Floats<Arch>;
   constexpr int lanes = V::size;
   constexpr int width = kPanelWidth<Arch>;
-  V unit[lanes];
-  for (int i = 0; i < lanes; ++i) unit[i] = V(rows.unit(r + i));
   for (std::int64_t d = 0; d < columns; d += lanes) {
     V square[lanes];
     for (int i = 0; i < lanes; ++i) {
       V row[1];
-      rows.template load<Arch>(rows.row(r + i) + d, unit[i], row);
+      rows.template load<Arch>(rows.row(r + i) + d, V(rows.unit(r + i, d)), row);
       square[i] = row[0];
     }
     xsimd::transpose(square, square + lanes);
@@ -87,10 +84,9 @@ void pack_panel(StoredRows<T> rows, std::int64_t c, float* out) {
   using V = Floats<Arch>;
   for (std::int64_t r = 0; r < rows.count; ++r, out += kPanelWidth<Arch>) {
     const T* row = rows.row(r) + c;
-    const V unit(rows.unit(r));
     for (int v = 0; v < kPanelVectors<Arch>; v += 2) {
       V vectors[2];
-      rows.template load<Arch>(row + v * V::size, unit, vectors);
+      rows.template load<Arch>(row + v * V::size, V(rows.unit(r, c + v * V::size)), vectors);
       for (int i = 0; i < 2; ++i) vectors[i].store_aligned(out + (v + i) * V::size);
     }
   }

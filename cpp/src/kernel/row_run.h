@@ -3,13 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/quantise.h"
 #include "base/strides.h"
 #include "headwise/array.h"
 
 namespace headwise {
 
 /// Consecutive rows of queries, keys, values or weights as they lie in memory. Element (row, column) is
-/// data[row * row_stride + column * column_stride]. For int8 it is multiplied by scales[row * scale_stride].
+/// data[row * row_stride + column * column_stride]. For int8 it is multiplied by
+/// scales[row * scale_stride + column / kScaleBlock], if there are scales.
 struct RowRun {
   const void* data = nullptr;
   Dtype dtype = Dtype::float32;
@@ -18,6 +20,11 @@ struct RowRun {
   const float* scales = nullptr;
   std::ptrdiff_t scale_stride = 0;
   std::int64_t count = 0;  ///< rows in this run, >= 1
+
+  /// The scale of an element of int8.
+  [[nodiscard]] float scale(std::int64_t row, std::int64_t column) const {
+    return scales ? scales[row * scale_stride + column / kScaleBlock] : 1.0f;
+  }
 };
 
 /// Rows of a head, from position `i` of batch `b` on.

@@ -60,7 +60,7 @@ inline void touch(const void* address) {
 constexpr std::int64_t kRowsAhead = 4;
 
 /// Rows of keys or values in their stored type, columns side by side. Row j is at data + j * ld. For int8 its elements
-/// are multiplied by scales[j * scale_step].
+/// are multiplied by scales[j * scale_step + column / kScaleBlock], if there are scales.
 template <class T>
 struct StoredRows {
   static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
@@ -77,12 +77,18 @@ struct StoredRows {
         scale_step(run.scale_stride),
         count(run.count) {}
   [[nodiscard]] const T* row(std::int64_t j) const { return data + j * ld; }
-  [[nodiscard]] float scale(std::int64_t j) const { return kScaled ? scales[j * scale_step] : 1.0f; }
-  /// What the stored elements of row j must be multiplied by.
-  [[nodiscard]] float unit(std::int64_t j) const { return kStoredUnit<T> * scale(j); }
-  [[nodiscard]] float element(std::int64_t j, std::int64_t column) const { return widened(row(j)[column]) * scale(j); }
+  [[nodiscard]] float scale(std::int64_t j, std::int64_t column) const {
+    if constexpr (kScaled)
+      if (scales) return scales[j * scale_step + column / kScaleBlock];
+    return 1.0f;
+  }
+  /// What the stored elements of row j must be multiplied by, from `column` on to the end of its block.
+  [[nodiscard]] float unit(std::int64_t j, std::int64_t column) const { return kStoredUnit<T> * scale(j, column); }
+  [[nodiscard]] float element(std::int64_t j, std::int64_t column) const {
+    return widened(row(j)[column]) * scale(j, column);
+  }
 
-  /// Loads Count vectors of a row as float32; `unit` is that of the row.
+  /// Loads Count vectors of a block of a row as float32; `unit` is that of the block.
   template <class Arch, int Count>
   static void load(const T* x, Floats<Arch> unit, Floats<Arch> (&vectors)[Count]) {
     load_stored<Arch>(x, vectors);
@@ -127,7 +133,7 @@ inline float element(const RowRun& run, std::int64_t row, std::int64_t column) {
     case Dtype::float16:
       return widened(static_cast<const std::uint16_t*>(run.data)[at]);
     case Dtype::int8:
-      return widened(static_cast<const std::int8_t*>(run.data)[at]) * run.scales[row * run.scale_stride];
+      return widened(static_cast<const std::int8_t*>(run.data)[at]) * run.scale(row, column);
     case Dtype::float32:
       break;
   }

@@ -74,11 +74,10 @@ void Projection::update(const LinearWeights& weights) {
 }
 
 void Projection::pack(const LinearWeights& weights) {
-  constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
   const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
   const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
-  RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype, .scales = &kUnscaled};
-  if (in_stride == 1 && out_stride != 1) {  // stored [out, in]
+  RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype};  // scales are applied to sums
+  if (in_stride == 1 && out_stride != 1) {                                  // stored [out, in]
     rows.row_stride = out_stride, rows.column_stride = in_stride, rows.count = out_;
     std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
               panels_.data() + panels_.size(), 0.0f);
@@ -106,24 +105,24 @@ void Projection::round(const LinearWeights& weights) {
   }
 }
 
-/// The weights of outputs, from their input `input` on.
+/// The weights of outputs, from their input `input` on. The scales of int8 are applied to sums.
 RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64_t input) const {
   return {.data = rows_.data() + (output * in_ + input) * size_of(kept_),
           .dtype = kept_,
           .row_stride = static_cast<std::ptrdiff_t>(in_),
-          .scales = scales_ ? scales_.data() + output : nullptr,
-          .scale_stride = 1,
           .count = count};
 }
 
 Status Projection::create_transposed(const Projection& forward) {
   if (Status status = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32); !status.ok())
     return status;
+  const std::int64_t width = kernels_->panel_width;
   if (forward.kept_ != Dtype::float32) {
     kernels_->pack(forward.kept_rows(0, in_, 0), out_, 0, in_, panels_.data());
+    for (std::int64_t n = 0; forward.scales_ && n < panels_.size() / width; ++n)
+      kernels_->scale(panels_.data() + n * width, width, forward.scales_[n % in_]);
     return {};
   }
-  const std::int64_t width = kernels_->panel_width;
   for (std::int64_t o = 0; o < in_; o += width) {  // a panel of the other holds `width` rows of this weight
     const RowRun rows{.data = forward.panels_.data() + o * out_,
                       .row_stride = 1,
@@ -182,8 +181,6 @@ void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_
     kernels_->multiply_stored_transposed(input, depth, tile.rows, rows, depth, output, count * width);
     return;
   }
-  constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
-  rows.scales = &kUnscaled, rows.scale_stride = 0;
   kernels_->pack_transposed(rows, depth, 0, scratch);
   kernels_->multiply_streamed(input, depth, scratch, depth * width, depth, count, nullptr, output, count * width,
                               tile.rows);

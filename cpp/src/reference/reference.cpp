@@ -25,15 +25,15 @@ double element(const void* data, Dtype dtype, std::int64_t index) {
 
 /// All rows of a cache's keys or values, run by run.
 template <class NextRun>
-Matrix read_cache(std::int64_t length, std::int64_t width, NextRun next_run) {
+Matrix read_cache(std::int64_t length, std::int64_t width, const float* mean, NextRun next_run) {
   Matrix rows(length, width);
   for (std::int64_t first = 0; first < length;) {
     const RowRun run = next_run(first, length - first);
-    for (std::int64_t r = 0; r < run.count; ++r) {
-      const double scale = run.scales ? run.scales[r * run.scale_stride] : 1.0;
+    for (std::int64_t r = 0; r < run.count; ++r)
       for (std::int64_t w = 0; w < width; ++w)
-        rows(first + r, w) = scale * element(run.data, run.dtype, r * run.row_stride + w * run.column_stride);
-    }
+        rows(first + r, w) =
+            double{run.scale(r, w)} * element(run.data, run.dtype, r * run.row_stride + w * run.column_stride) +
+            (mean ? double{mean[w]} : 0.0);
     first += run.count;
   }
   return rows;
@@ -285,9 +285,9 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
   if (inputs.cache) {
     const KvCacheSource source(*inputs.cache);
     const std::int64_t length = inputs.cache->length(b);
-    call.key = read_cache(length, shape.head_dim,
+    call.key = read_cache(length, shape.head_dim, source.key_mean(b, g),
                           [&](std::int64_t j, std::int64_t limit) { return source.keys(b, g, j, limit); });
-    call.value = read_cache(length, shape.value_dim,
+    call.value = read_cache(length, shape.value_dim, nullptr,
                             [&](std::int64_t j, std::int64_t limit) { return source.values(b, g, j, limit); });
     call.positions = source.positions(b);
   } else {

@@ -15,6 +15,8 @@ class KeyValueSource {
   [[nodiscard]] virtual RowRun keys(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const = 0;
   /// The same for value rows.
   [[nodiscard]] virtual RowRun values(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const = 0;
+  /// What must be added to every key row of batch b, kv head g, as float32: [head_dim]. Null if it is nothing.
+  [[nodiscard]] virtual const float* key_mean(std::int64_t /*b*/, std::int64_t /*g*/) const { return nullptr; }
 };
 
 }  // namespace headwise

@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 
+#include "base/quantise.h"
 #include "base/sizes.h"
 #include "base/workspace.h"
 
@@ -16,6 +17,10 @@ std::int64_t tokens_per_block(const KvCacheShape& shape) {
   return shape.capacity > 0 ? std::min(kBlockTokens, shape.capacity) : kBlockTokens;
 }
 
+std::int64_t scales_in(const KvCacheShape& shape, std::int64_t width) {
+  return shape.dtype == Dtype::int8 ? scales_of(width) : 0;
+}
+
 /// Adds `rows` rows of `row_bytes` at the end of a block. Returns where they begin.
 std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end) {
   const std::int64_t begin = *end;
@@ -26,8 +31,9 @@ std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end)
 }  // namespace
 
 std::int64_t token_bytes(const KvCacheShape& shape) {
-  const std::int64_t scales = shape.dtype == Dtype::int8 ? 2 * static_cast<std::int64_t>(sizeof(float)) : 0;
-  const std::int64_t head_bytes = (shape.head_dim + shape.value_dim) * size_of(shape.dtype) + scales;
+  const std::int64_t scales = scales_in(shape, shape.head_dim) + scales_in(shape, shape.value_dim);
+  const std::int64_t head_bytes =
+      (shape.head_dim + shape.value_dim) * size_of(shape.dtype) + scales * static_cast<std::int64_t>(sizeof(float));
   std::int64_t bytes = 0;
   const bool counts = multiply_sizes(shape.num_kv_heads, head_bytes, &bytes);
   return counts ? bytes : std::numeric_limits<std::int64_t>::max();
@@ -43,8 +49,10 @@ BlockLayout plan_block(const KvCacheShape& shape) {
     side->row_bytes = side->width * size_of(shape.dtype);
     side->offset = place(rows, side->row_bytes, &layout.bytes);
   }
-  if (shape.dtype == Dtype::int8)
-    for (BlockSide* side : {&layout.key, &layout.value}) side->scale_offset = place(rows, sizeof(float), &layout.bytes);
+  for (BlockSide* side : {&layout.key, &layout.value}) {
+    side->scales = scales_in(shape, side->width);
+    side->scale_offset = place(rows, side->scale_bytes(), &layout.bytes);
+  }
   return layout;
 }
 

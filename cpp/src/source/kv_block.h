@@ -8,13 +8,16 @@
 namespace headwise {
 
 /// Where the keys, or the values, lie in a block. Offsets are in bytes. Rows [num_kv_heads, tokens, width] are at
-/// `offset`. For int8 their scales [num_kv_heads, tokens] are at `scale_offset`. The rows of one head are contiguous,
-/// so that decoding reads one stream.
+/// `offset`. For int8 their scales [num_kv_heads, tokens, scales] are at `scale_offset`. The rows of one head are
+/// contiguous, so that decoding reads one stream.
 struct BlockSide {
   std::int64_t width = 0;  ///< elements of a row
   std::int64_t row_bytes = 0;
   std::int64_t offset = 0;
   std::int64_t scale_offset = 0;
+  std::int64_t scales = 0;  ///< of a row: one for every kScaleBlock elements of int8; 0 for other types
+
+  [[nodiscard]] std::int64_t scale_bytes() const { return scales * static_cast<std::int64_t>(sizeof(float)); }
 };
 
 /// The inside of a block: a fixed number of tokens of one batch, all heads.

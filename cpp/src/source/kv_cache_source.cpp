@@ -17,7 +17,7 @@ RowRun run_of(const KvCache::Store& store, const BlockSide& side, std::int64_t b
   run.count = span.count;
   if (run.dtype == Dtype::int8) {
     run.scales = reinterpret_cast<const float*>(data + store.scale_offset(side, g, span.row));
-    run.scale_stride = 1;
+    run.scale_stride = static_cast<std::ptrdiff_t>(side.scales);
   }
   return run;
 }
@@ -31,6 +31,8 @@ RowRun KvCacheSource::keys(std::int64_t b, std::int64_t g, std::int64_t j, std::
 RowRun KvCacheSource::values(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {
   return run_of(cache_.store(), cache_.store().layout.value, b, g, j, limit);
 }
+
+const float* KvCacheSource::key_mean(std::int64_t b, std::int64_t g) const { return cache_.store().key_mean(b, g); }
 
 KeyPositions KvCacheSource::positions(std::int64_t b) const {
   const KvCache::Store& store = cache_.store();

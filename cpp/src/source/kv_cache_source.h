@@ -12,6 +12,7 @@ class KvCacheSource final : public KeyValueSource {
   explicit KvCacheSource(const KvCache& cache) : cache_(cache) {}
   [[nodiscard]] RowRun keys(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const override;
   [[nodiscard]] RowRun values(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const override;
+  [[nodiscard]] const float* key_mean(std::int64_t b, std::int64_t g) const override;
   /// Positions of batch b's key rows.
   [[nodiscard]] KeyPositions positions(std::int64_t b) const;
 

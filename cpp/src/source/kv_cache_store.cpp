@@ -41,6 +41,16 @@ Status KvCache::Store::ensure_angles() {
   return shape.rotary && angles.half() == 0 ? angles.create(*shape.rotary, shape.head_dim) : Status{};
 }
 
+Status KvCache::Store::ensure_means() {
+  if (shape.dtype != Dtype::int8 || key_means) return {};
+  std::int64_t heads = 0, size = 0;
+  if (!multiply_sizes(shape.batch_size, shape.num_kv_heads, &heads) || !multiply_sizes(heads, shape.head_dim, &size) ||
+      !key_means.allocate(size))
+    return Status::out_of_memory(size * static_cast<std::int64_t>(sizeof(float)));
+  std::fill_n(key_means.data(), size, 0.0f);
+  return {};
+}
+
 bool KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {
   if (blocks_of(total) > blocks_per_batch && !widen_table(blocks_of(total))) return false;
   const std::int64_t length_then = length_of(total);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -28,6 +29,9 @@ struct KvCache::Store {
   /// [B] A rotary embedding adds this to positions. It is not 0 in a slice: its keys were turned by their old
   /// positions.
   Buffer<std::int64_t> rotary_origin;
+  /// [B, num_kv_heads, head_dim] of int8, once a token has been appended: what was subtracted from the keys of a batch
+  /// before they were quantised. It is fixed until the batch is empty again. See ensure_means.
+  Buffer<float> key_means;
   RotaryAngles angles;        ///< of shape.rotary, once a token has been appended: see ensure_angles
   std::int64_t sight = 0;     ///< of a widened ring: the window of the ring
   Buffer<std::int64_t> gone;  ///< [B], of a widened ring: where what the ring had not dropped begins
@@ -60,6 +64,10 @@ struct KvCache::Store {
   [[nodiscard]] std::int64_t end_position(std::int64_t b, std::int64_t j) const {
     return j > 0 ? positions_of(appended[b]).of(j - 1) + 1 : 0;
   }
+  /// Whether batch b holds key row j. A widened ring does not have the tokens that the ring has dropped.
+  [[nodiscard]] bool holds(std::int64_t b, std::int64_t j) const {
+    return j < length(b) && (sight == 0 || j < shape.keep_first || end_position(b, j + 1) > gone[b]);
+  }
   [[nodiscard]] Block*& block(std::int64_t b, std::int64_t n) { return blocks[b * blocks_per_batch + n]; }
   [[nodiscard]] const Block* block(std::int64_t b, std::int64_t n) const { return blocks[b * blocks_per_batch + n]; }
 
@@ -68,7 +76,31 @@ struct KvCache::Store {
     return side.offset + (g * layout.tokens + row) * side.row_bytes;
   }
   [[nodiscard]] std::int64_t scale_offset(const BlockSide& side, std::int64_t g, std::int64_t row) const {
-    return side.scale_offset + (g * layout.tokens + row) * static_cast<std::int64_t>(sizeof(float));
+    return side.scale_offset + (g * layout.tokens + row) * side.scale_bytes();
+  }
+
+  /// The mean of the keys of a head. Null if the cache has none.
+  [[nodiscard]] float* key_mean(std::int64_t b, std::int64_t g) {
+    return key_means ? key_means.data() + (b * shape.num_kv_heads + g) * shape.head_dim : nullptr;
+  }
+  [[nodiscard]] const float* key_mean(std::int64_t b, std::int64_t g) const {
+    return key_means ? key_means.data() + (b * shape.num_kv_heads + g) * shape.head_dim : nullptr;
+  }
+
+  /// Makes room for the means of int8, all 0, if there is none. Like the angles they are not there in an empty cache.
+  [[nodiscard]] Status ensure_means();
+  /// Copies the means of a cache of the same heads: batch b gets those of batch_of(b).
+  template <class BatchOf>
+  [[nodiscard]] Status copy_means(const Store& from, BatchOf batch_of) {
+    if (!from.key_means) return {};
+    if (Status status = ensure_means(); !status.ok()) return status;
+    const std::int64_t numbers = shape.num_kv_heads * shape.head_dim;
+    for (std::int64_t b = 0; b < shape.batch_size; ++b)
+      std::copy_n(from.key_mean(batch_of(b), 0), numbers, key_mean(b, 0));
+    return {};
+  }
+  [[nodiscard]] Status copy_means(const Store& from) {
+    return copy_means(from, [](std::int64_t b) { return b; });
   }
 
   /// Computes the angles, if they are not there. Their number is that of a header that nobody has checked, so an empty

@@ -1,11 +1,14 @@
 // The table of errors as a page of the documentation.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { root } from "../../../web/build/paths.mjs";
 
 export const PAGE = path.join(root, "web/docs/precision.md");
+
+/** The part of the page that int8Keys.mjs measures. */
+const INT8_KEYS = path.join(root, "tests/trust/precision/int8Keys.md");
 
 const short = (number) => (number === 0 ? "0" : number.toExponential(1));
 
@@ -64,7 +67,8 @@ measures the numbers and writes this page, and fails if an error is outside its 
 ${rows.join("\n")}
 
 WebGPU has larger bounds: the errors that WGSL allows for \`exp\` are added. Its tests check them (\`tests/webgpu\`).
-`;
+
+${readFileSync(INT8_KEYS, "utf8")}`;
 }
 
 export const writePage = (reports) => writeFileSync(PAGE, pageOf(reports));

@@ -1,28 +1,53 @@
 // The rows in the bytes of a saved cache. For every batch and head: the keys in order of position, then the values.
-// After int8 rows follow their scales. cpp/src/cache/kv_cache_file.cpp writes these bytes.
+// Before int8 keys stands their mean, and after int8 rows follow the scales of their blocks. In version 1 of the file
+// there is no mean, and a row has one scale. cpp/src/cache/kv_cache_file.cpp writes these bytes.
 
 import { fromHalf } from "../tensor/half.js";
 import { heldLength, type CacheDtype, type CacheForm } from "./cacheProblem.js";
 
 const BYTES: Readonly<Record<CacheDtype, number>> = { float32: 4, float16: 2, int8: 1 };
-const SCALE_BYTES = 4;
+const FLOAT_BYTES = 4;
 const CHECKSUM_BYTES = 4;
+
+/** Numbers of an int8 row that share a scale. */
+const SCALE_BLOCK = 32;
+
+/** The version that the files of a dtype have. Older ones can be read. */
+export function versionOf(dtype: CacheDtype): number {
+  return dtype === "int8" ? 2 : 1;
+}
+
+/** Number of scales of a row. */
+export function scalesOf({ dtype }: Pick<CacheForm, "dtype">, width: number, version = versionOf(dtype)): number {
+  return dtype === "int8" ? (version === 1 ? 1 : Math.ceil(width / SCALE_BLOCK)) : 0;
+}
+
+/** Bytes of the mean of a head's keys. */
+export function meanBytes(
+  { dtype, headDim }: Pick<CacheForm, "dtype" | "headDim">,
+  version = versionOf(dtype),
+): number {
+  return dtype === "int8" && version > 1 ? FLOAT_BYTES * headDim : 0;
+}
 
 type TokenForm = Pick<CacheForm, "dtype" | "numKvHeads" | "headDim" | "valueDim">;
 
-/** Bytes of a row, including its scale. */
-export function savedRowBytes({ dtype }: Pick<CacheForm, "dtype">, width: number): number {
-  return BYTES[dtype] * width + (dtype === "int8" ? SCALE_BYTES : 0);
+/** Bytes of a row, including its scales. */
+export function savedRowBytes(form: Pick<CacheForm, "dtype">, width: number, version = versionOf(form.dtype)): number {
+  return BYTES[form.dtype] * width + FLOAT_BYTES * scalesOf(form, width, version);
 }
 
 /** Bytes of one token in all heads, keys and values. */
-export function tokenBytes(form: TokenForm): number {
-  return form.numKvHeads * (savedRowBytes(form, form.headDim) + savedRowBytes(form, form.valueDim));
+export function tokenBytes(form: TokenForm, version = versionOf(form.dtype)): number {
+  const { numKvHeads, headDim, valueDim } = form;
+  return numKvHeads * (savedRowBytes(form, headDim, version) + savedRowBytes(form, valueDim, version));
 }
 
-/** Bytes of all rows. */
-export function savedBytes(form: CacheForm, appended: readonly number[]): number {
-  return appended.reduce((sum, total) => sum + heldLength(form, total), 0) * tokenBytes(form);
+/** Bytes of all rows, with the means of batches that are not empty. */
+export function savedBytes(form: CacheForm, appended: readonly number[], version = versionOf(form.dtype)): number {
+  const tokens = appended.reduce((sum, total) => sum + heldLength(form, total), 0);
+  const batches = appended.filter((total) => total > 0).length;
+  return tokens * tokenBytes(form, version) + batches * form.numKvHeads * meanBytes(form, version);
 }
 
 /** Keys and values as float32, `[B, numKvHeads, length, width]`. Rows that a batch does not have are 0. */
@@ -43,27 +68,38 @@ export function readRows(saved: Uint8Array, form: CacheForm, appended: readonly 
   let at = saved.length - CHECKSUM_BYTES - savedBytes(form, appended);
   appended.forEach((total, b) => {
     const held = heldLength(form, total);
+    if (held === 0) return;
     for (let head = b * numKvHeads; head < (b + 1) * numKvHeads; ++head)
       for (const [numbers, width] of [
         [rows.key, headDim],
         [rows.value, valueDim],
       ] as const) {
+        const mean = numbers === rows.key ? saved.slice(at, at + meanBytes(form)) : new Uint8Array();
+        at += mean.length;
         const bytes = saved.slice(at, at + held * savedRowBytes(form, width)); // a copy is aligned; the file is not
-        numbers.set(numbersOf(bytes, form.dtype, held, width), head * length * width);
+        numbers.set(numbersOf(bytes, form.dtype, held, width, new Float32Array(mean.buffer)), head * length * width);
         at += bytes.length;
       }
   });
   return rows;
 }
 
-/** The numbers of `rows` rows. */
-function numbersOf({ buffer }: Uint8Array, dtype: CacheDtype, rows: number, width: number): Float32Array {
+/** The numbers of `rows` rows of int8, to which a mean may be added, or of another dtype. */
+function numbersOf(
+  { buffer }: Uint8Array,
+  dtype: CacheDtype,
+  rows: number,
+  width: number,
+  mean: Float32Array,
+): Float32Array {
   const count = rows * width;
   if (dtype === "float32") return new Float32Array(buffer, 0, count);
   if (dtype === "float16") return fromHalf(new Uint16Array(buffer, 0, count));
   const view = new DataView(buffer, count);
+  const scales = scalesOf({ dtype }, width);
   return Float32Array.from(new Int8Array(buffer, 0, count), (integer, n) => {
-    const row = Math.floor(n / width);
-    return integer * view.getFloat32(row * SCALE_BYTES, true);
+    const [row, d] = [Math.floor(n / width), n % width];
+    const scale = row * scales + Math.floor(d / SCALE_BLOCK);
+    return Math.fround(integer * view.getFloat32(scale * FLOAT_BYTES, true)) + (mean[d] ?? 0);
   });
 }

@@ -11,6 +11,8 @@ export interface StridedRows {
   readonly dtype: StoredDtype;
   /** The first word of the scales of int8 rows. */
   readonly firstScale?: number | undefined;
+  /** The first word of the means that were subtracted from int8 rows, [B, heads, row]; undefined if there are none. */
+  readonly firstMean?: number | undefined;
 }
 
 /** Rows of heads inside of a call, [B, heads, rows, width]. */
@@ -41,10 +43,11 @@ export function moveRows(
 ): void {
   const count = (rows.length / 3) * (heads.length / 2) * width;
   const workgroups = divideUp(count, FLAT_WORKGROUP);
-  const sizes = [heads.length / 2, width, rows.length, count, from.strides.position, from.firstScale ?? 0];
+  const sizes = [heads.length / 2, width, rows.length, count, from.strides.position];
+  const int8 = [from.firstScale ?? 0, from.firstMean ?? 0];
   const kernel = flatKernel("move_rows", { HALF: from.dtype === "float16", INT8: from.dtype === "int8" });
   call.dispatch(kernel, workgroups, {
-    0: call.numbers([...numbersOf(from.strides), ...numbersOf(to.strides), ...sizes], workgroups),
+    0: call.numbers([...numbersOf(from.strides), ...numbersOf(to.strides), ...sizes, ...int8], workgroups),
     1: from.span,
     2: call.table(Uint32Array.from([...rows, ...heads])),
     3: to.span,

@@ -24,6 +24,7 @@ import {
   padded,
   placeOf,
   runsOf,
+  SIDES,
   type Run,
   type Side,
 } from "./cacheStore.js";
@@ -37,7 +38,7 @@ import { refuseWithWeights } from "../attention/patchedWeights.js";
 import { patchRows } from "../attention/patchRows.js";
 import { plannedAttention } from "../plan/plannedAttention.js";
 import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
-import { storeRows, type Rows } from "./storeRows.js";
+import { storeMeans, storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "../plan/strides.js";
 import { withoutAmplitude } from "../attention/angles.js";
 import { turnRows } from "../attention/turnRows.js";
@@ -93,10 +94,10 @@ export class GpuCache {
   }
 
   static load(call: Call, bytes: Uint8Array): Deliver<GpuCache> {
-    const { problem, appended, origins, rows } = readCache(call.operation, bytes);
+    const { problem, version, appended, origins, rows } = readCache(call.operation, bytes);
     const store = storeFor(call, problem, longestOf(problem, appended), 0);
     call.onFailure(() => store.release());
-    fillStore(call, store, appended, rows);
+    fillStore(call, store, appended, rows, version);
     return () => new GpuCache(call.core, problem, { store, appended, origins });
   }
 
@@ -162,12 +163,11 @@ export class GpuCache {
     // A call that may be refused by what it computes must find what a ring drops: the present store stays as it is.
     const isCopy = seen !== undefined && settings?.emptyRows === "throw";
     const store = this.#writable(call, longestOf(this.form, appended), isCopy);
-    for (const side of ["key", "value"] as const)
-      storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
+    for (const each of seen ? [store, seen.store] : [store]) {
+      storeMeans(call, each, rows.key, numTokens, before.appended, gains);
+      for (const side of SIDES) storeRows(call, each, side, rows[side], numTokens, before.appended, gains);
+    }
     const after = { ...before, store, appended };
-    if (seen)
-      for (const side of ["key", "value"] as const)
-        storeRows(call, seen.store, side, rows[side], numTokens, before.appended, gains);
     if (store === before.store) call.onFailure(() => this.#rewindTo(before));
     const commit = () => {
       this.#held = after;
@@ -280,6 +280,7 @@ export class GpuCache {
       key: store.strides("key"),
       value: store.strides("value"),
       firstScale: { key: store.firstScale("key"), value: store.firstScale("value") },
+      firstMean: store.firstMean(),
     };
   }
 
@@ -297,6 +298,7 @@ export class GpuCache {
       strides: store.strides(side),
       dtype,
       firstScale: store.firstScale(side),
+      firstMean: side === "key" ? store.firstMean() : undefined,
       /** The place of a row; undefined if the batch does not hold it. */
       placeOf: (batch: number, row: number) =>
         isGone(batch, row) ? undefined : placeOf(store.form, appended[batch]!, row),
@@ -374,7 +376,8 @@ export class GpuCache {
     const rows = gains.flatMap((count, b) => Array.from({ length: count }, (_, n) => [b, starts[b]! + n, n]).flat());
     const heads = Array.from({ length: numKvHeads }, (_, h) => [h, h]).flat();
     const from = { span: store.span("key"), strides: store.strides("key"), dtype: this.form.dtype };
-    moveRows(call, { ...from, firstScale: store.firstScale("key") }, moved, { rows, heads }, headDim);
+    const numbers = { firstScale: store.firstScale("key"), firstMean: store.firstMean() };
+    moveRows(call, { ...from, ...numbers }, moved, { rows, heads }, headDim);
     const turns = branches.map((branch, b) =>
       Array.from({ length: most }, (_, n) => (n < gains[b]! ? branch.originShift - branch.shift(first[b]! + n) : 0)),
     );

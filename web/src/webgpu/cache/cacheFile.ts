@@ -1,12 +1,13 @@
 // Saved caches, in the format of cpp/src/cache/kv_cache_file.cpp, byte for byte. All numbers are little-endian. A file holds:
 // - the magic, then the header's numbers, 8 bytes each
 // - for every batch the number of appended tokens and the rotary origin
-// - for every batch and head the key rows in order of position (for int8 followed by their scales), then the value rows
-//   (and scales)
+// - for every batch that is not empty and every head: for int8 the mean of the keys; the key rows in order of position
+//   (for int8 followed by the scales of their blocks), then the value rows (and scales)
 // - a CRC-32 of all that
+// Version 1 of int8 has no means and one scale for each row. It is only read. Other dtypes still have version 1.
 
 import type { CacheDtype, CacheProblem } from "../../cache/cacheProblem.js";
-import { savedBytes, tokenBytes } from "../../cache/savedRows.js";
+import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { OptionError } from "../../errors/errors.js";
 import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../../position/rotaryAngles.js";
 import { crc32 } from "./crc32.js";
@@ -14,6 +15,8 @@ import { crc32 } from "./crc32.js";
 /** The content of a saved cache. */
 export interface SavedCache {
   readonly problem: CacheProblem;
+  /** Of the file. */
+  readonly version: number;
   /**
    * By batch: the number of appended tokens (`appended`), and the number that rotary embedding adds to their positions
    * (`origins`).
@@ -25,7 +28,7 @@ export interface SavedCache {
 }
 
 const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x56, 0x0d, 0x0a, 0x1a];
-const VERSION = 1;
+const NEWEST_VERSION = 2;
 const NUMBER = 8;
 const CHECKSUM = 4;
 const HEADER = MAGIC.length + 10 * NUMBER;
@@ -46,8 +49,8 @@ const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
   "llama3",
 ];
 
-export function writeCache({ problem, appended, origins, rows }: SavedCache): Uint8Array {
-  const header = headerOf(problem);
+export function writeCache({ problem, appended, origins, rows }: Omit<SavedCache, "version">): Uint8Array {
+  const header = headerOf(problem, versionOf(problem.dtype));
   const rowsAt = header.length + 2 * NUMBER * appended.length;
   const bytes = new Uint8Array(rowsAt + rows.length + CHECKSUM);
   bytes.set(header);
@@ -59,13 +62,13 @@ export function writeCache({ problem, appended, origins, rows }: SavedCache): Ui
 }
 
 /** Magic and header. */
-function headerOf(problem: CacheProblem): Uint8Array {
+function headerOf(problem: CacheProblem, version: number): Uint8Array {
   const header = new Uint8Array(HEADER + (problem.rotary ? ROTARY : 0));
   header.set(MAGIC);
   const writer = new Writer(new DataView(header.buffer), MAGIC.length);
   const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
   const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
-  writer.integers(VERSION, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
+  writer.integers(version, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
   if (rotary) writeAngles(writer, rotary);
   return header;
 }
@@ -80,15 +83,17 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
     throw corrupt("these bytes are not a saved cache");
   if (bytes.length < HEADER + CHECKSUM) throw corrupt("the saved cache is truncated");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const version = view.getBigInt64(MAGIC.length, true);
-  if (version !== BigInt(VERSION))
-    throw corrupt(`the saved cache has version ${version}, this engine reads ${VERSION}`);
+  const given = view.getBigInt64(MAGIC.length, true);
+  if (given < 1n || given > BigInt(NEWEST_VERSION))
+    throw corrupt(`the saved cache has version ${given}, this engine reads 1 to ${NEWEST_VERSION}`);
+  const version = Number(given);
   if (crc32(bytes.subarray(0, -CHECKSUM)) !== view.getUint32(bytes.length - CHECKSUM, true))
     throw corrupt("the saved cache is damaged or truncated: its checksum is wrong");
 
   const reader = new Reader(view, MAGIC.length + NUMBER, bytes.length - CHECKSUM);
   const problem = readProblem(operation, reader);
-  const isOurs = problem && headerOf(problem).every((byte, n) => bytes[n] === byte);
+  const isOurs =
+    problem && version <= versionOf(problem.dtype) && headerOf(problem, version).every((byte, n) => bytes[n] === byte);
   if (!isOurs || problem.batchSize > reader.left / (2 * NUMBER))
     throw corrupt("the saved cache's header holds impossible numbers");
   const farthest = problem.rotary ? FARTHEST_ORIGIN : 0;
@@ -99,10 +104,10 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
   ]);
   if (!reader.isPossible) throw corrupt("the saved cache tells of impossible numbers of tokens");
   const appended = batches.map(([tokens]) => tokens!);
-  if (savedBytes({ ...problem, rotary: false }, appended) !== reader.left)
+  if (savedBytes({ ...problem, rotary: false }, appended, version) !== reader.left)
     throw corrupt("the saved cache's size does not fit its shape");
   const rows = bytes.subarray(bytes.length - CHECKSUM - reader.left, bytes.length - CHECKSUM);
-  return { problem, appended, origins: batches.map(([, origin]) => origin!), rows };
+  return { problem, version, appended, origins: batches.map(([, origin]) => origin!), rows };
 }
 
 function readProblem(operation: string, reader: Reader): CacheProblem | undefined {

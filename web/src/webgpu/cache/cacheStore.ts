@@ -1,5 +1,5 @@
 import { heldLength, type CacheForm } from "../../cache/cacheProblem.js";
-import { savedRowBytes } from "../../cache/savedRows.js";
+import { meanBytes, savedRowBytes, scalesOf, versionOf } from "../../cache/savedRows.js";
 import type { Buffers } from "../device/buffers.js";
 import type { Call, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
@@ -17,7 +17,7 @@ export interface Run {
   readonly count: number;
 }
 
-const SCALE_BYTES = 4;
+const FLOAT_BYTES = 4;
 const LOAD_BYTES = 16;
 
 export function padded(width: number): number {
@@ -69,8 +69,9 @@ function runs(pieces: readonly [begin: number, end: number, place: number][]): R
 }
 
 /**
- * Memory of a cache: [B, Hkv, places, row] for keys, and the same for values. The scales of int8 rows, [B, Hkv, places],
- * follow after all rows. Forks share a store until one of them writes.
+ * Memory of a cache: [B, Hkv, places, row] for keys, and the same for values. The scales of int8 rows, [B, Hkv, places,
+ * scales], follow after all rows, and after those of keys the means of their heads, [B, Hkv, row] as float32. Forks share
+ * a store until one of them writes.
  */
 export class CacheStore {
   readonly form: CacheForm;
@@ -90,11 +91,8 @@ export class CacheStore {
     this.form = form;
     this.places = places;
     this.#memory = memory;
-    const heads = form.batchSize * form.numKvHeads;
-    // The kernels load 16 bytes at once, also of the scales.
-    const bytes = (side: Side) =>
-      this.#scalesAt(side) +
-      (form.dtype === "int8" ? LOAD_BYTES * divideUp(heads * places * SCALE_BYTES, LOAD_BYTES) : 0);
+    const means = form.dtype === "int8" ? form.batchSize * form.numKvHeads * this.#meanBytes : 0;
+    const bytes = (side: Side) => this.#scalesEnd(side) + (side === "key" ? means : 0);
     for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
     const key = memory.make(bytes("key"));
     try {
@@ -136,13 +134,30 @@ export class CacheStore {
 
   /** For kernels: the first word of the scales of a side. */
   firstScale(side: Side): number {
-    return this.#scalesAt(side) / SCALE_BYTES;
+    return this.#scalesAt(side) / FLOAT_BYTES;
+  }
+
+  /** For kernels: the first word of the means of keys. */
+  firstMean(): number {
+    return this.#scalesEnd("key") / FLOAT_BYTES;
   }
 
   /** The scales of consecutive places of one head. */
   scalesAt(side: Side, head: number, { place, count }: Run): Span {
-    const offset = this.#scalesAt(side) + (head * this.places + place) * SCALE_BYTES;
-    return { buffer: this.#buffers[side], offset, bytes: count * SCALE_BYTES };
+    const row = this.scaleBytes(side);
+    const offset = this.#scalesAt(side) + (head * this.places + place) * row;
+    return { buffer: this.#buffers[side], offset, bytes: count * row };
+  }
+
+  /** Bytes of the scales of a row. */
+  scaleBytes(side: Side): number {
+    return FLOAT_BYTES * scalesOf(this.form, widthOf(this.form, side));
+  }
+
+  /** The means of the keys of consecutive heads. */
+  meansAt(head: number, count: number): Span {
+    const offset = this.#scalesEnd("key") + head * this.#meanBytes;
+    return { buffer: this.#buffers.key, offset, bytes: count * this.#meanBytes };
   }
 
   /** The bytes of consecutive places of one head. Heads are numbered over all batches. */
@@ -158,6 +173,8 @@ export class CacheStore {
    */
   copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[], into: readonly Run[], batch = b): void {
     const { numKvHeads } = this.form;
+    if (this.form.dtype === "int8")
+      call.copyIn(this.meansAt(b * numKvHeads, numKvHeads), to.meansAt(batch * numKvHeads, numKvHeads));
     for (const [run, target] of matched(from, into))
       for (let h = 0; h < numKvHeads; ++h)
         for (const side of SIDES) {
@@ -170,6 +187,16 @@ export class CacheStore {
 
   #scalesAt(side: Side): number {
     return this.#headBytes(side) * this.form.batchSize * this.form.numKvHeads;
+  }
+
+  /** Where scales end. The kernels load 16 bytes at once, also of the scales. */
+  #scalesEnd(side: Side): number {
+    const rows = this.form.batchSize * this.form.numKvHeads * this.places;
+    return this.#scalesAt(side) + LOAD_BYTES * divideUp(rows * this.scaleBytes(side), LOAD_BYTES);
+  }
+
+  get #meanBytes(): number {
+    return FLOAT_BYTES * padded(this.form.headDim);
   }
 
   #headBytes(side: Side): number {
@@ -193,24 +220,33 @@ function* matched(from: readonly Run[], into: readonly Run[]): Generator<readonl
     }
 }
 
-/** Where a row lies in the bytes of a store's side and in a file: its numbers, and for int8 their scale. */
+/** Where something lies in the bytes of a store's side and in a file: the numbers of a row, its scales, or a mean. */
 interface RowPlace {
   readonly side: Side;
   readonly stored: number;
   readonly filed: number;
   readonly bytes: number;
+  /** How often it lies in the store, side by side. Default 1. */
+  readonly times?: number;
 }
 
-/** In a file a head's rows are in order of position, followed by their scales. */
-function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<RowPlace> {
+/** In a file of int8 a head's keys have their mean first. A head's rows are in order of position, then come their scales. */
+function* rowPlaces(store: CacheStore, appended: readonly number[], version: number): Generator<RowPlace> {
   const { form } = store;
   let filed = 0;
   for (const [b, total] of appended.entries()) {
     const length = heldLength(form, total);
+    if (length === 0) continue;
     for (let head = b * form.numKvHeads; head < (b + 1) * form.numKvHeads; ++head)
       for (const side of SIDES) {
         const width = widthOf(form, side);
+        if (side === "key" && meanBytes(form, version) > 0) {
+          yield { side, stored: store.meansAt(head, 1).offset, filed, bytes: meanBytes(form, version) };
+          filed += meanBytes(form, version);
+        }
         const [bytes, scales] = [BYTES[form.dtype] * width, filed + length * BYTES[form.dtype] * width];
+        const scaleBytes = FLOAT_BYTES * scalesOf(form, width, version);
+        const times = store.scaleBytes(side) / scaleBytes;
         let row = 0;
         for (const { place, count } of runsOf(form, total, 0, length))
           for (let n = 0; n < count; ++n, ++row) {
@@ -218,10 +254,10 @@ function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<R
             yield { side, stored, filed: filed + row * bytes, bytes };
             if (form.dtype === "int8") {
               const scale = store.scalesAt(side, head, { place: place + n, count: 1 }).offset;
-              yield { side, stored: scale, filed: scales + row * SCALE_BYTES, bytes: SCALE_BYTES };
+              yield { side, stored: scale, filed: scales + row * scaleBytes, bytes: scaleBytes, times };
             }
           }
-        filed += length * savedRowBytes(form, width);
+        filed += length * savedRowBytes(form, width, version);
       }
   }
 }
@@ -233,14 +269,20 @@ export function fillFile(
   from: Readonly<Record<Side, Uint8Array>>,
   file: Uint8Array,
 ): void {
-  for (const { side, stored, filed, bytes } of rowPlaces(store, appended))
+  for (const { side, stored, filed, bytes } of rowPlaces(store, appended, versionOf(store.form.dtype)))
     file.set(from[side].subarray(stored, stored + bytes), filed);
 }
 
-/** Copies rows from a file into an empty store. */
-export function fillStore(call: Call, store: CacheStore, appended: readonly number[], file: Uint8Array): void {
+/** Copies rows from a file of a version into an empty store. */
+export function fillStore(
+  call: Call,
+  store: CacheStore,
+  appended: readonly number[],
+  file: Uint8Array,
+  version: number,
+): void {
   const sides = { key: new Uint8Array(store.span("key").bytes), value: new Uint8Array(store.span("value").bytes) };
-  for (const { side, stored, filed, bytes } of rowPlaces(store, appended))
-    sides[side].set(file.subarray(filed, filed + bytes), stored);
+  for (const { side, stored, filed, bytes, times = 1 } of rowPlaces(store, appended, version))
+    for (let n = 0; n < times; ++n) sides[side].set(file.subarray(filed, filed + bytes), stored + n * bytes);
   for (const side of SIDES) call.write(store.span(side), 0, sides[side]);
 }

@@ -1,7 +1,7 @@
 import { rowBytes, widthOf, type CacheStore, type Side } from "./cacheStore.js";
 import type { Call, Span } from "../call/call.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
-import type { FloatDtype } from "../kernels/kernel.js";
+import type { FloatDtype, Kernel } from "../kernels/kernel.js";
 import { divideUp } from "../plan/limits.js";
 import type { Strides } from "../plan/strides.js";
 
@@ -19,32 +19,62 @@ export function storeRows(
   call: Call,
   store: CacheStore,
   side: Side,
-  { span, dtype, strides }: Rows,
+  rows: Rows,
+  numTokens: number,
+  before: readonly number[],
+  gains: readonly number[],
+): void {
+  const { dtype, batchSize, numKvHeads } = store.form;
+  const kernel = flatKernel("store_rows", {
+    HALF: rows.dtype === "float16",
+    TO_HALF: dtype === "float16",
+    TO_INT8: dtype === "int8",
+  });
+  const workgroups = divideUp(batchSize * numKvHeads * numTokens * LANES, FLAT_WORKGROUP);
+  dispatch(call, kernel, workgroups, store, side, rows, numTokens, before, gains);
+}
+
+/** Decides the means of the keys of those batches that are empty. Only int8 has them. */
+export function storeMeans(
+  call: Call,
+  store: CacheStore,
+  keys: Rows,
+  numTokens: number,
+  before: readonly number[],
+  gains: readonly number[],
+): void {
+  const { dtype, batchSize, numKvHeads } = store.form;
+  if (dtype !== "int8" || !before.includes(0)) return;
+  const kernel = flatKernel("key_means", { HALF: keys.dtype === "float16" });
+  dispatch(call, kernel, batchSize * numKvHeads, store, "key", keys, numTokens, before, gains);
+}
+
+function dispatch(
+  call: Call,
+  kernel: Kernel,
+  workgroups: number,
+  store: CacheStore,
+  side: Side,
+  { span, strides }: Rows,
   numTokens: number,
   before: readonly number[],
   gains: readonly number[],
 ): void {
   const { form, places } = store;
   const width = widthOf(form, side);
-  const numRows = form.batchSize * form.numKvHeads * numTokens;
-  const workgroups = divideUp(numRows * LANES, FLAT_WORKGROUP);
   const { batch, head, position, feature } = strides;
   const sizes = [
     form.numKvHeads,
     numTokens,
     width,
     divideUp(width, 4),
-    numRows,
+    form.batchSize * form.numKvHeads * numTokens,
     places,
     rowBytes(form, width) / 4,
     store.firstScale(side),
+    side === "key" && form.dtype === "int8" ? store.firstMean() : 0,
   ];
   const ring = [form.ring?.keepFirst ?? 0, form.ring?.window ?? 0];
-  const kernel = flatKernel("store_rows", {
-    HALF: dtype === "float16",
-    TO_HALF: form.dtype === "float16",
-    TO_INT8: form.dtype === "int8",
-  });
   call.dispatch(kernel, workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes, ...ring], workgroups),
     1: span,

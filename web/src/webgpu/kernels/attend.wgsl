@@ -80,7 +80,7 @@ fn load_v(base: u32, j0: i32, first: u32, last: i32, seam: i32, column: u32, t: 
     if (c4 < params.value4 && j < last) {
       let row = base + place_of(j, seam) * params.value_position;
       let raw = value_four(row, c4);
-      let scale = value_scale(row);
+      let scale = value_scale(row, c4);
       if (any_not_finite(raw, scale)) { atomicStore(&key_poison[jj], 2u); }
       v = finite_part(raw, scale);
     }

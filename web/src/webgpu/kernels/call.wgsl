@@ -20,9 +20,10 @@ struct Params {
   value_batch: u32,
   value_head: u32,
   value_position: u32,
-  // first word of the scales of int8 rows
+  // first word of the scales of int8 rows, and of the means of keys
   key_scales: u32,
   value_scales: u32,
+  key_means: u32,
   output_batch: u32,
   output_head: u32,
   output_position: u32,

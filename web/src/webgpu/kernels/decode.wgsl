@@ -54,13 +54,13 @@ fn multiply_keys(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
     var dot_of = array<f32, Q_TILE>();  // explicit zeros: SwiftShader initializes a variable in a loop only once
     if (j0 + i32(jj) < last) {
       let row = base + place_of(j0 + i32(jj), seam) * params.key_position;
-      let scale = key_scale(row);
       for (var d = lane; d < params.depth4 / PER; d += LANES) {
         let raw = key[row + d];
+        let scale = key_scale(row, d * PER);  // a load lies within a block
         unroll (u < PER) {
           let part = part_of(raw, u);
           if (any_not_finite(part, scale)) { atomicStore(&key_poison[jj], 1u); }
-          let k = finite_part(part, scale);
+          let k = key_numbers(part, scale, row, d * PER + u);
           unroll (r < Q_TILE) { dot_of[r] += dot(q_rows[r * params.depth4 + d * PER + u], k); }
         }
       }
@@ -120,7 +120,7 @@ fn add_values(base: u32, j0: i32, last: i32, seam: i32, column: u32, group: u32,
   for (var jj = group; jj < min(KEYS, u32(last - j0)); jj += groups) {
     let row = base + place_of(j0 + i32(jj), seam) * params.value_position;
     let raw = value[row + column];
-    let scale = value_scale(row);
+    let scale = value_scale(row, column * PER);
     unroll (u < PER) {
       let part = part_of(raw, u);
       if (any_not_finite(part, scale)) { poisoned |= atomicLoad(&seen_by[jj]); }

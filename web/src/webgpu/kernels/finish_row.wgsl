@@ -91,7 +91,7 @@ fn mean_of_values(sequence: Sequence, group: u32, c4: u32) -> vec4<u32> {
   for (var j = 0; j < sequence.key_length; j++) {
     let row = base + place_of(sequence.key_begin + j, sequence.seam) * params.value_position;
     let raw = value_four(row, c4);
-    let scale = value_scale(row);
+    let scale = value_scale(row, c4);
     poisoned = poisoned || any_not_finite(raw, scale);
     sum += vec4<f32>(finite_part(raw, scale));
   }

@@ -1,7 +1,8 @@
 // Tests four float16 numbers of a key or value, as they are stored.
 
-fn key_scale(row: u32) -> u32 { return 0u; }
-fn value_scale(row: u32) -> u32 { return 0u; }
+fn key_scale(row: u32, c4: u32) -> u32 { return 0u; }
+fn value_scale(row: u32, c4: u32) -> u32 { return 0u; }
+fn key_numbers(x: stored, scale: u32, row: u32, c4: u32) -> tile4 { return finite_part(x, scale); }
 
 /// Which of the numbers are not finite.
 fn special_parts(x: stored) -> vec4<bool> {

@@ -27,6 +27,7 @@ export type KernelName =
   | "pack_weight"
   | "tokens"
   | "store_rows"
+  | "key_means"
   | "weight_gradient"
   | "column_sums"
   | "store_gradient"

@@ -18,6 +18,7 @@ struct Shape {
   count: u32,        // numbers to copy
   row_width: u32,    // elements of an int8 row
   first_scale: u32,  // the word of the first scale of int8 rows
+  first_mean: u32,   // the word of the first mean of int8 rows; 0: there are none
   grid_width: u32,
 }
 
@@ -27,14 +28,19 @@ struct Shape {
 @group(0) @binding(2) var<storage, read> lists: array<u32>;
 @group(0) @binding(3) var<storage, read_write> copy: array<u32>;
 
+const SCALE_BLOCK = 32u;  // numbers of an int8 row that share a scale
 const NOWHERE = 0xffffffffu;  // a row that the source does not have: its copy is 0
 
 fn number_at(at: u32) -> u32 {
   if (!INT8) { return element(at); }
-  let scale = source[shape.first_scale + at / shape.row_width];
+  let d = at % shape.row_width;
+  let scales = (shape.row_width + SCALE_BLOCK - 1u) / SCALE_BLOCK;
+  let scale = source[shape.first_scale + at / shape.row_width * scales + d / SCALE_BLOCK];
   if (not_finite(scale)) { return NOT_A_NUMBER; }
   let byte = i32(source[at / 4u] << (24u - 8u * (at % 4u))) >> 24u;
-  return bitcast<u32>(bitcast<f32>(scale) * f32(byte));
+  let number = bitcast<f32>(scale) * f32(byte);
+  if (shape.first_mean == 0u) { return bitcast<u32>(number); }
+  return bitcast<u32>(number + bitcast<f32>(source[shape.first_mean + at / shape.from_head * shape.row_width + d]));
 }
 
 @compute @workgroup_size(THREADS)

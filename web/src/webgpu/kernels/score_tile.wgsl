@@ -32,9 +32,9 @@ fn load_k(base: u32, j0: i32, last: i32, seam: i32, chunk: u32, t: u32) {
     if (at < params.depth4 && j0 + i32(jj) < last) {
       let row = base + place_of(j0 + i32(jj), seam) * params.key_position;
       let raw = key_four(row, at);
-      let scale = key_scale(row);
+      let scale = key_scale(row, at);
       if (any_not_finite(raw, scale)) { atomicStore(&key_poison[jj], 1u); }
-      x = finite_part(raw, scale);
+      x = key_numbers(raw, scale, row, at);
     }
     kv_tile[d4 * KV_TILE + key_slot(jj)] = x;
   }

@@ -32,6 +32,7 @@ import headShares from "./head_shares.wgsl";
 import headsBack from "./heads_back.wgsl";
 import highProduct from "./high_product.wgsl";
 import inspect from "./inspect.wgsl";
+import keyMeans from "./key_means.wgsl";
 import lanes from "./lanes.wgsl";
 import meanRows from "./mean_rows.wgsl";
 import meanWeights from "./mean_weights.wgsl";
@@ -196,6 +197,10 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   lanes: { parts: [lanes], bindings: { 0: "write" } },
   store_rows: {
     parts: [floatBits, storeRows, element],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" },
+  },
+  key_means: {
+    parts: [floatBits, keyMeans, element],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" },
   },
 };

@@ -1,5 +1,6 @@
 // Appends rows of float32 or float16 in any layout to one side of a cache, [B, Hkv, places, row], as float32, float16
-// or int8. Rows are padded with zeros to whole vec4. The scales of int8 rows come after all rows. LANES invocations store
+// or int8. Rows are padded with zeros to whole vec4. The scales of int8 rows come after all rows, one for every LANES
+// times four numbers. From keys the mean of the head is subtracted first: see key_means.wgsl. LANES invocations store
 // one row.
 
 struct Shape {
@@ -16,6 +17,7 @@ struct Shape {
   places: u32,      // of the cache
   row_words: u32,   // of the cache
   first_scale: u32, // of the cache, a word
+  first_mean: u32,  // of the cache, a word; 0: nothing is subtracted
   ring_kept: u32,
   ring_window: u32, // 0 without a ring
   grid_width: u32,
@@ -26,7 +28,7 @@ struct Shape {
 @group(0) @binding(2) var<storage, read> batches: array<vec2<u32>>;  // [B]: tokens held so far, tokens to append
 @group(0) @binding(3) var<storage, read_write> cache: array<u32>;
 
-const LANES = 8u;
+const LANES = 8u;  // a block of 32 numbers, which share a scale, is one vec4 for each
 const ROWS = THREADS / LANES;
 const LARGEST_SCALE = 0x7c010203u;  // 127 times this is still finite
 
@@ -40,6 +42,14 @@ fn four(base: u32, c4: u32) -> vec4<u32> {
     if (d < shape.width) { bits[c] = element(base + d * shape.feature_stride); }
   }
   return bits;
+}
+
+/// Finite numbers without the mean that lies at `mean`, whose numbers are padded with zeros like the row.
+fn centred(bits: vec4<u32>, mean: u32, c4: u32) -> vec4<u32> {
+  if (shape.first_mean == 0u) { return bits; }
+  let at = mean + 4u * c4;
+  let means = vec4<u32>(cache[at], cache[at + 1u], cache[at + 2u], cache[at + 3u]);
+  return bitcast<vec4<u32>>(bitcast<vec4<f32>>(bits) - bitcast<vec4<f32>>(means));
 }
 
 /// The place of the token at a position after `total` tokens were appended, or `places` if a ring has dropped it by
@@ -101,17 +111,35 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let slot_of_cache = (b * shape.heads + h) * shape.places + place;
   let row = slot_of_cache * shape.row_words;
 
-  var scale = 0u;
-  if (TO_INT8) {
+  if (!TO_INT8) {
+    for (var c4 = lane; stays && c4 < shape.width4; c4 += LANES) { store_four(row, c4, four(base, c4), 0u); }
+    return;
+  }
+  if (lane == 0u) { atomicStore(&largest[slot], 0u); }
+  workgroupBarrier();  // largest is clear
+  for (var c4 = lane; stays && c4 < shape.width4; c4 += LANES) {
+    let sizes = four(base, c4) & vec4<u32>(0x7fffffffu);
+    atomicMax(&largest[slot], max(max(sizes.x, sizes.y), max(sizes.z, sizes.w)));
+  }
+  workgroupBarrier();  // largest is that of the row
+  let spoiled = not_finite(atomicLoad(&largest[slot]));
+  let mean = shape.first_mean + 4u * shape.width4 * (b * shape.heads + h);
+  let blocks = (shape.width4 + LANES - 1u) / LANES;
+  for (var block = 0u; block < blocks; block++) {
+    workgroupBarrier();  // largest has been read
     if (lane == 0u) { atomicStore(&largest[slot], 0u); }
     workgroupBarrier();  // largest is clear
-    for (var c4 = lane; stays && c4 < shape.width4; c4 += LANES) {
-      let sizes = four(base, c4) & vec4<u32>(0x7fffffffu);
+    let c4 = block * LANES + lane;
+    let has_numbers = stays && !spoiled && c4 < shape.width4;
+    var numbers = vec4<u32>();
+    if (has_numbers) {
+      numbers = centred(four(base, c4), mean, c4);
+      let sizes = numbers & vec4<u32>(0x7fffffffu);
       atomicMax(&largest[slot], max(max(sizes.x, sizes.y), max(sizes.z, sizes.w)));
     }
-    workgroupBarrier();  // largest is complete
-    scale = scale_of(atomicLoad(&largest[slot]));
-    if (stays && lane == 0u) { cache[shape.first_scale + slot_of_cache] = scale; }
+    workgroupBarrier();  // largest is that of the block
+    let scale = select(scale_of(atomicLoad(&largest[slot])), NOT_A_NUMBER, spoiled);
+    if (stays && lane == 0u) { cache[shape.first_scale + slot_of_cache * blocks + block] = scale; }
+    if (stays && c4 < shape.width4) { store_four(row, c4, numbers, scale); }
   }
-  for (var c4 = lane; stays && c4 < shape.width4; c4 += LANES) { store_four(row, c4, four(base, c4), scale); }
 }

@@ -1,13 +1,25 @@
-// Reads four int8 numbers of a cached key or value from a word. After all rows come their scales, a word each. A scale is
-// NaN if its row was not finite when it was stored.
+// Reads four int8 numbers of a cached key or value from a word. After all rows come their scales: a word for every
+// BLOCK4 times four numbers of a row. All scales of a row are NaN if it was not finite when it was stored. After the
+// scales of keys come the means of their heads, which were subtracted from all keys.
 
-fn key_scale(row: u32) -> u32 {
-  let word = params.key_scales + row / params.key_position;
+const BLOCK4 = 8u;
+
+fn key_scale(row: u32, c4: u32) -> u32 {
+  let word = params.key_scales + row / params.key_position * ((params.depth4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4;
   return part_of(key[word / PER], word % PER);
 }
-fn value_scale(row: u32) -> u32 {
-  let word = params.value_scales + row / params.value_position;
+fn value_scale(row: u32, c4: u32) -> u32 {
+  let word = params.value_scales + row / params.value_position * ((params.value4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4;
   return part_of(value[word / PER], word % PER);
+}
+
+fn key_word(word: u32) -> u32 { return part_of(key[word / PER], word % PER); }
+
+/// The numbers of a key, with the mean of its head.
+fn key_numbers(x: stored, scale: u32, row: u32, c4: u32) -> tile4 {
+  let at = params.key_means + 4u * (row / params.key_head * params.depth4 + c4);
+  let mean = vec4<u32>(key_word(at), key_word(at + 1u), key_word(at + 2u), key_word(at + 3u));
+  return numbers_of(x, scale) + bitcast<vec4<f32>>(mean);
 }
 
 fn any_not_finite(x: stored, scale: u32) -> bool { return not_finite(scale); }

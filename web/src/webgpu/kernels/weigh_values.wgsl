@@ -25,7 +25,7 @@ fn weighed(row_weights: u32, values: u32, seam: i32, c4: u32, begin: i32, end: i
       if ((bits & 0x7fffffffu) == 0u) { continue; }
       let row = values + place_of(j, seam) * params.value_position;
       let raw = value_four(row, c4);
-      let scale = value_scale(row);
+      let scale = value_scale(row, c4);
       w.spoiled = w.spoiled || not_finite(bits) || any_not_finite(raw, scale);
       block += bitcast<f32>(select(bits, 0u, not_finite(bits))) * vec4<f32>(finite_part(raw, scale));
     }

@@ -17,6 +17,8 @@ export interface Cached {
   readonly dtype: CacheDtype;
   /** The first word of the scales of int8 rows. */
   readonly firstScale?: { readonly key: number; readonly value: number };
+  /** The first word of the means of int8 keys. */
+  readonly firstMean?: number;
   readonly ring: HeldRing | undefined;
 }
 
@@ -95,6 +97,7 @@ export function paramsOf(
     value_position: value.position / perLoad,
     key_scales: cached?.firstScale?.key ?? 0,
     value_scales: cached?.firstScale?.value ?? 0,
+    key_means: cached?.firstMean ?? 0,
     output_batch: output.batch,
     output_head: output.head,
     output_position: output.position,

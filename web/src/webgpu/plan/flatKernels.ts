@@ -20,6 +20,7 @@ export function flatKernel(
     | "pack_weight"
     | "tokens"
     | "store_rows"
+    | "key_means"
     | "store_gradient"
     | "heads_back"
     | "gather_rows"

@@ -19,6 +19,7 @@ const FIELDS = {
   value_position: "u32",
   key_scales: "u32",
   value_scales: "u32",
+  key_means: "u32",
   output_batch: "u32",
   output_head: "u32",
   output_position: "u32",
