@@ -294,6 +294,12 @@ void rotary_properties(Class& binding) {
   property<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
   property<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
   property<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
+  property<Path..., &RotaryOptions::short_factors>(binding, "rotaryShortFactors");
+  property<Path..., &RotaryOptions::long_factors>(binding, "rotaryLongFactors");
+  property<Path..., &RotaryOptions::frequencies>(binding, "rotaryFrequencies");
+  property<Path..., &RotaryOptions::cosines>(binding, "rotaryCosines");
+  property<Path..., &RotaryOptions::sines>(binding, "rotarySines");
+  property<Path..., &RotaryOptions::table_rows>(binding, "rotaryTableRows");
 }
 
 void register_rotary_call() {

@@ -21,7 +21,8 @@ struct KvCacheShape {
   /// Ring: the first `keep_first` tokens and the last `window` tokens stay. The others are dropped. window 0: no ring.
   std::int64_t keep_first = 0;
   std::int64_t window = 0;
-  /// If given, keys are turned by their positions when they are appended, and queries in `attend`.
+  /// If given, keys are turned by their positions when they are appended, and queries in `attend`. Its arrays are
+  /// copied: every cache has its own.
   std::optional<RotaryOptions> rotary;
 };
 
@@ -95,7 +96,8 @@ class KvCache {
   /// Removes the tokens that `tokens` does not name. The others close the gaps between positions. A rotary
   /// cache turns the keys that move by the difference of their positions. The turned key is rounded once more to
   /// float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where from[b] is 0, the angles
-  /// of the whole batch stay, and the tokens that follow the first kept one without a gap keep their bits. Refused if a
+  /// of the whole batch stay, and the tokens that follow the first kept one without a gap keep their bits. Keys that
+  /// tables of cos and sin have turned cannot be turned again: refused. Refused too if a
   /// ring has dropped tokens of the batch, because it would hold them again. If it fails the cache is as before.
   [[nodiscard]] Status keep(ThreadPool& pool, const KeptTokens& tokens);
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).

@@ -75,8 +75,8 @@ struct LayerOptions {
   /// How the weights are kept: float32, float16, or int8 with one scale for each output. They are rounded at creation
   /// and at updates. Gradients are those of the rounded weights.
   Dtype weight_dtype = Dtype::float32;
-  /// rotary. Dynamic ntk with sequence_length 0 uses the call's highest position + 1. It then refuses caches, whose
-  /// keys were turned for another length.
+  /// rotary, with its arrays copied. Dynamic ntk and longrope with sequence_length 0 use the call's highest position
+  /// + 1. They then refuse caches, whose keys were turned for another length.
   RotaryOptions rotary;
 };
 

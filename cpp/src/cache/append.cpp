@@ -115,11 +115,24 @@ bool reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int
   return true;
 }
 
+/// Whether the rotary embedding has a row for every new token.
+Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
+  if (!store.shape.rotary) return {};
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    const std::int64_t gain = gain_of(tokens.lengths, tokens.num_tokens, b);
+    const std::int64_t last = store.appended[b] + store.rotary_origin[b] + gain - 1;
+    if (gain == 0) continue;
+    if (Status status = check_table_rows(*store.shape.rotary, last); !status.ok()) return status;
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_append(const KvCache& cache, const NewTokens& tokens) {
   if (Status status = validate_shape(arrays_shape(cache.shape(), tokens.num_tokens)); !status.ok()) return status;
   if (Status status = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths); !status.ok()) return status;
+  if (Status status = check_new_positions(cache.store(), tokens); !status.ok()) return status;
   if (Status status = check_array("key", tokens.key); !status.ok()) return status;
   return check_array("value", tokens.value);
 }

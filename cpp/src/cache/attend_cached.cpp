@@ -16,7 +16,13 @@ Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attenti
   if (!sequences.allocate(shape.batch_size) || !first.allocate(shape.batch_size))
     return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)));
   resolve_sequences(shape, *inputs, options, sequences.data());
-  for (std::int64_t b = 0; b < shape.batch_size; ++b) first[b] = sequences[b].offset + store.rotary_origin[b];
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    first[b] = sequences[b].offset + store.rotary_origin[b];
+    const std::int64_t end = first[b] + sequences[b].query_length;
+    if (sequences[b].query_length == 0) continue;
+    for (const std::int64_t position : {first[b], end - 1})
+      if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
+  }
   if (inputs->arrival) {  // turning reads all queries
     inputs->arrival->complete();
     inputs->arrival = nullptr;

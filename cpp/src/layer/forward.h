@@ -42,6 +42,7 @@ class Forward {
   [[nodiscard]] Status check_cache() const;
   [[nodiscard]] Status check_inside() const;
   [[nodiscard]] Status check_positions() const;
+  [[nodiscard]] Status check_turned_positions() const;
   [[nodiscard]] Status check_room() const;
   [[nodiscard]] Status allocate();
   void resolve_positions();

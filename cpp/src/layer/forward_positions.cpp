@@ -61,7 +61,7 @@ Status Forward::find_angles(KeptRows& kept) {
   return status;
 }
 
-/// The rotary embedding of this call: dynamic ntk takes the highest position + 1 as its length.
+/// The rotary embedding of this call: dynamic ntk and longrope take the highest position + 1 as their length.
 RotaryOptions Forward::rotary_now() const {
   RotaryOptions rotary = layer_.options.rotary;
   for (const Buffer<std::int64_t>* positions : {&query_positions_, &key_positions_})

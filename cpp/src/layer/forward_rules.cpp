@@ -119,8 +119,26 @@ Status Forward::check_call() const {
   return validate_options(shape_, attention_inputs_, options_, outputs_, growth_);
 }
 
+/// Whether tables of cos and sin have a row for every query and key.
+Status Forward::check_turned_positions() const {
+  for (std::int64_t n = 0; n < sequences_.size(); ++n) {
+    const Sequence& sequence = sequences_[n];
+    const std::int64_t* queries =
+        query_positions_.data() + sequence.batch * inputs_.query_length + sequence.query_begin;
+    for (std::int64_t i = 0; i < sequence.query_length; ++i)
+      if (Status status = check_table_rows(layer_.options.rotary, queries[i]); !status.ok()) return status;
+    if (!projects_keys()) continue;
+    const std::int64_t count = appends() ? growth_.of(n) : sequence.key_length;
+    const std::int64_t* keys = key_positions_.data() + sequence.batch * key_length_ + sequence.key_begin;
+    for (std::int64_t j = 0; j < count; ++j)
+      if (Status status = check_table_rows(layer_.options.rotary, keys[j]); !status.ok()) return status;
+  }
+  return {};
+}
+
 /// Whether the position table has a row for every query.
 Status Forward::check_positions() const {
+  if (layer_.is_rotary() && layer_.options.rotary.scaling == RotaryScaling::tables) return check_turned_positions();
   if (layer_.options.position != LayerPosition::table) return {};
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     const Sequence& sequence = sequences_[n];

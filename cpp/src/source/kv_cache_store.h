@@ -28,10 +28,11 @@ struct KvCache::Store {
   /// [B] A rotary embedding adds this to positions. It is not 0 in a slice: its keys were turned by their old
   /// positions.
   Buffer<std::int64_t> rotary_origin;
-  RotaryAngles angles;        ///< of shape.rotary, once a token has been appended: see ensure_angles
-  std::int64_t sight = 0;     ///< of a widened ring: the window of the ring
-  Buffer<std::int64_t> gone;  ///< [B], of a widened ring: where what the ring had not dropped begins
-  Buffer<Block*> blocks;      ///< [B, blocks_per_batch], null if there is no block
+  RotaryArrays rotary_arrays;  ///< those that shape.rotary points to
+  RotaryAngles angles;         ///< of shape.rotary, once a token has been appended: see ensure_angles
+  std::int64_t sight = 0;      ///< of a widened ring: the window of the ring
+  Buffer<std::int64_t> gone;   ///< [B], of a widened ring: where what the ring had not dropped begins
+  Buffer<Block*> blocks;       ///< [B, blocks_per_batch], null if there is no block
   std::int64_t blocks_per_batch = 0;
 
   Store() = default;

@@ -1,7 +1,7 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError } from "../errors/errors.js";
-import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import { ANGLE_NAMES, followsLength, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
 import { largestOf } from "../tensor/largest.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 
@@ -183,7 +183,7 @@ function readRing(options: OptionReader): CompleteRing | undefined {
 function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
   const rotary = options.object("rotary", ANGLE_NAMES);
   const angles = rotary && readAngles(rotary, headDim);
-  if (angles?.scaling?.kind === "dynamic-ntk" && angles.scaling.sequenceLength === undefined)
+  if (angles && followsLength(angles))
     throw new OptionError(
       `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,
     );

@@ -7,7 +7,7 @@ import {
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
-import { callPositions } from "../attention/callPositions.js";
+import { callPositions, type SequencePositions } from "../attention/callPositions.js";
 import { checkedPatches, type GivenPatches, type Patches } from "../attention/patch.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readWanted, type Wanted } from "../attention/returns.js";
@@ -26,6 +26,7 @@ import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { readDerivatives } from "../formula/derivatives.js";
+import { checkTableRows, followsLength, type CheckedAngles } from "../position/rotaryAngles.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { FLOATS, type FloatTensor, type FloatTensorLike, type PlacedFloats } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
@@ -127,8 +128,8 @@ const FORWARD_NAMES = [
 
 /** The part of a layer that a call of forward needs. */
 export interface LayerForm extends Pick<LayerProblem, "shape" | "layout"> {
-  /** Whether the layer turns queries and keys by their positions (rotary embedding). */
-  readonly turns: boolean;
+  /** How the layer turns queries and keys by their positions (rotary embedding), if it does. */
+  readonly turns: CheckedAngles | undefined;
   /** Whether the layer uses positions at all: it turns queries and keys, or adds something to x. */
   readonly usesPositions: boolean;
 }
@@ -244,6 +245,7 @@ export function forwardRequest(
       : callPositions(shape, read.settings, ragged);
     if (form) refuseDropped(operation, form, after(), read.settings, positions);
     checkKeys(operation, read.settings, shape, positions);
+    if (layer.turns?.tables) checkTurned(operation, layer.turns, positions, cache?.appended, read);
     checkViewedKeys(operation, views, shape.keyLength);
     const patches = checkedPatches(operation, patch, { shape, contextLength, sequences: positions, ragged });
     // Property by property: a copy of `read` by spreading took 4 µs.
@@ -276,6 +278,24 @@ export function forwardRequest(
   if (cache) return { signal: read.signal, save: read.save, inTurn };
   const problem = inTurn(); // without a cache nothing can change until the call's turn
   return { signal: read.signal, save: read.save, inTurn: () => problem };
+}
+
+/** Throws if the layer's tables of cos and sin have no row for a query or for a new key. */
+function checkTurned(
+  operation: string,
+  angles: CheckedAngles,
+  sequences: readonly SequencePositions[],
+  appended: readonly number[] | undefined,
+  { contextLength, appendLengths, attendOnly }: Pick<ForwardProblem, "contextLength" | "appendLengths" | "attendOnly">,
+): void {
+  const check = (first: number, count: number) => {
+    if (count > 0) checkTableRows(operation, angles, [first, first + count - 1]);
+  };
+  sequences.forEach(({ offset, queryLength, keyLength }, b) => {
+    check(offset, queryLength);
+    if (!appended) check(0, keyLength);
+    else if (!attendOnly) check(appended[b]!, appendLengths?.[b] ?? contextLength);
+  });
 }
 
 /** Whether the call is saved. */
@@ -379,4 +399,8 @@ function checkCache(operation: string, { form }: EngineCache, { shape, turns }: 
   fits("valueDim", shape.valueHeadDim);
   if (turns && form.rotary)
     throw new OptionError(`${operation}: layer and cache are both rotary: one of them must turn the keys`);
+  if (turns && followsLength(turns))
+    throw new OptionError(
+      `${operation}: position.scaling.sequenceLength must be given with a cache: keys that were turned stay so`,
+    );
 }

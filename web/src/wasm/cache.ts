@@ -28,7 +28,7 @@ const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5,
 const STORED: readonly CacheDtype[] = ["float32", "float16", "int8"];
 
 export function createCache(core: WasmCore, problem: CacheProblem): Eventually<EngineCache> {
-  return makeCache(core, problem.operation, "create", (call) => {
+  return makeCache(core, problem.operation, "create", (call, arena) => {
     call.batchSize = problem.batchSize;
     call.numKvHeads = problem.numKvHeads;
     call.headDim = problem.headDim;
@@ -39,7 +39,7 @@ export function createCache(core: WasmCore, problem: CacheProblem): Eventually<E
     call.window = problem.ring?.window ?? 0;
     if (!problem.rotary) return;
     call.turns = 1;
-    writeAngles(call, problem.rotary);
+    writeAngles(call, problem.rotary, arena);
   });
 }
 

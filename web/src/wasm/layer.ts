@@ -62,7 +62,7 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
       call.sinusoidalSplit = SPLIT[position.split];
       call.sinusoidalBase = position.base;
     }
-    if (position.kind === "rotary") writeAngles(call, position.angles);
+    if (position.kind === "rotary") writeAngles(call, position.angles, arena);
     core.native.createLayer(call);
     return () => new WasmLayer(core, call.result, shape.outputDim);
   });

@@ -160,6 +160,12 @@ export interface RotaryProperties {
   rotaryMscaleAllDim: number;
   rotaryLowFreqFactor: number;
   rotaryHighFreqFactor: number;
+  rotaryShortFactors: number;
+  rotaryLongFactors: number;
+  rotaryFrequencies: number;
+  rotaryCosines: number;
+  rotarySines: number;
+  rotaryTableRows: number;
 }
 
 export interface RotaryCall extends RotaryProperties {

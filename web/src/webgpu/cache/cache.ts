@@ -8,7 +8,8 @@ import { formWhileGaining, heldLength, type CacheForm, type CacheProblem } from 
 import type { EngineCache } from "../../cache/engineCache.js";
 import type { KeptTokens } from "../../cache/keptTokens.js";
 import { savedBytes } from "../../cache/savedRows.js";
-import { DeviceLostError, OptionError, ShapeError } from "../../errors/errors.js";
+import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../../errors/errors.js";
+import { checkTableRows } from "../../position/rotaryAngles.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
 import { attendOn, deliverAttended } from "../attention/attention.js";
@@ -59,6 +60,12 @@ interface Held {
   readonly origins: readonly number[];
   /** Of a ring that is longer during one call, by batch: beside the kept tokens, those before this position are not held. */
   readonly gone?: readonly number[];
+}
+
+/** Tokens of a batch whose angles follow one another. Rows after them are padding. */
+interface TurnedTokens {
+  readonly first: number;
+  readonly count: number;
 }
 
 /** The content of a cache after a call. Until `commit` the cache is as before. */
@@ -136,7 +143,7 @@ export class GpuCache {
     });
     const keys = rows(key, headDim);
     const turned = this.#problem.rotary
-      ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
+      ? this.turn(call, keys, [batchSize, numKvHeads, numTokens], this.nextTokens(numTokens, lengths))
       : keys;
     return this.grow(call, numTokens, lengths, { key: turned, value: rows(value, valueDim) }, settings);
   }
@@ -239,7 +246,7 @@ export class GpuCache {
     const extents = [batchSize, numHeads, queryLength] as const;
     const strides = stridesOf(layout, numHeads, queryLength, headDim);
     const given = { span: call.place(query), dtype: query.dtype, strides };
-    const rows = turns ? this.turn(call, given, extents, sequences) : this.#packed(call, given, extents);
+    const rows = turns ? this.turn(call, given, extents, this.queryTokens(sequences)) : this.#packed(call, given, extents);
     const target: HeadArray = { ...rows, extents: [...extents, headDim] };
     if (patches?.query) patchRows(call, "query", patches.query, target, queryTokens(sequences, queryLength));
     return rows;
@@ -303,15 +310,29 @@ export class GpuCache {
     };
   }
 
-  /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */
+  /** If the cache is rotary, turns a layer's heads: keys to append, or queries. */
   turn(
     call: Call,
     heads: Rows,
     extents: readonly [batch: number, heads: number, length: number],
-    sequences?: readonly Sequence[],
+    tokens: readonly TurnedTokens[],
   ): Rows {
-    const first = sequences?.map(({ offset }, b) => offset + this.#held.origins[b]!) ?? this.#ends();
-    return this.#problem.rotary ? this.#packedAndTurned(call, heads, extents, first) : heads;
+    if (!this.#problem.rotary) return heads;
+    const rows = this.#packed(call, heads, extents);
+    return { ...rows, span: this.#turned(call, rows.span, "BHSD", extents, tokens) };
+  }
+
+  /** By batch: where the angles of new tokens begin. */
+  nextTokens(numTokens: number, lengths: Int32Array | undefined): TurnedTokens[] {
+    return this.#ends().map((first, b) => ({ first, count: lengths?.[b] ?? numTokens }));
+  }
+
+  /** By batch: where the angles of queries begin. */
+  queryTokens(sequences: readonly Sequence[]): TurnedTokens[] {
+    return sequences.map(({ offset, queryLength }, b) => ({
+      first: offset + this.#held.origins[b]!,
+      count: queryLength,
+    }));
   }
 
   rewind(operation: string, lengths: Int32Array): void {
@@ -368,6 +389,11 @@ export class GpuCache {
     const gains = branches.map(({ rows }, b) => rows.length - first[b]!);
     const most = largestOf(gains);
     if (most === 0) return;
+    if (this.#problem.rotary!.tables)
+      throw new UnsupportedError(
+        `${call.operation}: keys that were turned by tables of cos and sin cannot be turned to other positions`,
+        { hint: "Keep the first tokens only, or give frequencies." },
+      );
     const strides = stridesOf("BHSD", numKvHeads, most, padded(headDim));
     const moved = { span: call.room(4 * batchSize * strides.batch), dtype: "float32" as const, strides };
     const starts = branches.map(({ from }, b) => from + first[b]!);
@@ -461,16 +487,6 @@ export class GpuCache {
     return row > kept ? row + droppedOf(this.form, total) : row;
   }
 
-  #packedAndTurned(
-    call: Call,
-    given: Rows,
-    extents: readonly [batch: number, heads: number, length: number],
-    first: readonly number[],
-  ): Rows {
-    const rows = this.#packed(call, given, extents);
-    return { ...rows, span: this.#turned(call, rows.span, "BHSD", extents, first) };
-  }
-
   /** Rows of keys or queries as float32 [B, H, S, width padded to whole vec4]. */
   #packed(
     call: Call,
@@ -486,16 +502,18 @@ export class GpuCache {
     };
   }
 
-  /** Turns row i of batch b by the angle of position first[b] + i. */
+  /** Turns row i of batch b by the angle of position tokens[b].first + i. */
   #turned(
     call: Call,
     rows: Span,
     layout: "BHSD" | "BSHD",
     extents: readonly [batch: number, heads: number, length: number],
-    first: readonly number[],
+    tokens: readonly TurnedTokens[],
   ): Span {
     const [batchSize, , length] = extents;
-    const position = (_: unknown, n: number) => first[Math.floor(n / length)]! + (n % length);
+    for (const { first, count } of tokens)
+      if (count > 0) checkTableRows(call.operation, this.#problem.rotary!, [first, first + count - 1]);
+    const position = (_: unknown, n: number) => tokens[Math.floor(n / length)]!.first + (n % length);
     const positions = Float64Array.from({ length: batchSize * length }, position);
     return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, positions);
   }

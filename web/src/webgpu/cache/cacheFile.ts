@@ -1,5 +1,7 @@
 // Saved caches, in the format of cpp/src/cache/kv_cache_file.cpp, byte for byte. All numbers are little-endian. A file holds:
 // - the magic, then the header's numbers, 8 bytes each
+// - if the rotary embedding has arrays of its own: the short and the long factors, or the frequencies, 8 bytes each; or
+//   the number of rows of its tables, 8 bytes, all cosines and all sines, 4 bytes each
 // - for every batch the number of appended tokens and the rotary origin
 // - for every batch and head the key rows in order of position (for int8 followed by their scales), then the value rows
 //   (and scales)
@@ -27,6 +29,7 @@ export interface SavedCache {
 const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x56, 0x0d, 0x0a, 0x1a];
 const VERSION = 1;
 const NUMBER = 8;
+const FLOAT = 4;
 const CHECKSUM = 4;
 const HEADER = MAGIC.length + 10 * NUMBER;
 const ROTARY = 15 * NUMBER;
@@ -44,7 +47,10 @@ const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
   "dynamic-ntk",
   "yarn",
   "llama3",
+  "longrope",
 ];
+/** After the scalings, in RotaryScaling of position.h. */
+const [FREQUENCIES, TABLES] = [7, 8];
 
 export function writeCache({ problem, appended, origins, rows }: SavedCache): Uint8Array {
   const header = headerOf(problem);
@@ -60,7 +66,8 @@ export function writeCache({ problem, appended, origins, rows }: SavedCache): Ui
 
 /** Magic and header. */
 function headerOf(problem: CacheProblem): Uint8Array {
-  const header = new Uint8Array(HEADER + (problem.rotary ? ROTARY : 0));
+  const { rotary: angles } = problem;
+  const header = new Uint8Array(HEADER + (angles ? ROTARY + arrayBytes(angles) : 0));
   header.set(MAGIC);
   const writer = new Writer(new DataView(header.buffer), MAGIC.length);
   const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
@@ -128,25 +135,44 @@ function readProblem(operation: string, reader: Reader): CacheProblem | undefine
   };
 }
 
-/** The numbers of position.h's RotaryOptions, in order. An absent number has its default from there. */
-function writeAngles(writer: Writer, { rotaryDim, base, interleaved, scaling }: CheckedAngles): void {
+/** The lists of a rotary embedding, in the order of the file. */
+function listsOf({ frequencies, scaling }: CheckedAngles): readonly Float64Array[] {
+  if (frequencies) return [frequencies];
+  return scaling?.kind === "longrope" ? [scaling.shortFactor!, scaling.longFactor!] : [];
+}
+
+function arrayBytes(angles: CheckedAngles): number {
+  const { tables } = angles;
+  const ofTables = tables ? NUMBER + tables.cos.byteLength + tables.sin.byteLength : 0;
+  return listsOf(angles).reduce((sum, list) => sum + list.byteLength, ofTables);
+}
+
+/** The numbers of position.h's RotaryOptions, in order, and its arrays. An absent number has its default from there. */
+function writeAngles(writer: Writer, angles: CheckedAngles): void {
+  const { rotaryDim, base, interleaved, scaling, tables } = angles;
   writer.integers(rotaryDim);
   writer.double(base);
-  writer.integers(Number(interleaved), SCALINGS.indexOf(scaling?.kind));
+  writer.integers(Number(interleaved), angles.frequencies ? FREQUENCIES! : tables ? TABLES! : SCALINGS.indexOf(scaling?.kind));
   const { factor, originalLength, sequenceLength, betaFast, betaSlow } = scaling ?? {};
   for (const number of [factor ?? 1, originalLength ?? 0, sequenceLength ?? 0, betaFast ?? 32, betaSlow ?? 1])
     writer.double(number);
   writer.integers(Number(scaling?.truncate ?? true));
-  const { attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor } = scaling ?? {};
+  const { mscale, mscaleAllDim, lowFreqFactor, highFreqFactor } = scaling ?? {};
+  const attentionFactor = scaling?.attentionFactor ?? angles.attentionFactor;
   for (const number of [attentionFactor ?? 0, mscale ?? 0, mscaleAllDim ?? 0, lowFreqFactor ?? 1, highFreqFactor ?? 4])
     writer.double(number);
+  for (const list of listsOf(angles)) for (const number of list) writer.double(number);
+  if (!tables) return;
+  writer.integers(tables.rows);
+  for (const table of [tables.cos, tables.sin]) for (const number of table) writer.float(number);
 }
 
 function readAngles(reader: Reader, headDim: number): CheckedAngles {
   const rotaryDim = reader.integer(0, headDim);
   const base = reader.double();
   const interleaved = reader.integer(0, 1) === 1;
-  const kind = SCALINGS[reader.integer(0, SCALINGS.length - 1)];
+  const scaling = reader.integer(0, TABLES!);
+  const kind = SCALINGS[scaling];
   const numbers = {
     factor: reader.double(),
     originalLength: reader.double(),
@@ -162,14 +188,34 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   };
   const width = rotaryDim || headDim;
   reader.require(width >= 2 && width % 2 === 0 && isPositive(base));
-  if (!kind) return { rotaryDim, base, interleaved, scaling: undefined };
+  const plain = { rotaryDim, base, interleaved, scaling: undefined };
+  const pairs = width / 2;
+  if (scaling === FREQUENCIES) {
+    const { attentionFactor } = numbers;
+    const frequencies = reader.doubles(pairs);
+    reader.require(isZeroOrPositive(attentionFactor) && frequencies.every(Number.isFinite));
+    return { ...plain, frequencies, attentionFactor };
+  }
+  if (scaling === TABLES) {
+    const rows = reader.integer(1, MOST);
+    return { ...plain, tables: { cos: reader.floats(rows * pairs), sin: reader.floats(rows * pairs), rows } };
+  }
+  if (!kind) return plain;
   reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
+  const lists = kind === "longrope" && { shortFactor: reader.doubles(pairs), longFactor: reader.doubles(pairs) };
+  if (lists) reader.require([...lists.shortFactor, ...lists.longFactor].every(isPositive));
   const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
-  const given = used.filter(([, number]) => number !== 0); // 0 means that the option is absent
-  return { rotaryDim, base, interleaved, scaling: { kind, factor: numbers.factor, ...Object.fromEntries(given) } };
+  const given = used.filter(([, number]) => number !== 0 && number !== undefined); // 0 means that the option is absent
+  const read = { kind, factor: numbers.factor, ...Object.fromEntries(given), ...lists };
+  return { rotaryDim, base, interleaved, scaling: read };
 }
 
-type Numbers = Readonly<Record<Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate">, number>>;
+type Numbers = Readonly<
+  Record<
+    Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate" | "shortFactor" | "longFactor">,
+    number
+  >
+>;
 
 /** The rules of `check_scaling` in cpp/src/position/rotary_rules.cpp for the numbers of a scaling, without the factor. */
 const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
@@ -184,6 +230,8 @@ const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, b
     [attentionFactor, mscale, mscaleAllDim].every(isZeroOrPositive),
   llama3: ({ originalLength, lowFreqFactor, highFreqFactor }) =>
     [originalLength, lowFreqFactor, highFreqFactor].every(isPositive) && highFreqFactor > lowFreqFactor,
+  longrope: ({ originalLength, sequenceLength, attentionFactor }) =>
+    isPositive(originalLength) && originalLength > 1 && [sequenceLength, attentionFactor].every(isZeroOrPositive),
 };
 
 function isPositive(x: number): boolean {
@@ -205,6 +253,11 @@ class Writer {
       this.view.setBigInt64(this.at, BigInt(value), true);
       this.at += NUMBER;
     }
+  }
+
+  float(value: number): void {
+    this.view.setFloat32(this.at, value, true);
+    this.at += FLOAT;
   }
 
   double(value: number): void {
@@ -237,6 +290,21 @@ class Reader {
   /** Any number, also NaN: whether it is allowed depends on other numbers. */
   double(): number {
     return this.#next((at) => this.view.getFloat64(at, true));
+  }
+
+  /** None if there are fewer bytes. */
+  doubles(count: number): Float64Array {
+    this.require(this.isPossible && count * NUMBER <= this.left);
+    return this.isPossible ? Float64Array.from({ length: count }, () => this.double()) : new Float64Array();
+  }
+
+  /** None if there are fewer bytes. */
+  floats(count: number): Float32Array {
+    this.require(this.isPossible && count * FLOAT <= this.left);
+    if (!this.isPossible) return new Float32Array();
+    const first = this.at;
+    this.at += count * FLOAT;
+    return Float32Array.from({ length: count }, (_, n) => this.view.getFloat32(first + n * FLOAT, true));
   }
 
   require(isPossible: boolean): void {

@@ -10,7 +10,7 @@ import type { PlacedLayerViews } from "../../layer/views.js";
 import { withOwnWeights } from "../../layer/ownWeights.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats, PlacedTensor } from "../../tensor/tensor.js";
-import { anglePairs, frequenciesOf } from "../attention/angles.js";
+import { anglePairs } from "../attention/angles.js";
 import { attendOn, deliverAttended, type Attended } from "../attention/attention.js";
 import { rowSection, SECTION } from "../attention/attentionArrays.js";
 import { keyTokens, queryTokens } from "../attention/chosenRows.js";
@@ -238,10 +238,18 @@ export class GpuLayer {
           call,
           length,
           problem.appendLengths,
-          { key: cache.turn(call, heads.key!, [batchSize, numKvHeads, length]), value: heads.value! },
+          {
+            key: cache.turn(
+              call,
+              heads.key!,
+              [batchSize, numKvHeads, length],
+              cache.nextTokens(length, problem.appendLengths),
+            ),
+            value: heads.value!,
+          },
           problem.settings,
         );
-    const query = cache.turn(call, heads.query!, [batchSize, numHeads, queryLength], sequences);
+    const query = cache.turn(call, heads.query!, [batchSize, numHeads, queryLength], cache.queryTokens(sequences));
     return {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
       inPlace: { query: query.strides, cached: cache.cached(growth) },
@@ -378,7 +386,7 @@ export class GpuLayer {
     const shared = query.length === key.length && query.every((at, n) => at === key[n]);
     const positions = shared ? query : joined(query, key);
     const decides = joined(positions, [scaling ? sequenceLength : 0]);
-    const make = () => anglePairs(frequenciesOf(angles, shape.headDim), positions);
+    const make = () => anglePairs(angles, shape.headDim, positions);
     return { span: this.#angles.place(call, decides, make), firstKey: shared ? 0 : query.length };
   }
 
