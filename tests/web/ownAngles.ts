@@ -56,37 +56,43 @@ export function ownAnglesTests(instance: () => Attention): void {
   const layerWith = (rotary: RotaryAngles) =>
     instance().multiHeadAttention({ numHeads: H, weights, position: { kind: "rotary", ...rotary } });
 
-  test.each(Object.entries(KINDS))("%s: a layer, its gradients, a cache and rotaryEmbedding", async (_, { given, same }) => {
-    const hw = instance();
-    const [layer, plain] = await Promise.all([layerWith(given), layerWith(same)]);
-    const [a, b] = [await layer.forward(x, { save: true }), await plain.forward(x, { save: true })];
-    expectClose(a.output.data, b.output.data);
-    const dOutput = randomTensor(10, [B, S, H * D]);
-    const [da, db] = [await layer.backward(a.saved, dOutput), await plain.backward(b.saved, dOutput)];
-    expectClose(da.dInput.data, db.dInput.data);
+  test.each(Object.entries(KINDS))(
+    "%s: a layer, its gradients, a cache and rotaryEmbedding",
+    async (_, { given, same }) => {
+      const hw = instance();
+      const [layer, plain] = await Promise.all([layerWith(given), layerWith(same)]);
+      const [a, b] = [await layer.forward(x, { save: true }), await plain.forward(x, { save: true })];
+      expectClose(a.output.data, b.output.data);
+      const dOutput = randomTensor(10, [B, S, H * D]);
+      const [da, db] = [await layer.backward(a.saved, dOutput), await plain.backward(b.saved, dOutput)];
+      expectClose(da.dInput.data, db.dInput.data);
 
-    const turned = await hw.rotaryEmbedding(heads(11), given);
-    expectClose(turned.data, (await hw.rotaryEmbedding(heads(11), same)).data);
+      const turned = await hw.rotaryEmbedding(heads(11), given);
+      expectClose(turned.data, (await hw.rotaryEmbedding(heads(11), same)).data);
 
-    const form = { batchSize: B, numKvHeads: H, headDim: D };
-    const caches = [await hw.kvCache({ ...form, rotary: given }), await hw.kvCache({ ...form, rotary: same })] as const;
-    const outputs = [];
-    for (const cache of caches) {
-      await cache.append(heads(12), heads(13));
-      outputs.push(await cache.step(heads(14, 1), heads(15, 1), heads(16, 1)));
-    }
-    expectClose(outputs[0]!.output.data, outputs[1]!.output.data);
-    const loaded = await hw.loadCache(await caches[0].save());
-    const fork = await caches[0].fork();
-    const ask = heads(17, 1);
-    const expected = bits((await caches[0].attend(ask)).output);
-    expect(bits((await loaded.attend(ask)).output)).toEqual(expected);
-    expect(bits((await fork.attend(ask)).output)).toEqual(expected);
-    expect(await loaded.save()).toEqual(await caches[0].save());
-    const loadedTables = await hw.loadCache(await caches[1].save());
-    expect(bits((await loadedTables.attend(ask)).output)).toEqual(bits((await caches[1].attend(ask)).output));
-    for (const held of [...caches, fork, loaded, loadedTables, layer, plain]) held.dispose();
-  });
+      const form = { batchSize: B, numKvHeads: H, headDim: D };
+      const caches = [
+        await hw.kvCache({ ...form, rotary: given }),
+        await hw.kvCache({ ...form, rotary: same }),
+      ] as const;
+      const outputs = [];
+      for (const cache of caches) {
+        await cache.append(heads(12), heads(13));
+        outputs.push(await cache.step(heads(14, 1), heads(15, 1), heads(16, 1)));
+      }
+      expectClose(outputs[0]!.output.data, outputs[1]!.output.data);
+      const loaded = await hw.loadCache(await caches[0].save());
+      const fork = await caches[0].fork();
+      const ask = heads(17, 1);
+      const expected = bits((await caches[0].attend(ask)).output);
+      expect(bits((await loaded.attend(ask)).output)).toEqual(expected);
+      expect(bits((await fork.attend(ask)).output)).toEqual(expected);
+      expect(await loaded.save()).toEqual(await caches[0].save());
+      const loadedTables = await hw.loadCache(await caches[1].save());
+      expect(bits((await loadedTables.attend(ask)).output)).toEqual(bits((await caches[1].attend(ask)).output));
+      for (const held of [...caches, fork, loaded, loadedTables, layer, plain]) held.dispose();
+    },
+  );
 
   test("longrope without sequenceLength takes the list that the call's length asks for, and refuses caches", async () => {
     const hw = instance();
@@ -102,10 +108,7 @@ export function ownAnglesTests(instance: () => Attention): void {
     }
     const cache = await layer.kvCache({ batchSize: B });
     await expect(layer.forward(x, { cache })).rejects.toThrow(
-      expect.objectContaining({
-        name: "OptionError",
-        message: expect.stringMatching(/position\.scaling\.sequenceLength must be given with a cache/) as string,
-      }),
+      /position\.scaling\.sequenceLength must be given with a cache/,
     );
     await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary: { scaling: longrope() } })).rejects.toThrow(
       /rotary\.scaling\.sequenceLength must be given/,
@@ -168,9 +171,9 @@ export function ownAnglesTests(instance: () => Attention): void {
     [{ scaling: { ...longrope(), originalLength: 1 } }, /originalLength must be greater than 1 for "longrope", got 1/],
   ])("wrong angles are refused by name (%#)", async (rotary, message) => {
     await expect(layerWith(rotary as RotaryAngles)).rejects.toThrow(message);
-    await expect(
-      instance().kvCache({ numKvHeads: H, headDim: D, rotary: rotary as RotaryAngles }),
-    ).rejects.toThrow(message);
+    await expect(instance().kvCache({ numKvHeads: H, headDim: D, rotary: rotary as RotaryAngles })).rejects.toThrow(
+      message,
+    );
     await expect(instance().rotaryEmbedding(heads(1), rotary as RotaryAngles)).rejects.toThrow(message);
   });
 }

@@ -40,6 +40,9 @@ struct NewTokens {
   std::int64_t num_tokens = 0;  ///< S
   ConstArray key, value;
   const std::int32_t* lengths = nullptr;  ///< [B] or null: each batch gains its first lengths[b] tokens, or all
+  /// Of a rotary cache: where the tokens stand; null: at their indices. Only the rotary embedding reads them. `keep`
+  /// does not turn the keys of a cache that has been given positions: they stand where they stood.
+  const std::int32_t* positions = nullptr;
 };
 
 /// The tokens that `keep` leaves in a cache.
@@ -73,8 +76,8 @@ class KvCache {
   /// `query_lengths` when queries of the same S tokens attend.
   [[nodiscard]] Status append(ThreadPool& pool, const NewTokens& tokens);
   /// attention() over this cache. It replaces inputs.cache. With `rotary` the query is turned first: row i of batch b
-  /// by its position i + offset_b. Scratch for `inside`: the queries as float32, if they are overwritten or shown; the
-  /// output as float32, if head_outputs are and the output is not float32 or not wanted.
+  /// by its position i + offset_b, or by inputs.query_positions. Scratch for `inside`: the queries as float32, if they
+  /// are overwritten or shown; the output as float32, if head_outputs are and the output is not float32 or not wanted.
   [[nodiscard]] Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                               const AttentionOptions& options, const AttentionOutputs& outputs,
                               const AttendInside& inside = {}) const;

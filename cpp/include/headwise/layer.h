@@ -107,6 +107,9 @@ struct LayerInputs {
   /// [B], the number of leading tokens to append; null: query_lengths if keys come from X, else all.
   const std::int32_t* append_lengths = nullptr;
   LayerPatches patches;
+  /// [B, Sq]: where the tokens of X stand, for the layer's own positions and those of a rotary cache; null: at their
+  /// indices. Queries stand there, and keys that come from X. Masks, windows and ALiBi go on by index.
+  TokenPositions positions;
 };
 
 class Forward;

@@ -45,6 +45,15 @@ struct RotaryOptions {
   const double* frequencies = nullptr;                             ///< frequencies: theta_m, [R/2], used as they are
   const float *cosines = nullptr, *sines = nullptr;                ///< tables: [table_rows, R/2]
   std::int64_t table_rows = 0;
+  /// M-RoPE (Wang et al. 2024): so many pairs turn by the first plane of positions, so many by the second, and the
+  /// rest, R/2 in all, by the third. All 0: there are no sections. Only layers take them.
+  std::int64_t temporal_section = 0, height_section = 0, width_section = 0;
+};
+
+/// Positions of tokens [B, S], in place of their indices. With sections there are three planes, [3, B, S].
+struct TokenPositions {
+  const std::int32_t* data = nullptr;
+  std::int64_t planes = 1;
 };
 
 /// The rules on the options.

@@ -56,11 +56,11 @@ AttentionShape arrays_shape(const KvCacheShape& shape, std::int64_t num_tokens) 
 }
 
 Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
-                 Buffer<float>* turned) {
+                 const std::int32_t* given, Buffer<float>* turned) {
   Buffer<std::int64_t> first;
   if (!first.allocate(store.shape.batch_size)) return Status::out_of_memory(store.shape.batch_size * 8);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) first[b] = store.appended[b] + store.rotary_origin[b];
-  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), turned);
+  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), given, turned);
 }
 
 /// row = row r of a run, as float32.
@@ -117,13 +117,15 @@ bool reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int
 
 /// Whether the rotary embedding has a row for every new token.
 Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
-  if (!store.shape.rotary) return {};
-  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
-    const std::int64_t gain = gain_of(tokens.lengths, tokens.num_tokens, b);
-    const std::int64_t last = store.appended[b] + store.rotary_origin[b] + gain - 1;
-    if (gain == 0) continue;
-    if (Status status = check_table_rows(*store.shape.rotary, last); !status.ok()) return status;
-  }
+  if (!store.shape.rotary && tokens.positions)
+    return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
+  if (!store.shape.rotary || store.shape.rotary->scaling != RotaryScaling::tables) return {};
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
+    for (std::int64_t i = 0; i < gain_of(tokens.lengths, tokens.num_tokens, b); ++i) {
+      const std::int64_t position = tokens.positions ? tokens.positions[b * tokens.num_tokens + i]
+                                                     : store.appended[b] + store.rotary_origin[b] + i;
+      if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
+    }
   return {};
 }
 
@@ -143,7 +145,8 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
   Buffer<float> turned;
   if (store.shape.rotary) {
     if (Status status = store.ensure_angles(); !status.ok()) return status;
-    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, &turned); !status.ok())
+    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, tokens.positions, &turned);
+        !status.ok())
       return status;
     key = {turned.data(), Dtype::float32};
   }
@@ -155,6 +158,7 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
     store.trim_all();
     return Status::out_of_memory(store.layout.bytes);
   }
+  if (tokens.positions && tokens.num_tokens > 0) store.has_given_positions = true;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     before[b] = store.appended[b];
     store.appended[b] += gain_of(tokens.lengths, tokens.num_tokens, b);

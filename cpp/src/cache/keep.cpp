@@ -49,7 +49,7 @@ Status check_branch(const KvCache::Store& store, std::int64_t b, const Branch& b
     return Status::error(StatusCode::invalid_option,
                          "batch %lld of a ring has dropped tokens: it would hold them again with fewer tokens",
                          static_cast<long long>(b));
-  if (branch.turns() && store.shape.rotary && store.shape.rotary->scaling == RotaryScaling::tables)
+  if (branch.turns() && store.turns_moved_keys() && store.shape.rotary->scaling == RotaryScaling::tables)
     return Status::error(StatusCode::unsupported,
                          "keys that were turned by tables of cos and sin cannot be turned to other positions");
   return {};
@@ -151,12 +151,12 @@ Status KvCache::keep(ThreadPool& pool, const KeptTokens& tokens) {
 
   pool.parallel_for(shape.batch_size * shape.num_kv_heads, [&](std::int64_t task, int worker) {
     const std::int64_t b = task / shape.num_kv_heads, g = task % shape.num_kv_heads;
-    move_rows(branches[b], shape.rotary.has_value(),
+    move_rows(branches[b], store.turns_moved_keys(),
               RowMover(store, b, g, angles, scratch.data() + worker * scratch_size));
   });
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     store.appended[b] = branches[b].end();
-    if (shape.rotary) store.rotary_origin[b] += branches[b].origin_shift();
+    if (store.turns_moved_keys()) store.rotary_origin[b] += branches[b].origin_shift();
   }
   store.trim_all();
   return {};

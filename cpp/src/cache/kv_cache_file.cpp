@@ -31,7 +31,8 @@ constexpr std::int64_t kChecksumBytes = 4;
 struct Header {
   std::int64_t version = kVersion;
   KvCacheShape shape;
-  bool turns = false;  ///< whether the numbers of shape.rotary follow
+  /// 0: no rotary embedding. Otherwise the numbers of shape.rotary follow. 2: tokens were given positions.
+  std::int64_t turns = 0;
 };
 
 /// The numbers of every header, in order. Reader, writer and counter use the same list.
@@ -269,20 +270,21 @@ class ReadArrays {
 std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNumberBytes; }
 
 /// Magic and header of a cache of this shape.
-void write_header(Writer& writer, const KvCacheShape& shape) {
-  const Header header{kVersion, shape, shape.rotary.has_value()};
+void write_header(Writer& writer, const KvCacheShape& shape, std::int64_t turns) {
+  const Header header{kVersion, shape, turns};
   writer.bytes(kMagic, sizeof kMagic);
   header_numbers(writer, header);
-  if (header.turns) rotary_numbers(writer, used_numbers(*shape.rotary));
+  if (shape.rotary) rotary_numbers(writer, used_numbers(*shape.rotary));
 }
 
 /// Whether a cache of this shape, read from `bytes`, would be saved as the same header. Then no number was cut when it
 /// was read, and no unused number differs from its default.
-bool is_header_of(const KvCacheShape& shape, const std::uint8_t* bytes) {
+bool is_header_of(const KvCacheShape& shape, std::int64_t turns, const std::uint8_t* bytes) {
+  if (turns < 0 || turns > 2) return false;
   constexpr std::int64_t kMostHeaderBytes = 256;
   std::uint8_t header[kMostHeaderBytes];
   Writer writer(header);
-  write_header(writer, shape);
+  write_header(writer, shape, turns);
   return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes(shape.rotary.has_value()))) == 0;
 }
 
@@ -335,7 +337,7 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
                          static_cast<long long>(saved_size()), static_cast<long long>(size));
   const Store& store = *store_;
   Writer writer(bytes);
-  write_header(writer, store.shape);
+  write_header(writer, store.shape, store.shape.rotary ? 1 + std::int64_t{store.has_given_positions} : 0);
   write_arrays(writer, store.shape);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     writer.number(store.appended[b]);
@@ -352,13 +354,13 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   Header header;
   Reader reader(bytes + sizeof kMagic);
   header_numbers(reader, header);
-  std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
+  std::int64_t rest = size - header_bytes(header.turns != 0) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
   if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
   ReadArrays arrays;
   if (Status status = arrays.read(reader, header.shape, rest); !status.ok()) return status;
   rest -= array_sizes(header.shape).bytes();
-  if (!is_header_of(header.shape, bytes) || header.shape.batch_size < 0 ||
+  if (!is_header_of(header.shape, header.turns, bytes) || header.shape.batch_size < 0 ||
       header.shape.batch_size > rest / (2 * kNumberBytes))
     return corrupt("the saved cache's header holds impossible numbers");
 
@@ -366,6 +368,7 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   if (Status status = create(header.shape, &loaded); !status.ok())
     return status.code == StatusCode::out_of_memory ? status : corrupt(status.message);
   Store& store = *loaded->store_;
+  store.has_given_positions = header.turns == 2;
   if (Status status = read_batches(reader, store, rest - batch_bytes(header.shape.batch_size)); !status.ok())
     return status;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {

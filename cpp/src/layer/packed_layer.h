@@ -29,6 +29,9 @@ struct Layer::Packed {
   [[nodiscard]] std::int64_t value_width() const { return shape.num_kv_heads * shape.value_head_dim; }
   [[nodiscard]] std::int64_t heads_width() const { return shape.num_heads * shape.value_head_dim; }
 
+  /// Of a rotary layer: the floats of a row of angles.
+  [[nodiscard]] std::int64_t position_rows_width() const { return rotary_dim_of(options.rotary, shape.head_dim); }
+
   [[nodiscard]] bool is_rotary() const { return options.position == LayerPosition::rotary; }
   /// Whether the angles depend on the length of the call.
   [[nodiscard]] bool angles_grow() const {

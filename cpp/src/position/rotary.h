@@ -15,6 +15,10 @@ namespace headwise {
   return options.rotary_dim ? options.rotary_dim : head_dim;
 }
 
+[[nodiscard]] constexpr bool has_sections(const RotaryOptions& options) {
+  return options.temporal_section != 0 || options.height_section != 0 || options.width_section != 0;
+}
+
 /// The rule on R alone.
 [[nodiscard]] Status check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim);
 

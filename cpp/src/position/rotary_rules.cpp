@@ -48,6 +48,15 @@ Status check_longrope(const RotaryOptions& options, std::int64_t half) {
   return {};
 }
 
+Status check_sections(const RotaryOptions& options, std::int64_t half) {
+  const std::int64_t t = options.temporal_section, h = options.height_section, w = options.width_section;
+  if (!has_sections(options)) return {};
+  if (t >= 0 && h >= 0 && w >= 0 && t <= half && h <= half && w <= half && t + h + w == half) return {};
+  return Status::error(StatusCode::invalid_option, "sections must be >= 0 and sum to %lld pairs, got %lld, %lld, %lld",
+                       static_cast<long long>(half), static_cast<long long>(t), static_cast<long long>(h),
+                       static_cast<long long>(w));
+}
+
 Status check_scaling(const RotaryOptions& options, std::int64_t half) {
   const RotaryScaling kind = options.scaling;
   if (kind < RotaryScaling::none || kind > RotaryScaling::tables)
@@ -108,7 +117,9 @@ Status check_positions(const RotaryOptions& options, const double* positions, st
 Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {
   if (Status status = check_rotary_dim(rotary_dim_of(options, head_dim), head_dim); !status.ok()) return status;
   if (!positive(options.base)) return invalid("base must be finite and > 0", options.base);
-  return check_scaling(options, rotary_dim_of(options, head_dim) / 2);
+  const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
+  if (Status status = check_sections(options, half); !status.ok()) return status;
+  return check_scaling(options, half);
 }
 
 Status check_table_rows(const RotaryOptions& options, std::int64_t position) {

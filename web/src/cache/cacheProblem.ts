@@ -1,7 +1,14 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError } from "../errors/errors.js";
-import { ANGLE_NAMES, followsLength, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import {
+  ANGLE_NAMES,
+  followsLength,
+  readAngles,
+  refuseSections,
+  type CheckedAngles,
+  type RotaryAngles,
+} from "../position/rotaryAngles.js";
 import { largestOf } from "../tensor/largest.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 
@@ -182,6 +189,7 @@ function readRing(options: OptionReader): CompleteRing | undefined {
 
 function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
   const rotary = options.object("rotary", ANGLE_NAMES);
+  if (rotary) refuseSections(rotary);
   const angles = rotary && readAngles(rotary, headDim);
   if (angles && followsLength(angles))
     throw new OptionError(

@@ -72,7 +72,8 @@ export class Layer extends Disposing {
     this.#context = context;
     const { kind } = position;
     const turns = position.kind === "rotary" ? position.angles : undefined;
-    this.#form = { shape, layout, turns, usesPositions: kind !== "none" };
+    const positionRows = position.kind === "learned" ? position.table.shape[0]! : undefined;
+    this.#form = { shape, layout, turns, positionRows, usesPositions: kind !== "none" };
     this.#layer = layer;
     this.#gradients = gradients;
     this.#createCache = createCache;

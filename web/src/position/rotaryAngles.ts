@@ -1,5 +1,5 @@
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { fromHalf } from "../tensor/half.js";
 import { FLOATS, type CheckedFloats, type FloatTensorLike } from "../tensor/tensor.js";
@@ -101,6 +101,11 @@ export interface RotaryAngles {
    */
   readonly cos?: FloatTensorLike | undefined;
   readonly sin?: FloatTensorLike | undefined;
+  /**
+   * M-RoPE (Wang et al. 2024; Qwen2-VL): three numbers of pairs, which sum to rotaryDim / 2. With positions `[3, B, S]`
+   * the pairs of section i turn by positions[i]. Only a layer takes them.
+   */
+  readonly sections?: NumberList | undefined;
 }
 
 /** Tables of cos and sin, `[rows, rotaryDim/2]`. */
@@ -122,6 +127,8 @@ export interface CheckedAngles {
   readonly attentionFactor?: number | undefined;
   /** Instead of base, scaling and frequencies. */
   readonly tables?: AngleTables | undefined;
+  /** How many pairs turn by each plane of positions. */
+  readonly sections?: readonly number[] | undefined;
 }
 
 interface ScalingNumbers {
@@ -150,6 +157,7 @@ export const ANGLE_NAMES = namesOf<RotaryAngles>({
   attentionFactor: true,
   cos: true,
   sin: true,
+  sections: true,
 });
 
 /** The options of each scaling, without `kind` and `factor`. */
@@ -192,6 +200,7 @@ export function readAngles(options: OptionReader, headDim: number): CheckedAngle
   const pairs = (rotaryDim ?? headDim) / 2;
   const own = readOwnAngles(options, pairs);
   const scaling = readScaling(options, pairs);
+  const sections = readSections(options, pairs);
   if (scaling?.kind === "yarn" && base <= 1) throw options.refuse("base", 'be greater than 1 for "yarn"');
   return {
     rotaryDim: rotaryDim ?? headDim,
@@ -199,7 +208,25 @@ export function readAngles(options: OptionReader, headDim: number): CheckedAngle
     base,
     scaling,
     ...own,
+    ...(sections && { sections }),
   };
+}
+
+function readSections(options: OptionReader, pairs: number): number[] | undefined {
+  const sections = options.integers("sections", { min: 0, max: pairs }, 3);
+  if (!sections) return undefined;
+  const sum = sections.reduce((all, count) => all + count, 0);
+  if (sum !== pairs)
+    throw new OptionError(`${options.at("sections")} must sum to rotaryDim / 2, got ${sum} and ${pairs}`);
+  return [...sections];
+}
+
+/** Refuses sections where positions have one plane. */
+export function refuseSections(options: OptionReader): void {
+  if (!options.has("sections")) return;
+  throw new UnsupportedError(`${options.at("sections")} must be absent: only a layer turns by sections`, {
+    hint: 'Let the layer turn queries and keys: position: { kind: "rotary", sections }, with a cache that is not rotary.',
+  });
 }
 
 /** Frequencies or tables of the caller's own. */
@@ -217,7 +244,8 @@ function readOwnAngles(
       throw new OptionError(`${options.at(name)} must be absent when ${given} given`);
   if (attentionFactor !== undefined && !frequencies)
     throw options.refuse("attentionFactor", "be absent without frequencies", "A scaling has its own attentionFactor.");
-  if (attentionFactor !== undefined && attentionFactor <= 0) throw options.refuse("attentionFactor", "be greater than 0");
+  if (attentionFactor !== undefined && attentionFactor <= 0)
+    throw options.refuse("attentionFactor", "be greater than 0");
   return { ...(tables && { tables }), ...(frequencies && { frequencies, attentionFactor: attentionFactor ?? 1 }) };
 }
 

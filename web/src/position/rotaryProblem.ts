@@ -7,20 +7,16 @@ import { describe } from "../foreign/describe.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats, type TensorLike } from "../tensor/tensor.js";
+import type { Int64Tensor } from "./tokenPositions.js";
 import {
   ANGLE_NAMES,
   checkTableRows,
   followsLength,
   readAngles,
+  refuseSections,
   type CheckedAngles,
   type RotaryAngles,
 } from "./rotaryAngles.js";
-
-/** A tensor of int64, as ONNX has them. */
-interface Int64Tensor {
-  readonly data: BigInt64Array;
-  readonly shape: readonly number[];
-}
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {
@@ -78,6 +74,7 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
       `${operation}: ${axisName("x", layout, x.shape.length, "headDim")} (headDim) must be even, got ${heads.headDim}`,
       { hint: "Or say with rotaryDim how many features turn." },
     );
+  refuseSections(options);
   const angles = readAngles(options, heads.headDim);
   const positions = readPositions(options, heads);
   checkTableRows(operation, angles, positions);

@@ -109,6 +109,7 @@ export class WasmCache implements EngineCache {
       call.layout = LAYOUT[tokens.layout];
       call.numTokens = tokens.numTokens;
       call.lengths = arena.copy(tokens.lengths);
+      call.positions = arena.copy(tokens.positions);
       writeKeysAndValues(call, arena, tokens);
     });
   }
@@ -150,6 +151,7 @@ export class WasmCache implements EngineCache {
       call.layout = LAYOUT[problem.layout];
       call.query = placeInput(arena, problem.query);
       call.queryDtype = DTYPE[problem.query.dtype];
+      call.queryPositions = arena.copy(problem.positions);
       write(call, arena);
       writeSettings(call, arena, problem.settings);
       writePatches(call, arena, problem.patches);

@@ -174,6 +174,10 @@ class WasmLayer implements EngineLayer {
       call.layerCache = cache?.address ?? 0;
       call.attendOnly = Number(problem.attendOnly);
       call.appendLengths = arena.copy(problem.appendLengths);
+      if (problem.positions) {
+        call.positions = arena.copy(problem.positions.data);
+        call.positionPlanes = problem.positions.planes;
+      }
       call.saves = Number(kept !== undefined);
       writeSettings(call, inputs, settings);
       if (ragged) writeRagged(call, inputs, ragged);

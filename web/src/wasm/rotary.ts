@@ -46,11 +46,16 @@ export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<Pl
 
 /** Options that are absent keep their defaults in C++. Arrays lie in the arena. */
 export function writeAngles(call: RotaryProperties, angles: CheckedAngles, arena: Arena): void {
-  const { rotaryDim, interleaved, base, scaling, frequencies, attentionFactor, tables } = angles;
+  const { rotaryDim, interleaved, base, scaling, frequencies, attentionFactor, tables, sections } = angles;
   const doubles = (list: Float64Array) => arena.copy(new Uint8Array(Float64Array.from(list).buffer));
   call.rotaryDim = rotaryDim;
   call.rotaryInterleaved = Number(interleaved);
   call.rotaryBase = base;
+  if (sections) {
+    call.rotaryTemporalSection = sections[0]!;
+    call.rotaryHeightSection = sections[1]!;
+    call.rotaryWidthSection = sections[2]!;
+  }
   if (frequencies) {
     call.rotaryScaling = FREQUENCIES!;
     call.rotaryFrequencies = doubles(frequencies);

@@ -98,7 +98,9 @@ function clamp01(x: number): number {
 export function withoutAmplitude(angles: CheckedAngles): CheckedAngles {
   const { scaling } = angles;
   if (angles.frequencies) return { ...angles, attentionFactor: 1 };
-  return scaling?.kind === "yarn" || scaling?.kind === "longrope" ? { ...angles, scaling: { ...scaling, attentionFactor: 1 } } : angles;
+  return scaling?.kind === "yarn" || scaling?.kind === "longrope"
+    ? { ...angles, scaling: { ...scaling, attentionFactor: 1 } }
+    : angles;
 }
 
 /**
@@ -108,6 +110,15 @@ export function withoutAmplitude(angles: CheckedAngles): CheckedAngles {
 export function anglePairs(angles: CheckedAngles, headDim: number, positions: ArrayLike<number>): Float32Array {
   if (angles.tables) return tablePairs(angles.tables, (angles.rotaryDim || headDim) / 2, positions);
   return computedPairs(frequenciesOf(angles, headDim), positions);
+}
+
+/** The same with a plane of positions for each section of pairs: the pairs of section i turn by planes[i]. */
+export function sectionPairs(angles: CheckedAngles, headDim: number, planes: readonly Float64Array[]): Float32Array {
+  const pairs = (angles.rotaryDim || headDim) / 2;
+  const ofPlanes = planes.map((positions) => anglePairs(angles, headDim, positions));
+  const ends = angles.sections!.map((_, n) => angles.sections!.slice(0, n + 1).reduce((sum, count) => sum + count, 0));
+  const planeOf = Array.from({ length: pairs }, (_, m) => ends.findIndex((end) => m < end));
+  return ofPlanes[0]!.map((_, n) => ofPlanes[planeOf[(n >> 1) % pairs]!]![n]!);
 }
 
 function tablePairs({ cos, sin, rows }: AngleTables, pairs: number, positions: ArrayLike<number>): Float32Array {

@@ -22,6 +22,8 @@ export interface SavedCache {
    */
   readonly appended: readonly number[];
   readonly origins: readonly number[];
+  /** Whether tokens were given positions. */
+  readonly hasGivenPositions?: boolean;
   /** All rows, in the order of the file. */
   readonly rows: Uint8Array;
 }
@@ -52,8 +54,8 @@ const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
 /** After the scalings, in RotaryScaling of position.h. */
 const [FREQUENCIES, TABLES] = [7, 8];
 
-export function writeCache({ problem, appended, origins, rows }: SavedCache): Uint8Array {
-  const header = headerOf(problem);
+export function writeCache({ problem, appended, origins, hasGivenPositions, rows }: SavedCache): Uint8Array {
+  const header = headerOf(problem, hasGivenPositions);
   const rowsAt = header.length + 2 * NUMBER * appended.length;
   const bytes = new Uint8Array(rowsAt + rows.length + CHECKSUM);
   bytes.set(header);
@@ -65,14 +67,14 @@ export function writeCache({ problem, appended, origins, rows }: SavedCache): Ui
 }
 
 /** Magic and header. */
-function headerOf(problem: CacheProblem): Uint8Array {
+function headerOf(problem: CacheProblem, hasGivenPositions = false): Uint8Array {
   const { rotary: angles } = problem;
   const header = new Uint8Array(HEADER + (angles ? ROTARY + arrayBytes(angles) : 0));
   header.set(MAGIC);
   const writer = new Writer(new DataView(header.buffer), MAGIC.length);
   const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
   const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
-  writer.integers(VERSION, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
+  writer.integers(VERSION, DTYPES.indexOf(dtype), ...sizes, rotary ? 1 + Number(hasGivenPositions) : 0);
   if (rotary) writeAngles(writer, rotary);
   return header;
 }
@@ -94,8 +96,8 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
     throw corrupt("the saved cache is damaged or truncated: its checksum is wrong");
 
   const reader = new Reader(view, MAGIC.length + NUMBER, bytes.length - CHECKSUM);
-  const problem = readProblem(operation, reader);
-  const isOurs = problem && headerOf(problem).every((byte, n) => bytes[n] === byte);
+  const { problem, hasGivenPositions } = readProblem(operation, reader) ?? {};
+  const isOurs = problem && headerOf(problem, hasGivenPositions).every((byte, n) => bytes[n] === byte);
   if (!isOurs || problem.batchSize > reader.left / (2 * NUMBER))
     throw corrupt("the saved cache's header holds impossible numbers");
   const farthest = problem.rotary ? FARTHEST_ORIGIN : 0;
@@ -109,20 +111,24 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
   if (savedBytes({ ...problem, rotary: false }, appended) !== reader.left)
     throw corrupt("the saved cache's size does not fit its shape");
   const rows = bytes.subarray(bytes.length - CHECKSUM - reader.left, bytes.length - CHECKSUM);
-  return { problem, appended, origins: batches.map(([, origin]) => origin!), rows };
+  const origins = batches.map(([, origin]) => origin!);
+  return { problem, appended, origins, ...(hasGivenPositions && { hasGivenPositions }), rows };
 }
 
-function readProblem(operation: string, reader: Reader): CacheProblem | undefined {
+function readProblem(
+  operation: string,
+  reader: Reader,
+): { readonly problem: CacheProblem; readonly hasGivenPositions: boolean } | undefined {
   const dtype = DTYPES[reader.integer(0, DTYPES.length - 1)]!;
   const batchSize = reader.integer(0, MOST);
   const [numKvHeads, headDim, valueDim] = [reader.integer(1, MOST), reader.integer(1, MOST), reader.integer(1, MOST)];
   const [capacity, keepFirst, window] = [reader.integer(0, MOST), reader.integer(0, MOST), reader.integer(0, MOST)];
-  const turns = reader.integer(0, 1) === 1;
-  const rotary = turns ? readAngles(reader, headDim) : undefined;
+  const turns = reader.integer(0, 2); // 2: tokens were given positions
+  const rotary = turns > 0 ? readAngles(reader, headDim) : undefined;
   const ringFits = window > 0 ? capacity === 0 || capacity >= keepFirst + window : keepFirst === 0;
   const fits = ringFits && tokenBytes({ dtype, numKvHeads, headDim, valueDim }) <= MOST_TOKEN_BYTES;
   if (!reader.isPossible || !fits) return undefined;
-  return {
+  const problem = {
     operation,
     batchSize,
     numKvHeads,
@@ -133,6 +139,7 @@ function readProblem(operation: string, reader: Reader): CacheProblem | undefine
     ring: window === 0 ? undefined : { keepFirst, window },
     rotary,
   };
+  return { problem, hasGivenPositions: turns === 2 };
 }
 
 /** The lists of a rotary embedding, in the order of the file. */
@@ -152,7 +159,10 @@ function writeAngles(writer: Writer, angles: CheckedAngles): void {
   const { rotaryDim, base, interleaved, scaling, tables } = angles;
   writer.integers(rotaryDim);
   writer.double(base);
-  writer.integers(Number(interleaved), angles.frequencies ? FREQUENCIES! : tables ? TABLES! : SCALINGS.indexOf(scaling?.kind));
+  writer.integers(
+    Number(interleaved),
+    angles.frequencies ? FREQUENCIES! : tables ? TABLES! : SCALINGS.indexOf(scaling?.kind),
+  );
   const { factor, originalLength, sequenceLength, betaFast, betaSlow } = scaling ?? {};
   for (const number of [factor ?? 1, originalLength ?? 0, sequenceLength ?? 0, betaFast ?? 32, betaSlow ?? 1])
     writer.double(number);
