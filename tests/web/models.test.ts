@@ -287,7 +287,7 @@ describe("Variants of fields", () => {
       const all = parts.map((part) => weights.get(`${part}.weight`)!);
       parts.forEach((part) => packed.delete(`${part}.weight`));
       const rows = all.reduce((sum, { shape }) => sum + shape[0]!, 0);
-      const data = Float64Array.from(all.flatMap((part) => [...part.data]));
+      const data = Float64Array.from(all.flatMap((part) => Array.from(part.data)));
       packed.set(`${name}.weight`, { shape: [rows, all[0]!.shape[1]!], data });
     };
     for (const n of [0, 1]) {

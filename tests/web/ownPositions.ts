@@ -167,7 +167,7 @@ export function ownPositionsTests(instance: () => Attention): void {
       const returns = { query: true, key: true } as const;
       const all = { data: Int32Array.from(planes.flatMap((each) => [...each])), shape: [3, 2, 3] };
       const turned = await layer.forward(x, { positions: all, returns });
-      const ofPlanes = [];
+      const ofPlanes: Record<"query" | "key", { readonly data: Float32Array }>[] = [];
       for (const data of planes) ofPlanes.push(await plain.forward(x, { positions: { data, shape: [2, 3] }, returns }));
       const section = [0, 1, 1, 2];
       for (const role of ["query", "key"] as const)

@@ -9,7 +9,8 @@ import type { RotaryProperties } from "./module.js";
 
 /** The enumerator of position.h. */
 const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5, longrope: 6 } as const;
-const [FREQUENCIES, TABLES] = [7, 8];
+const FREQUENCIES = 7;
+const TABLES = 8;
 
 export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<PlacedOutput> {
   const { operation, heads, x, positions } = problem;
@@ -57,12 +58,12 @@ export function writeAngles(call: RotaryProperties, angles: CheckedAngles, arena
     call.rotaryWidthSection = sections[2]!;
   }
   if (frequencies) {
-    call.rotaryScaling = FREQUENCIES!;
+    call.rotaryScaling = FREQUENCIES;
     call.rotaryFrequencies = doubles(frequencies);
     call.rotaryAttentionFactor = attentionFactor ?? 1;
   }
   if (tables) {
-    call.rotaryScaling = TABLES!;
+    call.rotaryScaling = TABLES;
     call.rotaryCosines = arena.copy(tables.cos);
     call.rotarySines = arena.copy(tables.sin);
     call.rotaryTableRows = tables.rows;

@@ -52,7 +52,8 @@ const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
   "longrope",
 ];
 /** After the scalings, in RotaryScaling of position.h. */
-const [FREQUENCIES, TABLES] = [7, 8];
+const FREQUENCIES = 7;
+const TABLES = 8;
 
 export function writeCache({ problem, appended, origins, hasGivenPositions, rows }: SavedCache): Uint8Array {
   const header = headerOf(problem, hasGivenPositions);
@@ -161,7 +162,7 @@ function writeAngles(writer: Writer, angles: CheckedAngles): void {
   writer.double(base);
   writer.integers(
     Number(interleaved),
-    angles.frequencies ? FREQUENCIES! : tables ? TABLES! : SCALINGS.indexOf(scaling?.kind),
+    angles.frequencies ? FREQUENCIES : tables ? TABLES : SCALINGS.indexOf(scaling?.kind),
   );
   const { factor, originalLength, sequenceLength, betaFast, betaSlow } = scaling ?? {};
   for (const number of [factor ?? 1, originalLength ?? 0, sequenceLength ?? 0, betaFast ?? 32, betaSlow ?? 1])
@@ -181,7 +182,7 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   const rotaryDim = reader.integer(0, headDim);
   const base = reader.double();
   const interleaved = reader.integer(0, 1) === 1;
-  const scaling = reader.integer(0, TABLES!);
+  const scaling = reader.integer(0, TABLES);
   const kind = SCALINGS[scaling];
   const numbers = {
     factor: reader.double(),
