@@ -8,6 +8,7 @@
 #include "base/checksum.h"
 #include "base/workspace.h"
 #include "headwise/kv_cache.h"
+#include "headwise/thread_pool.h"
 #include "kv_tokens.h"
 
 namespace headwise::test_kv_cache_file {
@@ -265,6 +266,36 @@ TEST(SavedKvCache, KeepsTheNumbersOfEveryRotaryScaling) {
     EXPECT_EQ(read.table_rows, given.table_rows);
     EXPECT_EQ(saved(*cache), saved(*small_cache(shape, 3, 2)));
   }
+}
+
+TEST(SavedKvCache, RemembersThatTokensWereGivenPositionsWhichKeepDoesNotTurn) {
+  constexpr std::size_t kTurnsAt = 80;
+  KvCacheShape shape = small_shape(Dtype::float32);
+  shape.rotary = RotaryOptions();
+  const std::vector<float> key(32, 0.5f), value(24, 0.25f);  // two equal tokens in each batch
+  const std::int32_t indices[] = {0, 1, 0, 1}, given[] = {4, 4, 9, 9};
+  ThreadPool pool(1);
+  const auto with = [&](const std::int32_t* positions) {
+    auto cache = make_cache(shape);
+    const NewTokens tokens{Layout::bhsd, 2, {key.data()}, {value.data()}, nullptr, positions};
+    EXPECT_TRUE(cache->append(pool, tokens).ok());
+    return cache;
+  };
+  Bytes same = saved(*with(indices));
+  EXPECT_EQ(get(same, kTurnsAt), 2);
+  put(same, kTurnsAt, 1);
+  EXPECT_EQ(sealed(same), saved(*with(nullptr)));
+  put(same, kTurnsAt, 3);
+  expect_corrupt(sealed(same), "impossible");
+
+  std::unique_ptr<KvCache> kept, first = with(given);
+  ASSERT_TRUE(load(saved(*first), &kept).ok());
+  const std::int32_t from[] = {0, 0}, counts[] = {1, 1}, rows[] = {1, 1};
+  EXPECT_TRUE(kept->keep(pool, {from, counts, rows}).ok());
+  EXPECT_TRUE(first->rewind(1).ok());
+  EXPECT_EQ(saved(*kept), saved(*first));
+  EXPECT_TRUE(first->rewind(0).ok());
+  EXPECT_EQ(saved(*first), saved(*make_cache(shape)));
 }
 
 TEST(SavedKvCache, LeavesOutWhatTheAnglesDoNotUse) {
