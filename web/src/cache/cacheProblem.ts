@@ -1,6 +1,7 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import {
   ANGLE_NAMES,
   followsLength,
@@ -182,8 +183,14 @@ function problemOf(options: OptionReader): CacheProblem {
 }
 
 function readRing(options: OptionReader): CompleteRing | undefined {
-  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true }));
+  const ring = options.object("ring", [...namesOf<Ring>({ keepFirst: true, window: true }), "positions"]);
   if (!ring) return undefined;
+  if (ring.has("positions"))
+    throw new UnsupportedError(
+      `${ring.at("positions")} must be absent: keys of a ring are turned by their positions in the text, ` +
+        `got ${describe(ring.value("positions"))}`,
+      { hint: "Keys that are turned by their places in the cache (StreamingLLM) are not offered." },
+    );
   return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };
 }
 
