@@ -7,8 +7,12 @@ namespace headwise {
 Status run(ThreadPool& pool, const AttentionCall& call) {
   if (call.grows) {
     const AttentionInputs& inputs = call.inputs;
-    const NewTokens tokens{call.options.kv_layout.value_or(call.options.layout), call.num_tokens, inputs.key,
-                           inputs.value, call.append_lengths};
+    const NewTokens tokens{call.options.kv_layout.value_or(call.options.layout),
+                           call.num_tokens,
+                           inputs.key,
+                           inputs.value,
+                           call.append_lengths,
+                           inputs.query_positions};
     return call.grows->step(pool, tokens, call.shape, inputs, call.options, call.outputs, call.inside);
   }
   if (call.inputs.cache)
@@ -54,7 +58,8 @@ Status run(ThreadPool& pool, const CacheCall& call) {
       status = create_cache(call, &made);
       break;
     case CacheOperation::append:
-      return call.cache->append(pool, {call.layout, call.num_tokens, call.key, call.value, call.lengths});
+      return call.cache->append(pool,
+                                {call.layout, call.num_tokens, call.key, call.value, call.lengths, call.positions});
     case CacheOperation::rewind:
       return call.cache->rewind_each(call.lengths);
     case CacheOperation::select:

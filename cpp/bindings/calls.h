@@ -87,11 +87,12 @@ struct CacheCall {
   Layout layout = Layout::bhsd;  ///< append
   std::int64_t num_tokens = 0;
   ConstArray key, value;
-  const std::int32_t* lengths = nullptr;  ///< append, rewind: [B]
-  const std::int32_t* indices = nullptr;  ///< select: [B]
-  KeptTokens kept;                        ///< keep
-  std::int64_t from = 0, to = 0;          ///< slice
-  std::uint8_t* bytes = nullptr;          ///< save, load
+  const std::int32_t* lengths = nullptr;    ///< append, rewind: [B]
+  const std::int32_t* positions = nullptr;  ///< append: [B, S]
+  const std::int32_t* indices = nullptr;    ///< select: [B]
+  KeptTokens kept;                          ///< keep
+  std::int64_t from = 0, to = 0;            ///< slice
+  std::uint8_t* bytes = nullptr;            ///< save, load
   std::int64_t size = 0;
 };
 [[nodiscard]] Status run(ThreadPool& pool, const CacheCall& call);

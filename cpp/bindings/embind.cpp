@@ -146,6 +146,7 @@ void register_attention_call() {
   property<&C::inputs, &AttentionInputs::value, &ConstArray::data>(attention_call, "value");
   property<&C::inputs, &AttentionInputs::value, &ConstArray::dtype>(attention_call, "valueDtype");
   property<&C::inputs, &AttentionInputs::cache>(attention_call, "cache");
+  property<&C::inputs, &AttentionInputs::query_positions>(attention_call, "queryPositions");
   property<&C::grows>(attention_call, "grows");
   property<&C::num_tokens>(attention_call, "numTokens");
   property<&C::append_lengths>(attention_call, "appendLengths");
@@ -296,6 +297,15 @@ void rotary_properties(Class& binding) {
   property<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
   property<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
   property<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
+  property<Path..., &RotaryOptions::short_factors>(binding, "rotaryShortFactors");
+  property<Path..., &RotaryOptions::long_factors>(binding, "rotaryLongFactors");
+  property<Path..., &RotaryOptions::frequencies>(binding, "rotaryFrequencies");
+  property<Path..., &RotaryOptions::cosines>(binding, "rotaryCosines");
+  property<Path..., &RotaryOptions::sines>(binding, "rotarySines");
+  property<Path..., &RotaryOptions::table_rows>(binding, "rotaryTableRows");
+  property<Path..., &RotaryOptions::temporal_section>(binding, "rotaryTemporalSection");
+  property<Path..., &RotaryOptions::height_section>(binding, "rotaryHeightSection");
+  property<Path..., &RotaryOptions::width_section>(binding, "rotaryWidthSection");
 }
 
 void register_rotary_call() {
@@ -356,6 +366,7 @@ void register_cache_call() {
   property<&CacheCall::value, &ConstArray::data>(cache_call, "value");
   property<&CacheCall::value, &ConstArray::dtype>(cache_call, "valueDtype");
   property<&CacheCall::lengths>(cache_call, "lengths");
+  property<&CacheCall::positions>(cache_call, "positions");
   property<&CacheCall::indices>(cache_call, "indices");
   property<&CacheCall::kept, &KeptTokens::from>(cache_call, "keptFrom");
   property<&CacheCall::kept, &KeptTokens::counts>(cache_call, "keptCounts");
@@ -493,6 +504,8 @@ void register_layer_call() {
   property<&L::layer_inputs, &LayerInputs::cache>(layer_call, "layerCache");
   property<&L::layer_inputs, &LayerInputs::attend_only>(layer_call, "attendOnly");
   property<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
+  property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::data>(layer_call, "positions");
+  property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::planes>(layer_call, "positionPlanes");
   property<&L::saves>(layer_call, "saves");
   property<&L::saved>(layer_call, "saved");
 }

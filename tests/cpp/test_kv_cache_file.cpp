@@ -8,6 +8,7 @@
 #include "base/checksum.h"
 #include "base/workspace.h"
 #include "headwise/kv_cache.h"
+#include "headwise/thread_pool.h"
 #include "kv_tokens.h"
 
 namespace headwise::test_kv_cache_file {
@@ -190,6 +191,26 @@ TEST(SavedKvCache, RefusesHeadersThatLieThoughTheChecksumIsRight) {
   expect_corrupt(lying(kAppendedAt, std::int64_t{1} << 31), "impossible");
 }
 
+constexpr double kShortFactors[] = {1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7};
+constexpr double kLongFactors[] = {1.0, 2.1, 3.2, 4.3, 5.4, 6.5, 7.6, 8.7};
+constexpr float kCosines[32] = {1.0f, 0.5f}, kSines[32] = {0.0f, 0.25f};
+
+TEST(SavedKvCache, RefusesArraysOfARotaryEmbeddingThatDoNotFitItsSize) {
+  constexpr std::size_t kArraysAt = 8 + 25 * 8;
+  KvCacheShape shape = small_shape(Dtype::float32);
+  shape.rotary = RotaryOptions{.scaling = RotaryScaling::tables, .cosines = kCosines, .sines = kSines, .table_rows = 4};
+  Bytes forged = saved(*small_cache(shape, 3, 2));
+  ASSERT_EQ(get(forged, kArraysAt), 4);
+  for (const std::int64_t rows : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{5}, std::int64_t{1} << 62}) {
+    put(forged, kArraysAt, rows);
+    expect_corrupt(sealed(forged), "");
+  }
+  shape.rotary = RotaryOptions{.scaling = RotaryScaling::frequencies, .frequencies = kShortFactors};
+  forged = saved(*small_cache(shape, 3, 2));
+  put(forged, kArraysAt, std::int64_t{0x7ff} << 52);  // an infinity
+  expect_corrupt(sealed(forged), "frequencies must be finite");
+}
+
 TEST(SavedKvCache, KeepsTheNumbersOfEveryRotaryScaling) {
   const RotaryOptions scalings[] = {
       {.base = 500, .interleaved = true},
@@ -210,6 +231,15 @@ TEST(SavedKvCache, KeepsTheNumbersOfEveryRotaryScaling) {
        .original_length = 8,
        .low_freq_factor = 2,
        .high_freq_factor = 8},
+      {.scaling = RotaryScaling::longrope,
+       .factor = 7,
+       .original_length = 8,
+       .sequence_length = 9,
+       .attention_factor = 1.25,
+       .short_factors = kShortFactors,
+       .long_factors = kLongFactors},
+      {.scaling = RotaryScaling::frequencies, .attention_factor = 1.5, .frequencies = kShortFactors},
+      {.scaling = RotaryScaling::tables, .cosines = kCosines, .sines = kSines, .table_rows = 4},
   };
   for (const RotaryOptions& given : scalings) {
     KvCacheShape shape = small_shape(Dtype::float32);
@@ -226,7 +256,48 @@ TEST(SavedKvCache, KeepsTheNumbersOfEveryRotaryScaling) {
       EXPECT_EQ(read.*number, given.*number) << static_cast<int>(given.scaling);
     EXPECT_EQ(read.interleaved, given.interleaved);
     EXPECT_EQ(read.truncate, given.truncate);
+    const std::int64_t half = shape.head_dim / 2;
+    const auto expect_list = [](const auto* list, const auto* expected, std::int64_t count) {
+      for (std::int64_t n = 0; expected && n < count; ++n) EXPECT_EQ(list[n], expected[n]) << n;
+    };
+    expect_list(read.short_factors, given.short_factors, half);
+    expect_list(read.long_factors, given.long_factors, half);
+    expect_list(read.frequencies, given.frequencies, half);
+    expect_list(read.cosines, given.cosines, half * given.table_rows);
+    expect_list(read.sines, given.sines, half * given.table_rows);
+    EXPECT_EQ(read.table_rows, given.table_rows);
+    EXPECT_EQ(saved(*cache), saved(*small_cache(shape, 3, 2)));
   }
+}
+
+TEST(SavedKvCache, RemembersThatTokensWereGivenPositionsWhichKeepDoesNotTurn) {
+  constexpr std::size_t kTurnsAt = 80;
+  KvCacheShape shape = small_shape(Dtype::float32);
+  shape.rotary = RotaryOptions();
+  const std::vector<float> key(32, 0.5f), value(24, 0.25f);  // two equal tokens in each batch
+  const std::int32_t indices[] = {0, 1, 0, 1}, given[] = {4, 4, 9, 9};
+  ThreadPool pool(1);
+  const auto with = [&](const std::int32_t* positions) {
+    auto cache = make_cache(shape);
+    const NewTokens tokens{Layout::bhsd, 2, {key.data()}, {value.data()}, nullptr, positions};
+    EXPECT_TRUE(cache->append(pool, tokens).ok());
+    return cache;
+  };
+  Bytes same = saved(*with(indices));
+  EXPECT_EQ(get(same, kTurnsAt), 2);
+  put(same, kTurnsAt, 1);
+  EXPECT_EQ(sealed(same), saved(*with(nullptr)));
+  put(same, kTurnsAt, 3);
+  expect_corrupt(sealed(same), "impossible");
+
+  std::unique_ptr<KvCache> kept, first = with(given);
+  ASSERT_TRUE(load(saved(*first), &kept).ok());
+  const std::int32_t from[] = {0, 0}, counts[] = {1, 1}, rows[] = {1, 1};
+  EXPECT_TRUE(kept->keep(pool, {from, counts, rows}).ok());
+  EXPECT_TRUE(first->rewind(1).ok());
+  EXPECT_EQ(saved(*kept), saved(*first));
+  EXPECT_TRUE(first->rewind(0).ok());
+  EXPECT_EQ(saved(*first), saved(*make_cache(shape)));
 }
 
 TEST(SavedKvCache, LeavesOutWhatTheAnglesDoNotUse) {

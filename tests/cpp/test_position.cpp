@@ -228,6 +228,56 @@ TEST(RotaryFrequencies, RefusesEveryFieldThatBreaksARuleOfAScalingThatIsOtherwis
   }
 }
 
+TEST(RotaryFrequencies, LongropeDividesEveryAngleByTheFactorOfItsLength) {
+  const double short_factors[] = {1.0, 1.5}, long_factors[] = {2.0, 30.0};
+  RotaryOptions options{.scaling = RotaryScaling::longrope,
+                        .factor = 32.0,
+                        .original_length = 4096.0,
+                        .short_factors = short_factors,
+                        .long_factors = long_factors};
+  double amplitude = 0.0;
+  for (const double length : {0.0, 4096.0, 4097.0}) {
+    options.sequence_length = length;
+    const auto theta = frequencies(options, 4, &amplitude);
+    const double* factors = length > 4096.0 ? long_factors : short_factors;
+    EXPECT_DOUBLE_EQ(theta[0], 1.0 / factors[0]);
+    EXPECT_DOUBLE_EQ(theta[1], 0.01 / factors[1]);
+    EXPECT_DOUBLE_EQ(amplitude, std::sqrt(1.0 + std::log(32.0) / std::log(4096.0)));
+  }
+  options.factor = 1.0;
+  (void)frequencies(options, 4, &amplitude);
+  EXPECT_EQ(amplitude, 1.0);
+  options.attention_factor = 1.25;
+  (void)frequencies(options, 4, &amplitude);
+  EXPECT_EQ(amplitude, 1.25);
+  options.long_factors = nullptr;
+  EXPECT_EQ(frequency_error(options, 4), StatusCode::invalid_option);
+}
+
+TEST(RotaryFrequencies, GivenOnesAreUsedAsTheyAre) {
+  const double given[] = {0.3, -1e-9};
+  RotaryOptions options{.scaling = RotaryScaling::frequencies, .attention_factor = 1.5, .frequencies = given};
+  double amplitude = 0.0;
+  const auto theta = frequencies(options, 4, &amplitude);
+  EXPECT_EQ(theta[0], 0.3);
+  EXPECT_EQ(theta[1], -1e-9);
+  EXPECT_EQ(amplitude, 1.5);
+  options.frequencies = nullptr;
+  EXPECT_EQ(frequency_error(options, 4), StatusCode::invalid_option);
+}
+
+TEST(RotaryTables, GivenOnesAreCopiedAndHaveNoOtherPositions) {
+  const float cosines[] = {1.0f, 0.5f, 0.25f, -1.0f}, sines[] = {0.0f, 0.75f, 0.5f, 0.125f};
+  const RotaryOptions options{.scaling = RotaryScaling::tables, .cosines = cosines, .sines = sines, .table_rows = 2};
+  const Tables copied = tables(options, 4, {1.0, 0.0});
+  EXPECT_EQ(copied.cosines, (std::vector<float>{0.25f, -1.0f, 1.0f, 0.5f}));
+  EXPECT_EQ(copied.sines, (std::vector<float>{0.5f, 0.125f, 0.0f, 0.75f}));
+  float row[2];
+  for (const double position : {-1.0, 2.0, 0.5})
+    EXPECT_EQ(rotary_tables(options, 4, &position, 1, row, row).code, StatusCode::invalid_option);
+  EXPECT_EQ(frequency_error(options, 4), StatusCode::unsupported);
+}
+
 TEST(RotaryTables, AnglesFarOutAreAsExactAsNearOnes) {
   const auto theta = frequencies({}, 64);
   const auto far = tables({}, 64, {1e6});

@@ -14,7 +14,7 @@ test("without a cache a patch is brought to its full shape once", () => {
     outputProjection: false,
     weights,
   });
-  const form = { shape, layout, turns: false, usesPositions: false };
+  const form = { shape, layout, turns: undefined, positionRows: undefined, usesPositions: false };
   const x = randomTensor(4, [1, 3, 8]);
   const request = forwardRequest(new CallArguments("layer.forward"), { onGpu: false }, form, x, {
     patch: { headOutputs: { data: [0.5] } },

@@ -280,6 +280,56 @@ describe("Variants of fields", () => {
     await check("llama", { config, form: { angle }, tokens: LONG });
   });
 
+  test("Phi-3: packed matrices, and the short factors of longrope up to the length of its training", async () => {
+    const { weights } = settingsOf("llama");
+    const packed = new Map(weights);
+    const pack = (name: string, parts: readonly string[]) => {
+      const all = parts.map((part) => weights.get(`${part}.weight`)!);
+      parts.forEach((part) => packed.delete(`${part}.weight`));
+      const rows = all.reduce((sum, { shape }) => sum + shape[0]!, 0);
+      const data = Float64Array.from(all.flatMap((part) => Array.from(part.data)));
+      packed.set(`${name}.weight`, { shape: [rows, all[0]!.shape[1]!], data });
+    };
+    for (const n of [0, 1]) {
+      const at = `model.layers.${n}`;
+      pack(
+        `${at}.self_attn.qkv_proj`,
+        ["q_proj", "k_proj", "v_proj"].map((name) => `${at}.self_attn.${name}`),
+      );
+      pack(
+        `${at}.mlp.gate_up_proj`,
+        ["gate_proj", "up_proj"].map((name) => `${at}.mlp.${name}`),
+      );
+    }
+    const short = [1, 2.5];
+    const rope = { short_factor: short, long_factor: [4, 8] };
+    const config = {
+      ...CONFIGS.llama,
+      model_type: "phi3",
+      original_max_position_embeddings: 8,
+      sliding_window: null,
+      rope_scaling: { type: "longrope", ...rope },
+    };
+    const angle = (width: number) => (pair: number, position: number) => (position * theta(pair, width)) / short[pair]!;
+    const size = Math.sqrt(1 + Math.log(32 / 8) / Math.log(8));
+    const values = expected((round) => compute("llama", { form: { angle, size } }, round).logits);
+    for (const type of ["longrope", "su"]) {
+      const named = { ...config, rope_scaling: { type, ...rope } };
+      const model = await loadModel(hw, filesOf(named, packed));
+      const { logits } = await model.run(TOKENS);
+      expect(differences(logits, values)).toEqual([]);
+      expect(model.config.maxLength).toBe(8);
+      await expect(model.run([...TOKENS, 1])).rejects.toThrow(
+        /tokens must be at most config\.maxLength = 8 long, got 9/,
+      );
+      model.dispose();
+    }
+    const wrong = { ...config, rope_scaling: { type: "longrope", ...rope, short_factor: [1] } };
+    await expect(loadModel(hw, filesOf(wrong, packed))).rejects.toThrow(
+      /rope_scaling\.short_factor must be a list of 2 numbers above 0/,
+    );
+  });
+
   test("rope_scaling llama3 divides the slow pairs, and blends those between", async () => {
     const scaling = { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4 };
     const config = {

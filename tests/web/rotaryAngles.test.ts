@@ -93,7 +93,7 @@ const rotaries = fc.record({
 function gpuFile(rotary: object): Uint8Array {
   const form = { batchSize: 1, numKvHeads: 1, headDim: HEAD_DIM, valueDim: HEAD_DIM, dtype: "float32" } as const;
   const problem = { operation: OPERATION, ...form, capacity: undefined, ring: undefined, rotary: anglesOf(rotary) };
-  return writeCache({ problem, appended: [0], origins: [0], rows: new Uint8Array() });
+  return writeCache({ hasGivenPositions: false, problem, appended: [0], origins: [0], rows: new Uint8Array() });
 }
 
 test("whatever angles JavaScript lets pass, C++ takes, and both engines save and load the same file", async () => {

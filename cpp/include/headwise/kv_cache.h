@@ -21,7 +21,8 @@ struct KvCacheShape {
   /// Ring: the first `keep_first` tokens and the last `window` tokens stay. The others are dropped. window 0: no ring.
   std::int64_t keep_first = 0;
   std::int64_t window = 0;
-  /// If given, keys are turned by their positions when they are appended, and queries in `attend`.
+  /// If given, keys are turned by their positions when they are appended, and queries in `attend`. Its arrays are
+  /// copied: every cache has its own.
   std::optional<RotaryOptions> rotary;
 };
 
@@ -39,6 +40,9 @@ struct NewTokens {
   std::int64_t num_tokens = 0;  ///< S
   ConstArray key, value;
   const std::int32_t* lengths = nullptr;  ///< [B] or null: each batch gains its first lengths[b] tokens, or all
+  /// Of a rotary cache: where the tokens stand; null: at their indices. Only the rotary embedding reads them. `keep`
+  /// does not turn the keys of a cache that has been given positions: they stand where they stood.
+  const std::int32_t* positions = nullptr;
 };
 
 /// The tokens that `keep` leaves in a cache.
@@ -77,8 +81,8 @@ class KvCache {
   /// `query_lengths` when queries of the same S tokens attend.
   [[nodiscard]] Status append(ThreadPool& pool, const NewTokens& tokens);
   /// attention() over this cache. It replaces inputs.cache. With `rotary` the query is turned first: row i of batch b
-  /// by its position i + offset_b. Scratch for `inside`: the queries as float32, if they are overwritten or shown; the
-  /// output as float32, if head_outputs are and the output is not float32 or not wanted.
+  /// by its position i + offset_b, or by inputs.query_positions. Scratch for `inside`: the queries as float32, if they
+  /// are overwritten or shown; the output as float32, if head_outputs are and the output is not float32 or not wanted.
   [[nodiscard]] Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                               const AttentionOptions& options, const AttentionOutputs& outputs,
                               const AttendInside& inside = {}) const;
@@ -101,8 +105,8 @@ class KvCache {
   /// cache turns the keys that move by the difference of their positions; the mean of int8 stays. The turned key is
   /// rounded once more to float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where
   /// from[b] is 0, the angles of the whole batch stay, and the tokens that follow the first kept one without a gap keep
-  /// their bits. Refused if a ring has dropped tokens of the batch, because it would hold them again. If it fails the
-  /// cache is as before.
+  /// their bits. Keys that tables of cos and sin have turned cannot be turned again: refused. Refused too if a ring has
+  /// dropped tokens of the batch, because it would hold them again. If it fails the cache is as before.
   [[nodiscard]] Status keep(ThreadPool& pool, const KeptTokens& tokens);
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;

@@ -75,8 +75,8 @@ struct LayerOptions {
   /// How the weights are kept: float32, float16, or int8 with one scale for each output. They are rounded at creation
   /// and at updates. Gradients are those of the rounded weights.
   Dtype weight_dtype = Dtype::float32;
-  /// rotary. Dynamic ntk with sequence_length 0 uses the call's highest position + 1. It then refuses caches, whose
-  /// keys were turned for another length.
+  /// rotary, with its arrays copied. Dynamic ntk and longrope with sequence_length 0 use the call's highest position
+  /// + 1. They then refuse caches, whose keys were turned for another length.
   RotaryOptions rotary;
 };
 
@@ -107,6 +107,9 @@ struct LayerInputs {
   /// [B], the number of leading tokens to append; null: query_lengths if keys come from X, else all.
   const std::int32_t* append_lengths = nullptr;
   LayerPatches patches;
+  /// [B, Sq]: where the tokens of X stand, for the layer's own positions and those of a rotary cache; null: at their
+  /// indices. Queries stand there, and keys that come from X. Masks, windows and ALiBi go on by index.
+  TokenPositions positions;
 };
 
 class Forward;

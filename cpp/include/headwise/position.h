@@ -9,7 +9,17 @@ namespace headwise {
 
 class ThreadPool;
 
-enum class RotaryScaling : std::int32_t { none = 0, linear = 1, ntk = 2, dynamic_ntk = 3, yarn = 4, llama3 = 5 };
+enum class RotaryScaling : std::int32_t {
+  none = 0,
+  linear = 1,
+  ntk = 2,
+  dynamic_ntk = 3,
+  yarn = 4,
+  llama3 = 5,
+  longrope = 6,
+  frequencies = 7,  ///< none of these: theta_m are given
+  tables = 8,       ///< cos and sin are given, a row for each position
+};
 
 /// Rotary embedding (Su et al. 2021). The pair (x_m, x_m+R/2), or (x_2m, x_2m+1) if interleaved, is turned by the angle
 /// position * theta_m, with theta_m = base^(-2m/R) and R = rotary_dim. Features from R on stay as they are.
@@ -20,22 +30,38 @@ struct RotaryOptions {
   RotaryScaling scaling = RotaryScaling::none;
   double factor = 1.0;           ///< > 0; by how much the context may be longer than original_length
   double original_length = 0.0;  ///< dynamic ntk, yarn, llama3: the length the model was trained for
-  double sequence_length = 0.0;  ///< dynamic ntk: the current length; nothing is scaled up to original_length
+  /// dynamic ntk, longrope: the current length. Up to original_length, dynamic ntk scales nothing, and longrope uses
+  /// the short factors.
+  double sequence_length = 0.0;
   double beta_fast = 32.0, beta_slow = 1.0;  ///< yarn ramp, in rotations over original_length
   bool truncate = true;                      ///< yarn: the ramp begins and ends at whole pairs (gpt-oss: false)
   /// yarn: multiplies cos and sin. 0 means m(mscale) / m(mscale_all_dim) if both are given, else m(1).
   /// m(w) = 0.1 w ln(factor) + 1, or 1 if factor <= 1.
+  /// longrope: 0 means sqrt(1 + ln(factor) / ln(original_length)), or 1 if factor <= 1. frequencies: 0 means 1.
   double attention_factor = 0.0;
   double mscale = 0.0, mscale_all_dim = 0.0;
-  double low_freq_factor = 1.0, high_freq_factor = 4.0;  ///< llama3, in rotations over original_length
+  double low_freq_factor = 1.0, high_freq_factor = 4.0;            ///< llama3, in rotations over original_length
+  const double *short_factors = nullptr, *long_factors = nullptr;  ///< longrope: [R/2], theta_m is divided by them
+  const double* frequencies = nullptr;                             ///< frequencies: theta_m, [R/2], used as they are
+  const float *cosines = nullptr, *sines = nullptr;                ///< tables: [table_rows, R/2]
+  std::int64_t table_rows = 0;
+  /// M-RoPE (Wang et al. 2024): so many pairs turn by the first plane of positions, so many by the second, and the
+  /// rest, R/2 in all, by the third. All 0: there are no sections. Only layers take them.
+  std::int64_t temporal_section = 0, height_section = 0, width_section = 0;
 };
 
-/// The rules on the options. Its time does not depend on the width.
+/// Positions of tokens [B, S], in place of their indices. With sections there are three planes, [3, B, S].
+struct TokenPositions {
+  const std::int32_t* data = nullptr;
+  std::int64_t planes = 1;
+};
+
+/// The rules on the options.
 [[nodiscard]] Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim);
 
-/// theta_m for m < rotary_dim / 2, after scaling, and the factor on cos and sin. Scalings are as published: linear
-/// (Chen et al. 2023), ntk and dynamic ntk (NTK-aware base), yarn (Peng et al. 2023), llama3 (Llama 3.1). Formulas and
-/// defaults are those of Hugging Face transformers.
+/// theta_m for m < rotary_dim / 2, after scaling, and the factor on cos and sin. Refuses tables, which have none.
+/// Scalings are as published: linear (Chen et al. 2023), ntk and dynamic ntk (NTK-aware base), yarn (Peng et al. 2023),
+/// llama3 (Llama 3.1), longrope (Ding et al. 2024). Formulas and defaults are those of Hugging Face transformers.
 [[nodiscard]] Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta,
                                         double* amplitude);
 

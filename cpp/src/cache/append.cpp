@@ -57,11 +57,11 @@ AttentionShape arrays_shape(const KvCacheShape& shape, std::int64_t num_tokens) 
 }
 
 Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
-                 Buffer<float>* turned) {
+                 const std::int32_t* given, Buffer<float>* turned) {
   Buffer<std::int64_t> first;
   if (!first.allocate(store.shape.batch_size)) return Status::out_of_memory(store.shape.batch_size * 8);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) first[b] = store.appended[b] + store.rotary_origin[b];
-  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), turned);
+  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), given, turned);
 }
 
 /// Stores a run of rows in a block, less `mean` if it is not null. `row` is scratch for one row.
@@ -109,11 +109,26 @@ bool reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int
   return true;
 }
 
+/// Whether the rotary embedding has a row for every new token.
+Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
+  if (!store.shape.rotary && tokens.positions)
+    return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
+  if (!store.shape.rotary || store.shape.rotary->scaling != RotaryScaling::tables) return {};
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
+    for (std::int64_t i = 0; i < gain_of(tokens.lengths, tokens.num_tokens, b); ++i) {
+      const std::int64_t position = tokens.positions ? tokens.positions[b * tokens.num_tokens + i]
+                                                     : store.appended[b] + store.rotary_origin[b] + i;
+      if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
+    }
+  return {};
+}
+
 }  // namespace
 
 Status check_append(const KvCache& cache, const NewTokens& tokens) {
   if (Status status = validate_shape(arrays_shape(cache.shape(), tokens.num_tokens)); !status.ok()) return status;
   if (Status status = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths); !status.ok()) return status;
+  if (Status status = check_new_positions(cache.store(), tokens); !status.ok()) return status;
   if (Status status = check_array("key", tokens.key); !status.ok()) return status;
   return check_array("value", tokens.value);
 }
@@ -124,7 +139,8 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
   Buffer<float> turned;
   if (store.shape.rotary) {
     if (Status status = store.ensure_angles(); !status.ok()) return status;
-    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, &turned); !status.ok())
+    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, tokens.positions, &turned);
+        !status.ok())
       return status;
     key = {turned.data(), Dtype::float32};
   }
@@ -137,6 +153,7 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
     store.trim_all();
     return Status::out_of_memory(store.layout.bytes);
   }
+  if (tokens.positions && tokens.num_tokens > 0) store.has_given_positions = true;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     before[b] = store.appended[b];
     store.appended[b] += gain_of(tokens.lengths, tokens.num_tokens, b);

@@ -16,13 +16,20 @@ Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attenti
   if (!sequences.allocate(shape.batch_size) || !first.allocate(shape.batch_size))
     return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)));
   resolve_sequences(shape, *inputs, options, sequences.data());
-  for (std::int64_t b = 0; b < shape.batch_size; ++b) first[b] = sequences[b].offset + store.rotary_origin[b];
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    first[b] = sequences[b].offset + store.rotary_origin[b];
+    for (std::int64_t i = 0; i < sequences[b].query_length; ++i) {
+      const std::int64_t position =
+          inputs->query_positions ? inputs->query_positions[b * shape.query_length + i] : first[b] + i;
+      if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
+    }
+  }
   if (inputs->arrival) {  // turning reads all queries
     inputs->arrival->complete();
     inputs->arrival = nullptr;
   }
   if (Status status = turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, inputs->query,
-                                first.data(), turned);
+                                first.data(), inputs->query_positions, turned);
       !status.ok())
     return status;
   inputs->query = {turned->data(), Dtype::float32};

@@ -9,6 +9,7 @@
 #include "cache/attend_cached.h"
 #include "headwise/arrival.h"
 #include "source/kv_cache_source.h"
+#include "source/kv_cache_store.h"
 
 namespace headwise {
 
@@ -119,6 +120,8 @@ Status KvCache::attend(ThreadPool& pool, const AttentionShape& shape, const Atte
                        const AttendInside& inside) const {
   AttentionInputs cached = inputs;
   cached.cache = this;
+  if (inputs.query_positions && !store_->shape.rotary)
+    return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
   if (Status status = validate(shape, cached, options, outputs); !status.ok()) return status;
   if (Status status = validate_inside(inside, shape, max_length()); !status.ok()) return status;
   const AttentionViews& views = inside.views;

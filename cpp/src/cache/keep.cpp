@@ -28,6 +28,8 @@ struct Branch {
   }
   /// If no token stays before the first row, the angles of the batch begin later, and that row keeps its angle.
   [[nodiscard]] std::int64_t origin_shift() const { return from == 0 && count > 0 ? shift(0) : 0; }
+  /// Whether a row gets another angle. Shifts never fall, so the last one tells.
+  [[nodiscard]] bool turns() const { return count > 0 && shift(count - 1) != origin_shift(); }
 };
 
 Status check_branch(const KvCache::Store& store, std::int64_t b, const Branch& branch) {
@@ -47,6 +49,9 @@ Status check_branch(const KvCache::Store& store, std::int64_t b, const Branch& b
     return Status::error(StatusCode::invalid_option,
                          "batch %lld of a ring has dropped tokens: it would hold them again with fewer tokens",
                          static_cast<long long>(b));
+  if (branch.turns() && store.turns_moved_keys() && store.shape.rotary->scaling == RotaryScaling::tables)
+    return Status::error(StatusCode::unsupported,
+                         "keys that were turned by tables of cos and sin cannot be turned to other positions");
   return {};
 }
 
@@ -114,7 +119,7 @@ void move_rows(const Branch& branch, bool turns, RowMover mover) {
 /// Angles that turn a key from one position to another. They do not multiply it: its amplitude is that of its first
 /// turn.
 Status create_turning(const KvCacheShape& shape, RotaryAngles* angles) {
-  if (!shape.rotary) return {};
+  if (!shape.rotary || shape.rotary->scaling == RotaryScaling::tables) return {};
   RotaryOptions options = *shape.rotary;
   options.attention_factor = 1.0;
   return angles->create(options, shape.head_dim);
@@ -149,12 +154,12 @@ Status KvCache::keep(ThreadPool& pool, const KeptTokens& tokens) {
 
   pool.parallel_for(shape.batch_size * shape.num_kv_heads, [&](std::int64_t task, int worker) {
     const std::int64_t b = task / shape.num_kv_heads, g = task % shape.num_kv_heads;
-    move_rows(branches[b], shape.rotary.has_value(),
+    move_rows(branches[b], store.turns_moved_keys(),
               RowMover(store, b, g, angles, scratch.data() + worker * scratch_size));
   });
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     store.appended[b] = branches[b].end();
-    if (shape.rotary) store.rotary_origin[b] += branches[b].origin_shift();
+    if (store.turns_moved_keys()) store.rotary_origin[b] += branches[b].origin_shift();
   }
   store.trim_all();
   return {};

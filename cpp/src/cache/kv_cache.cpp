@@ -99,6 +99,7 @@ Status KvCache::rewind_to(LengthOf length_of) {
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
     store.appended[b] = std::min(store.appended[b], length_of(b));
   store.trim_all();
+  if (max_length() == 0) store.has_given_positions = false;
   return {};
 }
 
@@ -110,6 +111,7 @@ Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
     return Status::out_of_memory(store_->blocks.size() * static_cast<std::int64_t>(sizeof(Block*)));
   }
   twin.blocks_per_batch = store_->blocks_per_batch;
+  twin.has_given_positions = store_->has_given_positions;
   for (std::int64_t i = 0; i < twin.blocks.size(); ++i) twin.blocks[i] = share_block(store_->blocks[i]);
   for (std::int64_t b = 0; b < twin.shape.batch_size; ++b) {
     twin.appended[b] = store_->appended[b];
@@ -125,6 +127,7 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
                          static_cast<long long>(max_length()));
   if (Status status = create(store_->shape, part); !status.ok()) return status;
   Store& copy = *(*part)->store_;
+  copy.has_given_positions = store_->has_given_positions;
   for (std::int64_t b = 0; b < copy.shape.batch_size; ++b) {
     const std::int64_t begin = std::min(from, length(b)), end = std::min(to, length(b));
     if (!copy.reserve(b, 0, end - begin)) {
@@ -148,6 +151,7 @@ Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const
   if (Status status = create(shape, wide); !status.ok()) return status;
   Store& copy = *(*wide)->store_;
   copy.sight = store_->shape.window;
+  copy.has_given_positions = store_->has_given_positions;
   if (!copy.gone.allocate(shape.batch_size)) {
     wide->reset();
     return Status::out_of_memory(shape.batch_size * 8);

@@ -1,6 +1,8 @@
 // Saved caches. All numbers are little-endian. A file has, in this order:
 // - the magic number;
 // - the numbers of the header, 8 bytes each;
+// - if the rotary embedding has arrays of its own: the short and the long factors, or the frequencies, 8 bytes each; or
+//   the number of rows of its tables, 8 bytes, all cosines and all sines, 4 bytes each;
 // - for every batch the number of tokens appended and the rotary origin, 8 bytes each;
 // - for every batch that is not empty and every head: for int8 the mean of the keys; the key rows by position and, for
 //   int8, the scales of their blocks; then the value rows and their scales;
@@ -15,7 +17,9 @@
 
 #include "base/checksum.h"
 #include "base/sizes.h"
+#include "base/workspace.h"
 #include "headwise/kv_cache.h"
+#include "position/rotary.h"
 #include "source/kv_cache_store.h"
 
 namespace headwise {
@@ -34,7 +38,8 @@ std::int64_t version_of(Dtype dtype) { return dtype == Dtype::int8 ? 2 : 1; }
 struct Header {
   std::int64_t version = 1;
   KvCacheShape shape;
-  bool turns = false;  ///< whether the numbers of shape.rotary follow
+  /// 0: no rotary embedding. Otherwise the numbers of shape.rotary follow. 2: tokens were given positions.
+  std::int64_t turns = 0;
 };
 
 /// The numbers of every header, in order. Reader, writer and counter use the same list.
@@ -60,10 +65,19 @@ RotaryOptions used_numbers(const RotaryOptions& given) {
   used.interleaved = given.interleaved;
   used.scaling = given.scaling;
   if (given.scaling == RotaryScaling::none) return used;
+  used.short_factors = given.short_factors, used.long_factors = given.long_factors;
+  used.frequencies = given.frequencies;
+  used.cosines = given.cosines, used.sines = given.sines, used.table_rows = given.table_rows;
+  if (given.scaling == RotaryScaling::frequencies || given.scaling == RotaryScaling::tables)
+    used.base = RotaryOptions().base;
+  if (given.scaling == RotaryScaling::frequencies) used.attention_factor = given.attention_factor + 0.0;
+  if (given.scaling == RotaryScaling::frequencies || given.scaling == RotaryScaling::tables) return used;
   used.factor = given.factor;
   if (given.scaling == RotaryScaling::linear || given.scaling == RotaryScaling::ntk) return used;
   used.original_length = given.original_length;
-  if (given.scaling == RotaryScaling::dynamic_ntk) used.sequence_length = given.sequence_length + 0.0;
+  if (given.scaling == RotaryScaling::dynamic_ntk || given.scaling == RotaryScaling::longrope)
+    used.sequence_length = given.sequence_length + 0.0;
+  if (given.scaling == RotaryScaling::longrope) used.attention_factor = given.attention_factor + 0.0;
   if (given.scaling == RotaryScaling::yarn) {
     used.beta_fast = given.beta_fast;
     used.beta_slow = given.beta_slow;
@@ -209,27 +223,100 @@ std::int64_t header_bytes(bool turns) {
   return static_cast<std::int64_t>(sizeof kMagic) + counter.count;
 }
 
+Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data, "%s", why); }
+
+/// The arrays of a rotary embedding, as the file has them. Tables begin with their number of rows.
+struct ArraySizes {
+  std::int64_t numbers = 0;      ///< in each list
+  std::int64_t lists = 0;        ///< longrope: 2, frequencies: 1
+  std::int64_t table_bytes = 0;  ///< of each table
+  [[nodiscard]] std::int64_t bytes() const {
+    return lists * numbers * kNumberBytes + (table_bytes > 0 ? kNumberBytes + 2 * table_bytes : 0);
+  }
+};
+
+ArraySizes array_sizes(const KvCacheShape& shape) {
+  if (!shape.rotary) return {};
+  const RotaryOptions& rotary = *shape.rotary;
+  const std::int64_t half = rotary_dim_of(rotary, shape.head_dim) / 2;
+  if (rotary.scaling == RotaryScaling::longrope) return {half, 2, 0};
+  if (rotary.scaling == RotaryScaling::frequencies) return {half, 1, 0};
+  if (rotary.scaling == RotaryScaling::tables) return {0, 0, rotary.table_rows * half * kFloatBytes};
+  return {};
+}
+
+void write_arrays(Writer& writer, const KvCacheShape& shape) {
+  const ArraySizes sizes = array_sizes(shape);
+  if (sizes.bytes() == 0) return;
+  const RotaryOptions& rotary = *shape.rotary;
+  const auto array = [&](const void* data, std::int64_t bytes) {
+    writer.bytes(static_cast<const std::uint8_t*>(data), bytes);
+  };
+  if (rotary.scaling == RotaryScaling::longrope) {
+    array(rotary.short_factors, sizes.numbers * kNumberBytes);
+    array(rotary.long_factors, sizes.numbers * kNumberBytes);
+  } else if (rotary.scaling == RotaryScaling::frequencies) {
+    array(rotary.frequencies, sizes.numbers * kNumberBytes);
+  } else {
+    writer.number(rotary.table_rows);
+    array(rotary.cosines, sizes.table_bytes);
+    array(rotary.sines, sizes.table_bytes);
+  }
+}
+
+/// The arrays of a rotary embedding that is read. Its options point to them.
+class ReadArrays {
+ public:
+  /// @param rest  how many bytes there are
+  [[nodiscard]] Status read(Reader& reader, KvCacheShape& shape, std::int64_t rest) {
+    if (!shape.rotary || shape.rotary->scaling < RotaryScaling::longrope) return {};
+    RotaryOptions& rotary = *shape.rotary;
+    const std::int64_t half = rotary_dim_of(rotary, shape.head_dim) / 2;
+    if (!check_rotary_dim(rotary_dim_of(rotary, shape.head_dim), shape.head_dim).ok() || half > rest)
+      return corrupt("the saved cache's header holds impossible numbers");
+    if (rotary.scaling == RotaryScaling::tables) {
+      if (rest < kNumberBytes) return corrupt("the saved cache is truncated");
+      reader.number(rotary.table_rows);
+      if (rotary.table_rows < 1 || rotary.table_rows > rest / (2 * kFloatBytes * half))
+        return corrupt("the saved cache's size does not fit its shape");
+    }
+    const ArraySizes sizes = array_sizes(shape);
+    if (sizes.bytes() > rest) return corrupt("the saved cache is truncated");
+    const std::int64_t values = sizes.lists * sizes.numbers, floats = 2 * sizes.table_bytes / kFloatBytes;
+    if (!numbers_.allocate(values) || !floats_.allocate(floats)) return Status::out_of_memory(sizes.bytes());
+    reader.bytes(reinterpret_cast<std::uint8_t*>(numbers_.data()), values * kNumberBytes);
+    reader.bytes(reinterpret_cast<std::uint8_t*>(floats_.data()), floats * kFloatBytes);
+    rotary.short_factors = rotary.frequencies = numbers_.data();
+    rotary.long_factors = numbers_.data() + sizes.numbers;
+    rotary.cosines = floats_.data(), rotary.sines = floats_.data() + floats / 2;
+    return {};
+  }
+
+ private:
+  Buffer<double> numbers_;
+  Buffer<float> floats_;
+};
+
 std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNumberBytes; }
 
 /// Magic and header of a cache of this shape.
-void write_header(Writer& writer, const KvCacheShape& shape, std::int64_t version) {
-  const Header header{version, shape, shape.rotary.has_value()};
+void write_header(Writer& writer, const KvCacheShape& shape, std::int64_t version, std::int64_t turns) {
+  const Header header{version, shape, turns};
   writer.bytes(kMagic, sizeof kMagic);
   header_numbers(writer, header);
-  if (header.turns) rotary_numbers(writer, used_numbers(*shape.rotary));
+  if (shape.rotary) rotary_numbers(writer, used_numbers(*shape.rotary));
 }
 
 /// Whether a cache of this shape, read from `bytes`, would be saved as the same header in that version. Then no number
 /// was cut when it was read, and no unused number differs from its default.
-bool is_header_of(const KvCacheShape& shape, std::int64_t version, const std::uint8_t* bytes) {
+bool is_header_of(const KvCacheShape& shape, std::int64_t version, std::int64_t turns, const std::uint8_t* bytes) {
+  if (turns < 0 || turns > 2) return false;
   constexpr std::int64_t kMostHeaderBytes = 256;
   std::uint8_t header[kMostHeaderBytes];
   Writer writer(header);
-  write_header(writer, shape, version);
+  write_header(writer, shape, version, turns);
   return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes(shape.rotary.has_value()))) == 0;
 }
-
-Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data, "%s", why); }
 
 /// All checks that do not need the header.
 Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
@@ -290,7 +377,7 @@ std::int64_t KvCache::saved_size() const {
     tokens += store_->length(b);
     batches += store_->length(b) > 0;
   }
-  return header_bytes(shape.rotary.has_value()) + batch_bytes(shape.batch_size) +
+  return header_bytes(shape.rotary.has_value()) + array_sizes(shape).bytes() + batch_bytes(shape.batch_size) +
          tokens * saved_token_bytes(shape, version) + batches * saved_mean_bytes(shape, version) + kChecksumBytes;
 }
 
@@ -300,7 +387,9 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
                          static_cast<long long>(saved_size()), static_cast<long long>(size));
   const Store& store = *store_;
   Writer writer(bytes);
-  write_header(writer, store.shape, version_of(store.shape.dtype));
+  const std::int64_t turns = store.shape.rotary ? 1 + std::int64_t{store.has_given_positions} : 0;
+  write_header(writer, store.shape, version_of(store.shape.dtype), turns);
+  write_arrays(writer, store.shape);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     writer.number(store.appended[b]);
     writer.number(store.rotary_origin[b]);
@@ -318,10 +407,13 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
   Reader reader(bytes + sizeof kMagic, version);
   header_numbers(reader, header);
-  const std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
+  std::int64_t rest = size - header_bytes(header.turns != 0) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
   if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
-  if (version > version_of(header.shape.dtype) || !is_header_of(header.shape, version, bytes) ||
+  ReadArrays arrays;
+  if (Status status = arrays.read(reader, header.shape, rest); !status.ok()) return status;
+  rest -= array_sizes(header.shape).bytes();
+  if (version > version_of(header.shape.dtype) || !is_header_of(header.shape, version, header.turns, bytes) ||
       header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
     return corrupt("the saved cache's header holds impossible numbers");
 
@@ -329,6 +421,7 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   if (Status status = create(header.shape, &loaded); !status.ok())
     return status.code == StatusCode::out_of_memory ? status : corrupt(status.message);
   Store& store = *loaded->store_;
+  store.has_given_positions = header.turns == 2;
   if (Status status = read_batches(reader, store, version, rest - batch_bytes(header.shape.batch_size)); !status.ok())
     return status;
   if (loaded->max_length() > 0)

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "position/rotary.h"
 #include "source/kv_block.h"
 
 namespace headwise {
@@ -45,6 +46,8 @@ Status check_cache_shape(const KvCacheShape& shape) {
         "take 2^48 bytes",
         static_cast<long long>(shape.num_kv_heads), static_cast<long long>(shape.head_dim),
         static_cast<long long>(shape.value_dim));
+  if (shape.rotary && has_sections(*shape.rotary))
+    return Status::error(StatusCode::unsupported, "a cache does not turn by sections: let the layer turn the keys");
   if (shape.rotary) return validate_rotary(*shape.rotary, shape.head_dim);
   return {};
 }

@@ -28,6 +28,7 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
   attention_inputs_.bias_extents = masks.bias_extents;
   attention_inputs_.probs = masks.probs;
   attention_inputs_.cache = inputs.cache;
+  if (inputs.cache && inputs.cache->shape().rotary) attention_inputs_.query_positions = inputs.positions.data;
   options_.layout = heads_layout_;
   options_.kv_layout = heads_layout_;
   const LayerShape& s = layer.shape;
@@ -66,7 +67,8 @@ Status Forward::allocate() {
   for (const auto& want : wanted)
     if (!want.buffer->allocate(want.count))
       return Status::out_of_memory(want.count * static_cast<std::int64_t>(sizeof(float)));
-  if (!query_positions_.allocate(query_tokens) || !key_positions_.allocate(key_tokens) ||
+  const std::int64_t planes = inputs_.positions.planes;
+  if (!query_positions_.allocate(planes * query_tokens) || !key_positions_.allocate(planes * key_tokens) ||
       !sequences_.allocate(count_sequences(shape_, options_)) || !lengths_before_.allocate(inputs_.batch_size))
     return Status::out_of_memory((query_tokens + key_tokens) * static_cast<std::int64_t>(sizeof(std::int64_t)));
   return {};

@@ -42,9 +42,15 @@ class Forward {
   [[nodiscard]] Status check_cache() const;
   [[nodiscard]] Status check_inside() const;
   [[nodiscard]] Status check_positions() const;
+  [[nodiscard]] Status check_turned_positions() const;
+  [[nodiscard]] Status check_given_positions() const;
+  [[nodiscard]] Status check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Status check_room() const;
   [[nodiscard]] Status allocate();
   void resolve_positions();
+  void resolve_key_positions();
+  void take_given_positions();
+  [[nodiscard]] Status splice_sections(PositionRows* rows) const;
   [[nodiscard]] Status find_position_rows();
   [[nodiscard]] Status find_table_rows();
   [[nodiscard]] Status find_angles(KeptRows& kept);
@@ -66,7 +72,12 @@ class Forward {
   [[nodiscard]] Status widen_ring();
   [[nodiscard]] Status append();
   [[nodiscard]] NewTokens new_tokens() const {
-    return {heads_layout_, key_length_, {key_.data(), Dtype::float32}, {value_.data(), Dtype::float32}, growth_.gains};
+    return {heads_layout_,
+            key_length_,
+            {key_.data(), Dtype::float32},
+            {value_.data(), Dtype::float32},
+            growth_.gains,
+            inputs_.cache->shape().rotary ? inputs_.positions.data : nullptr};
   }
   void undo_append();
   void project_output();
@@ -130,14 +141,14 @@ class Forward {
 
   Buffer<float> scratch_;  ///< of projections
   Buffer<float> query_, key_, value_, heads_;
-  Buffer<float> chosen_heads_;         ///< the rows of heads whose contributions are wanted
-  Buffer<float> raw_query_, raw_key_;  ///< before norm and rotary embedding, if they are saved
-  Buffer<float> lse_;                  ///< if it is saved
-  Buffer<std::int64_t> query_positions_, key_positions_;
-  PositionRows query_rows_;  ///< what is added to X, or the angles of queries
-  PositionRows key_rows_;    ///< the angles of keys
-  RotaryAngles own_angles_;  ///< if they depend on the length of the call
-  KeptRows own_rows_;        ///< of them
+  Buffer<float> chosen_heads_;                            ///< the rows of heads whose contributions are wanted
+  Buffer<float> raw_query_, raw_key_;                     ///< before norm and rotary embedding, if they are saved
+  Buffer<float> lse_;                                     ///< if it is saved
+  Buffer<std::int64_t> query_positions_, key_positions_;  ///< [planes, B * S]
+  PositionRows query_rows_;                               ///< what is added to X, or the angles of queries
+  PositionRows key_rows_;                                 ///< the angles of keys
+  RotaryAngles own_angles_;                               ///< if they depend on the length of the call
+  KeptRows own_rows_;                                     ///< of them
   Buffer<Sequence> sequences_;
   Buffer<std::int32_t> lengths_before_;
   KvCache* ring_ = nullptr;        ///< the caller's cache, if the call works on a widened one

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "headwise/kv_cache.h"
 #include "layer/forward.h"
@@ -15,7 +16,11 @@ void Forward::resolve_positions() {
     std::int64_t* positions = query_positions_.data() + sequence.batch * inputs_.query_length + sequence.query_begin;
     for (std::int64_t i = 0; i < sequence.num_queries; ++i) positions[i] = i + sequence.offset;
   }
-  if (!projects_keys()) return;
+  if (projects_keys()) resolve_key_positions();
+  if (inputs_.positions.data) take_given_positions();
+}
+
+void Forward::resolve_key_positions() {
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     const Sequence& sequence = sequences_[n];
     const std::int64_t first = appends() ? inputs_.cache->appended(n) : 0;
@@ -23,6 +28,13 @@ void Forward::resolve_positions() {
     std::int64_t* positions = key_positions_.data() + sequence.batch * key_length_ + sequence.key_begin;
     for (std::int64_t j = 0; j < count; ++j) positions[j] = first + j;
   }
+}
+
+/// Positions of the caller replace those of X's tokens.
+void Forward::take_given_positions() {
+  std::copy_n(inputs_.positions.data, query_positions_.size(), query_positions_.data());
+  if (projects_keys() && !inputs_.key_context.data)
+    std::copy_n(inputs_.positions.data, key_positions_.size(), key_positions_.data());
 }
 
 /// Finds the row of every token: what is added to X, or the angles.
@@ -58,10 +70,36 @@ Status Forward::find_table_rows() {
 Status Forward::find_angles(KeptRows& kept) {
   Status status = kept.find(pool_, query_positions_.data(), query_positions_.size(), &query_rows_);
   if (status.ok()) status = kept.find(pool_, key_positions_.data(), key_positions_.size(), &key_rows_);
+  if (inputs_.positions.planes == 1) return status;
+  if (status.ok()) status = splice_sections(&query_rows_);
+  if (status.ok()) status = splice_sections(&key_rows_);
   return status;
 }
 
-/// The rotary embedding of this call: dynamic ntk takes the highest position + 1 as its length.
+/// From a row of angles for each plane to one for each token, which takes the pairs of a section from that one's plane.
+Status Forward::splice_sections(PositionRows* rows) const {
+  const RotaryOptions& rotary = layer_.options.rotary;
+  const std::int64_t tokens = rows->at.size() / inputs_.positions.planes, width = layer_.position_rows_width();
+  const std::int64_t half = width / 2;
+  const std::int64_t ends[] = {rotary.temporal_section, rotary.temporal_section + rotary.height_section, half};
+  PositionRows spliced;
+  if (!spliced.at.allocate(tokens) || !spliced.own.allocate(tokens * width))
+    return Status::out_of_memory(tokens * width * static_cast<std::int64_t>(sizeof(float)));
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    float* const row = spliced.own.data() + t * width;
+    spliced.at[t] = row;
+    std::int64_t first = 0;
+    for (std::int64_t plane = 0; plane < inputs_.positions.planes; first = ends[plane++]) {
+      const float* const from = rows->at[plane * tokens + t];
+      std::copy(from + first, from + ends[plane], row + first);
+      std::copy(from + half + first, from + half + ends[plane], row + half + first);
+    }
+  }
+  *rows = std::move(spliced);
+  return {};
+}
+
+/// The rotary embedding of this call: dynamic ntk and longrope take the highest position + 1 as their length.
 RotaryOptions Forward::rotary_now() const {
   RotaryOptions rotary = layer_.options.rotary;
   for (const Buffer<std::int64_t>* positions : {&query_positions_, &key_positions_})

@@ -110,6 +110,7 @@ Status Forward::check_cache() const {
 /// keys, and the layer's own rules between them. No later step checks again.
 Status Forward::check_arguments() const {
   if (Status status = check_inputs(); !status.ok()) return status;
+  if (Status status = check_given_positions(); !status.ok()) return status;
   return inputs_.cache ? check_cache() : Status{};
 }
 
@@ -119,17 +120,68 @@ Status Forward::check_call() const {
   return validate_options(shape_, attention_inputs_, options_, outputs_, growth_);
 }
 
-/// Whether the position table has a row for every query.
-Status Forward::check_positions() const {
-  if (layer_.options.position != LayerPosition::table) return {};
+/// The rules on given positions.
+Status Forward::check_given_positions() const {
+  const TokenPositions& given = inputs_.positions;
+  if (!given.data) return {};
+  const bool turned_by_cache = inputs_.cache && inputs_.cache->shape().rotary;
+  const bool turns = layer_.is_rotary() || turned_by_cache;
+  if (layer_.options.position == LayerPosition::none && !turned_by_cache)
+    return Status::error(StatusCode::invalid_option, "positions need a layer with positions, or a rotary cache");
+  if (turns && projects_keys() && inputs_.key_context.data)
+    return Status::error(StatusCode::unsupported, "positions are those of x: they do not go with key, which is turned");
+  if (options_.alibi_slopes)
+    return Status::error(StatusCode::unsupported, "alibiSlopes read indices: with positions give a bias instead");
+  const bool has_planes = layer_.is_rotary() && has_sections(layer_.options.rotary);
+  if (given.planes == 1 || (given.planes == 3 && has_planes)) return {};
+  return Status::error(StatusCode::invalid_shape, "positions must have 1 plane, or 3 with sections, got %lld",
+                       static_cast<Long>(given.planes));
+}
+
+/// Whether tables of cos and sin have a row for `count` tokens from `first` on, in every plane.
+Status Forward::check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const {
+  const std::int64_t tokens = positions.size() / inputs_.positions.planes;
+  for (std::int64_t plane = 0; plane < inputs_.positions.planes; ++plane)
+    for (std::int64_t t = first; t < first + count; ++t)
+      if (Status status = check_table_rows(layer_.options.rotary, positions[plane * tokens + t]); !status.ok())
+        return status;
+  return {};
+}
+
+/// Whether tables of cos and sin have a row for every query and key.
+Status Forward::check_turned_positions() const {
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     const Sequence& sequence = sequences_[n];
+    const std::int64_t first_query = sequence.batch * inputs_.query_length + sequence.query_begin;
+    if (Status status = check_rows(query_positions_, first_query, sequence.query_length); !status.ok()) return status;
+    if (!projects_keys()) continue;
+    const std::int64_t count = appends() ? growth_.of(n) : sequence.key_length;
+    const std::int64_t first_key = sequence.batch * key_length_ + (appends() ? 0 : sequence.key_begin);
+    if (Status status = check_rows(key_positions_, first_key, count); !status.ok()) return status;
+  }
+  return {};
+}
+
+/// Whether the position table has a row for every query.
+Status Forward::check_positions() const {
+  if (layer_.is_rotary() && layer_.options.rotary.scaling == RotaryScaling::tables) return check_turned_positions();
+  if (layer_.options.position != LayerPosition::table) return {};
+  const std::int64_t rows = layer_.options.position_rows;
+  for (std::int64_t n = 0; n < sequences_.size(); ++n) {
+    const Sequence& sequence = sequences_[n];
+    const std::int64_t* positions =
+        query_positions_.data() + sequence.batch * inputs_.query_length + sequence.query_begin;
+    for (std::int64_t i = 0; inputs_.positions.data && i < sequence.query_length; ++i)
+      if (positions[i] < 0 || positions[i] >= rows)
+        return Status::error(StatusCode::invalid_option,
+                             "the position table has rows 0..%lld, query %lld of sequence %lld stands at %lld",
+                             static_cast<Long>(rows - 1), static_cast<Long>(i), static_cast<Long>(n),
+                             static_cast<Long>(positions[i]));
     const std::int64_t first = sequence.offset, end = first + sequence.query_length;
-    if (sequence.query_length > 0 && (first < 0 || end > layer_.options.position_rows))
-      return Status::error(StatusCode::invalid_option,
-                           "the position table has rows 0..%lld, sequence %lld stands at %lld..%lld",
-                           static_cast<Long>(layer_.options.position_rows - 1), static_cast<Long>(n),
-                           static_cast<Long>(first), static_cast<Long>(end - 1));
+    if (!inputs_.positions.data && sequence.query_length > 0 && (first < 0 || end > rows))
+      return Status::error(
+          StatusCode::invalid_option, "the position table has rows 0..%lld, sequence %lld stands at %lld..%lld",
+          static_cast<Long>(rows - 1), static_cast<Long>(n), static_cast<Long>(first), static_cast<Long>(end - 1));
   }
   return {};
 }

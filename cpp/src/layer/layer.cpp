@@ -27,12 +27,14 @@ Status keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer
 
 Status keep_positions(Layer::Packed* packed) {
   const LayerShape& shape = packed->shape;
-  const LayerOptions& options = packed->options;
+  LayerOptions& options = packed->options;
   if (options.position == LayerPosition::sinusoidal) {
     const Status status = packed->sinusoids.create(shape.input_dim, options.sinusoidal_split, options.sinusoidal_base);
     return status.ok() ? packed->position_rows.create(packed->sinusoids, shape.input_dim) : status;
   }
-  if (!packed->is_rotary() || packed->angles_grow()) return {};
+  if (!packed->is_rotary()) return {};
+  if (Status status = packed->rotary_arrays.keep(shape.head_dim, &options.rotary); !status.ok()) return status;
+  if (packed->angles_grow()) return {};
   const Status status = packed->angles.create(options.rotary, shape.head_dim);
   return status.ok() ? packed->position_rows.create(packed->angles, 2 * packed->angles.half()) : status;
 }
@@ -121,7 +123,8 @@ const LayerShape& Layer::shape() const { return packed_->shape; }
 std::int64_t Layer::bytes() const {
   const Packed& p = *packed_;
   return p.query.bytes() + p.key.bytes() + p.value.bytes() + p.output.bytes() +
-         kFloatBytes * (p.query_gain.size() + p.key_gain.size() + p.position_table.size()) + p.position_rows.bytes();
+         kFloatBytes * (p.query_gain.size() + p.key_gain.size() + p.position_table.size()) + p.position_rows.bytes() +
+         p.rotary_arrays.bytes();
 }
 
 }  // namespace headwise

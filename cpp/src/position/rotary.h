@@ -15,28 +15,58 @@ namespace headwise {
   return options.rotary_dim ? options.rotary_dim : head_dim;
 }
 
+[[nodiscard]] constexpr bool has_sections(const RotaryOptions& options) {
+  return options.temporal_section != 0 || options.height_section != 0 || options.width_section != 0;
+}
+
 /// The rule on R alone.
 [[nodiscard]] Status check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim);
 
 /// The rule on positions.
-[[nodiscard]] Status check_positions(const double* positions, std::int64_t count);
+[[nodiscard]] Status check_positions(const RotaryOptions& options, const double* positions, std::int64_t count);
+
+/// Whether the embedding has angles for a position: tables have a row for some only.
+[[nodiscard]] constexpr bool has_position(const RotaryOptions& options, std::int64_t position) {
+  return options.scaling != RotaryScaling::tables || (position >= 0 && position < options.table_rows);
+}
+
+/// The rule on a position of a token.
+[[nodiscard]] Status check_table_rows(const RotaryOptions& options, std::int64_t position);
+
+/// The arrays of rotary options.
+class RotaryArrays {
+ public:
+  /// Copies the arrays of checked options. The options then point to the copies.
+  [[nodiscard]] Status keep(std::int64_t head_dim, RotaryOptions* options);
+  [[nodiscard]] std::int64_t bytes() const;
+
+ private:
+  Buffer<double> numbers_;
+  Buffer<float> tables_;
+};
 
 /// The angles of a rotary embedding, with the frequencies computed once.
 class RotaryAngles final : public PositionRule {
  public:
-  /// The options have been checked. Only memory can be refused.
+  /// The options have been checked. Only memory can be refused. Tables must outlive the angles.
   [[nodiscard]] Status create(const RotaryOptions& options, std::int64_t head_dim);
 
-  /// Fills half() cosines and sines. They are computed in double and rounded once.
+  /// Fills half() cosines and sines. They are computed in double and rounded once. Outside of tables, where only
+  /// padding may stand, nothing turns.
   void write(double position, float* cosines, float* sines) const;
   /// row = [cosines, sines]
   void write(double position, float* row) const override { write(position, row, row + half()); }
 
-  [[nodiscard]] std::int64_t half() const { return theta_.size(); }  ///< R / 2: pairs of a head
+  [[nodiscard]] std::int64_t half() const { return half_; }  ///< R / 2: pairs of a head
   [[nodiscard]] bool interleaved() const { return interleaved_; }
 
  private:
+  void copy_row(double position, float* cosines, float* sines) const;
+
   Buffer<double> theta_;
+  const float *table_cosines_ = nullptr, *table_sines_ = nullptr;  ///< if they are given
+  std::int64_t table_rows_ = 0;
+  std::int64_t half_ = 0;
   double amplitude_ = 1.0;
   bool interleaved_ = false;
 };

@@ -56,6 +56,9 @@ double kept_share(const RotaryOptions& options, double m, double rotary_dim, dou
     case RotaryScaling::none:
     case RotaryScaling::ntk:
     case RotaryScaling::dynamic_ntk:
+    case RotaryScaling::longrope:
+    case RotaryScaling::frequencies:
+    case RotaryScaling::tables:
       break;
   }
   return 1.0;
@@ -65,17 +68,33 @@ double yarn_magnitude(double factor, double weight) {
   return factor <= 1.0 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
 }
 
+double longrope_magnitude(double factor, double original_length) {
+  return factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(factor) / std::log(original_length));
+}
+
 double amplitude_of(const RotaryOptions& options) {
-  if (options.scaling != RotaryScaling::yarn) return 1.0;
+  const RotaryScaling kind = options.scaling;
+  if (kind != RotaryScaling::yarn && kind != RotaryScaling::longrope && kind != RotaryScaling::frequencies) return 1.0;
   if (options.attention_factor > 0.0) return options.attention_factor;
+  if (kind == RotaryScaling::longrope) return longrope_magnitude(options.factor, options.original_length);
+  if (kind == RotaryScaling::frequencies) return 1.0;
   if (options.mscale > 0.0 && options.mscale_all_dim > 0.0)
     return yarn_magnitude(options.factor, options.mscale) / yarn_magnitude(options.factor, options.mscale_all_dim);
   return yarn_magnitude(options.factor, 1.0);
 }
 
+/// LongRoPE's factors at the current length.
+const double* longrope_factors(const RotaryOptions& options) {
+  return options.sequence_length > options.original_length ? options.long_factors : options.short_factors;
+}
+
 /// theta_m for m < R / 2, after scaling.
 void fill_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta) {
   const std::int64_t rotary_dim = rotary_dim_of(options, head_dim);
+  if (options.scaling == RotaryScaling::frequencies) {
+    std::copy_n(options.frequencies, rotary_dim / 2, theta);
+    return;
+  }
   const double width = static_cast<double>(rotary_dim);
   const double base = scaled_base(options, width);
   for (std::int64_t m = 0; m < rotary_dim / 2; ++m) {
@@ -83,6 +102,7 @@ void fill_frequencies(const RotaryOptions& options, std::int64_t head_dim, doubl
     const double kept = kept_share(options, static_cast<double>(m), width, angle);
     // Without a scaling any factor is accepted, also 0.
     theta[m] = kept == 1.0 ? angle : angle * (kept + (1.0 - kept) / options.factor);
+    if (options.scaling == RotaryScaling::longrope) theta[m] = angle / longrope_factors(options)[m];
   }
 }
 
@@ -90,6 +110,8 @@ void fill_frequencies(const RotaryOptions& options, std::int64_t head_dim, doubl
 
 Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta, double* amplitude) {
   if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
+  if (options.scaling == RotaryScaling::tables)
+    return Status::error(StatusCode::unsupported, "tables of cos and sin have no frequencies");
   fill_frequencies(options, head_dim, theta);
   *amplitude = amplitude_of(options);
   return {};
@@ -97,14 +119,31 @@ Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, d
 
 Status RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim) {
   const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
+  interleaved_ = options.interleaved;
+  if (options.scaling == RotaryScaling::tables) {
+    table_cosines_ = options.cosines, table_sines_ = options.sines;
+    table_rows_ = options.table_rows;
+    half_ = half;
+    return {};
+  }
   if (!theta_.allocate(half)) return Status::out_of_memory(half * static_cast<std::int64_t>(sizeof(double)));
   fill_frequencies(options, head_dim, theta_.data());
   amplitude_ = amplitude_of(options);
-  interleaved_ = options.interleaved;
+  half_ = half;
   return {};
 }
 
+void RotaryAngles::copy_row(double position, float* cosines, float* sines) const {
+  const bool is_row = position >= 0.0 && position < static_cast<double>(table_rows_);
+  const std::int64_t at = is_row ? static_cast<std::int64_t>(position) * half_ : 0;
+  for (std::int64_t m = 0; m < half_; ++m) {
+    cosines[m] = is_row ? table_cosines_[at + m] : 1.0f;
+    sines[m] = is_row ? table_sines_[at + m] : 0.0f;
+  }
+}
+
 void RotaryAngles::write(double position, float* cosines, float* sines) const {
+  if (table_rows_ > 0) return copy_row(position, cosines, sines);
   // The standard library's cos and sin. Eigen's own may give other bits for another instruction set.
   for (std::int64_t m = 0; m < half(); ++m) {
     cosines[m] = static_cast<float>(amplitude_ * std::cos(position * theta_[m]));
@@ -115,7 +154,7 @@ void RotaryAngles::write(double position, float* cosines, float* sines) const {
 Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
                      std::int64_t num_positions, float* cosines, float* sines) {
   if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
-  if (Status status = check_positions(positions, num_positions); !status.ok()) return status;
+  if (Status status = check_positions(options, positions, num_positions); !status.ok()) return status;
   RotaryAngles angles;
   if (Status status = angles.create(options, head_dim); !status.ok()) return status;
   for (std::int64_t s = 0; s < num_positions; ++s)

@@ -208,7 +208,7 @@ Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_s
                            const double* positions, MutableArray y) {
   if (Status status = check_array(batch_size, num_heads, length, head_dim); !status.ok()) return status;
   if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
-  if (Status status = check_positions(positions, batch_size * length); !status.ok()) return status;
+  if (Status status = check_positions(options, positions, batch_size * length); !status.ok()) return status;
   if (Status status = check_dtypes(x.dtype, y.dtype); !status.ok()) return status;
   RotaryAngles angles;
   if (Status status = angles.create(options, head_dim); !status.ok()) return status;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "position/rotary.h"
 
@@ -12,16 +13,63 @@ Status invalid(const char* rule, double value) {
   return Status::error(StatusCode::invalid_option, "%s, got %g", rule, value);
 }
 
-Status check_scaling(const RotaryOptions& options) {
+Status missing(const char* names) {
+  return Status::error(StatusCode::invalid_option, "%s must be given, a number for each pair", names);
+}
+
+Status check_frequencies(const RotaryOptions& options, std::int64_t half) {
+  if (!options.frequencies) return missing("frequencies");
+  for (std::int64_t m = 0; m < half; ++m)
+    if (!std::isfinite(options.frequencies[m])) return invalid("frequencies must be finite", options.frequencies[m]);
+  if (!std::isfinite(options.attention_factor) || options.attention_factor < 0.0)
+    return invalid("attentionFactor must be finite and >= 0", options.attention_factor);
+  return {};
+}
+
+Status check_tables(const RotaryOptions& options) {
+  if (!options.cosines || !options.sines) return missing("cos and sin");
+  if (options.table_rows >= 1 && options.table_rows <= std::numeric_limits<std::int32_t>::max()) return {};
+  return Status::error(StatusCode::invalid_option, "cos and sin must have 1..2^31-1 rows, got %lld",
+                       static_cast<long long>(options.table_rows));
+}
+
+Status check_longrope(const RotaryOptions& options, std::int64_t half) {
+  if (!options.short_factors || !options.long_factors) return missing("scaling.shortFactor and scaling.longFactor");
+  for (const double* factors : {options.short_factors, options.long_factors})
+    for (std::int64_t m = 0; m < half; ++m)
+      if (!positive(factors[m]))
+        return invalid("scaling.shortFactor and scaling.longFactor must be finite and > 0", factors[m]);
+  if (options.original_length <= 1.0)
+    return invalid("scaling.originalLength must be > 1 for longrope", options.original_length);
+  if (!std::isfinite(options.sequence_length) || options.sequence_length < 0.0)
+    return invalid("scaling.sequenceLength must be finite and >= 0", options.sequence_length);
+  if (!std::isfinite(options.attention_factor) || options.attention_factor < 0.0)
+    return invalid("scaling.attentionFactor must be finite and >= 0", options.attention_factor);
+  return {};
+}
+
+Status check_sections(const RotaryOptions& options, std::int64_t half) {
+  const std::int64_t t = options.temporal_section, h = options.height_section, w = options.width_section;
+  if (!has_sections(options)) return {};
+  if (t >= 0 && h >= 0 && w >= 0 && t <= half && h <= half && w <= half && t + h + w == half) return {};
+  return Status::error(StatusCode::invalid_option, "sections must be >= 0 and sum to %lld pairs, got %lld, %lld, %lld",
+                       static_cast<long long>(half), static_cast<long long>(t), static_cast<long long>(h),
+                       static_cast<long long>(w));
+}
+
+Status check_scaling(const RotaryOptions& options, std::int64_t half) {
   const RotaryScaling kind = options.scaling;
-  if (kind < RotaryScaling::none || kind > RotaryScaling::llama3)
+  if (kind < RotaryScaling::none || kind > RotaryScaling::tables)
     return Status::error(StatusCode::invalid_option, "scaling is none of the known ones, got %d",
                          static_cast<int>(kind));
   if (kind == RotaryScaling::none) return {};
+  if (kind == RotaryScaling::frequencies) return check_frequencies(options, half);
+  if (kind == RotaryScaling::tables) return check_tables(options);
   if (!positive(options.factor)) return invalid("scaling.factor must be finite and > 0", options.factor);
   if (kind == RotaryScaling::linear || kind == RotaryScaling::ntk) return {};
   if (!positive(options.original_length))
     return invalid("scaling.originalLength must be finite and > 0", options.original_length);
+  if (kind == RotaryScaling::longrope) return check_longrope(options, half);
   if (kind == RotaryScaling::dynamic_ntk) {
     if (options.factor < 1.0) return invalid("scaling.factor must be >= 1 for dynamic-ntk", options.factor);
     if (!std::isfinite(options.sequence_length) || options.sequence_length < 0.0)
@@ -56,16 +104,28 @@ Status check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
                        static_cast<long long>(head_dim), static_cast<long long>(rotary_dim));
 }
 
-Status check_positions(const double* positions, std::int64_t count) {
+Status check_positions(const RotaryOptions& options, const double* positions, std::int64_t count) {
   for (std::int64_t s = 0; s < count; ++s)
     if (!std::isfinite(positions[s])) return invalid("positions must be finite", positions[s]);
+  for (std::int64_t s = 0; options.scaling == RotaryScaling::tables && s < count; ++s)
+    if (positions[s] != std::floor(positions[s]) || positions[s] < 0.0 ||
+        positions[s] >= static_cast<double>(options.table_rows))
+      return invalid("positions must be rows of cos and sin", positions[s]);
   return {};
 }
 
 Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {
   if (Status status = check_rotary_dim(rotary_dim_of(options, head_dim), head_dim); !status.ok()) return status;
   if (!positive(options.base)) return invalid("base must be finite and > 0", options.base);
-  return check_scaling(options);
+  const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
+  if (Status status = check_sections(options, half); !status.ok()) return status;
+  return check_scaling(options, half);
+}
+
+Status check_table_rows(const RotaryOptions& options, std::int64_t position) {
+  if (has_position(options, position)) return {};
+  return Status::error(StatusCode::invalid_option, "positions must be rows of cos and sin, 0..%lld, got %lld",
+                       static_cast<long long>(options.table_rows - 1), static_cast<long long>(position));
 }
 
 }  // namespace headwise

@@ -30,6 +30,7 @@ RowSpan KvCache::Store::span_of(std::int64_t total, std::int64_t j, std::int64_t
 
 bool KvCache::Store::initialise(const KvCacheShape& cache_shape) {
   shape = cache_shape;
+  if (shape.rotary && !rotary_arrays.keep(shape.head_dim, &*shape.rotary).ok()) return false;
   layout = plan_block(shape);
   if (!appended.allocate(shape.batch_size) || !rotary_origin.allocate(shape.batch_size)) return false;
   std::fill_n(appended.data(), shape.batch_size, 0);

@@ -29,13 +29,16 @@ struct KvCache::Store {
   /// [B] A rotary embedding adds this to positions. It is not 0 in a slice: its keys were turned by their old
   /// positions.
   Buffer<std::int64_t> rotary_origin;
+  /// Whether tokens were given positions. They are not kept, so keys cannot be turned from them.
+  bool has_given_positions = false;
   /// [B, num_kv_heads, head_dim] of int8, once a token has been appended: what was subtracted from the keys of a batch
   /// before they were quantised. It is fixed until the batch is empty again. See ensure_means.
   Buffer<float> key_means;
-  RotaryAngles angles;        ///< of shape.rotary, once a token has been appended: see ensure_angles
-  std::int64_t sight = 0;     ///< of a widened ring: the window of the ring
-  Buffer<std::int64_t> gone;  ///< [B], of a widened ring: where what the ring had not dropped begins
-  Buffer<Block*> blocks;      ///< [B, blocks_per_batch], null if there is no block
+  RotaryArrays rotary_arrays;  ///< those that shape.rotary points to
+  RotaryAngles angles;         ///< of shape.rotary, once a token has been appended: see ensure_angles
+  std::int64_t sight = 0;      ///< of a widened ring: the window of the ring
+  Buffer<std::int64_t> gone;   ///< [B], of a widened ring: where what the ring had not dropped begins
+  Buffer<Block*> blocks;       ///< [B, blocks_per_batch], null if there is no block
   std::int64_t blocks_per_batch = 0;
 
   Store() = default;
@@ -43,6 +46,8 @@ struct KvCache::Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  /// Whether `keep` turns the keys that it moves.
+  [[nodiscard]] bool turns_moved_keys() const { return shape.rotary.has_value() && !has_given_positions; }
   [[nodiscard]] bool is_ring() const { return shape.window > 0; }
   /// The most tokens that may be appended to a batch in all.
   [[nodiscard]] std::int64_t most_tokens() const {

@@ -1,8 +1,10 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
+import type { GivenPositions } from "../position/tokenPositions.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type PlacedFloats } from "../tensor/tensor.js";
+import { readCachePositions } from "./readCachePositions.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 
 /** Options of `KvCache.append`. */
@@ -13,6 +15,12 @@ export interface AppendOptions {
   readonly numKvHeads?: number | undefined;
   /** `[B]`: how many leading tokens of each batch to append. Default: all. */
   readonly lengths?: NumberList | undefined;
+  /**
+   * Where the tokens stand, for the rotary embedding of the cache: whole numbers, a list `[S]`, or a tensor `[S]` or
+   * `[B, S]`. Default: their indices. Masks, windows and ALiBi go on by index. `keep` and `remove` do not turn the keys of
+   * a cache that has been given positions: they stand where they stood.
+   */
+  readonly positions?: GivenPositions | undefined;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -25,10 +33,18 @@ export interface AppendProblem {
   readonly key: PlacedFloats;
   readonly value: PlacedFloats;
   readonly lengths: Int32Array | undefined;
+  /** `[B, S]`. */
+  readonly positions: Int32Array | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-export const APPEND_NAMES = namesOf<AppendOptions>({ layout: true, numKvHeads: true, lengths: true, signal: true });
+export const APPEND_NAMES = namesOf<AppendOptions>({
+  layout: true,
+  numKvHeads: true,
+  lengths: true,
+  positions: true,
+  signal: true,
+});
 
 /** Reads a call of append and does all checks. */
 export function appendProblem(
@@ -64,5 +80,6 @@ export function appendProblem(
         `${axisName("key", layout, key.shape.length, "length")}, got ${numValues} and ${numTokens}`,
     );
   const lengths = options.integers("lengths", { min: 0, max: numTokens }, form.batchSize);
-  return { operation, layout, numTokens, key, value, lengths, signal: options.signal() };
+  const positions = readCachePositions(options, form, numTokens);
+  return { operation, layout, numTokens, key, value, lengths, positions, signal: options.signal() };
 }

@@ -15,6 +15,7 @@ import { refuseGpu } from "../call/location.js";
 import { namesOf, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { ShapeError } from "../errors/errors.js";
+import type { GivenPositions } from "../position/tokenPositions.js";
 import {
   axisName,
   headsShape,
@@ -29,6 +30,7 @@ import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js
 import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
 import { cachePositions } from "./cachePositions.js";
 import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
+import { readCachePositions } from "./readCachePositions.js";
 import { refuseDropped } from "./droppedKeys.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
@@ -39,6 +41,11 @@ export interface AttendOptions extends AttentionSettingsOptions {
   readonly numHeads?: number | undefined;
   /** The cache knows it. If given, it must be the number of the cache. */
   readonly numKvHeads?: number | undefined;
+  /**
+   * Where the queries stand, for the rotary embedding of the cache: whole numbers, a list `[S]`, or a tensor `[S]` or
+   * `[B, S]`. Default: their indices. Masks, windows and ALiBi go on by index.
+   */
+  readonly positions?: GivenPositions | undefined;
   /** What to return. Default: only `output`. */
   readonly returns?: AttendReturns | undefined;
   /** Overwrites queries, weights or results of heads, for this call. */
@@ -58,6 +65,8 @@ export interface AttendProblem {
   readonly shape: AttentionShape;
   readonly query: PlacedFloats;
   readonly settings: AttentionSettings;
+  /** `[B, Sq]`. */
+  readonly positions: Int32Array | undefined;
   readonly wanted: Wanted;
   readonly views: Views;
   readonly patches: Patches | undefined;
@@ -74,6 +83,7 @@ export const ATTEND_NAMES = [
     layout: true,
     numHeads: true,
     numKvHeads: true,
+    positions: true,
     returns: true,
     patch: true,
     location: true,
@@ -130,6 +140,7 @@ export function attendRequest(
     layout,
     query,
     settings: readSettings(options, extents),
+    positions: readCachePositions(options, form, extents.queryLength),
     wanted: readWanted(returns, extents),
     views,
     output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
@@ -158,6 +169,7 @@ export function attendRequest(
         shape,
         query,
         settings,
+        positions: read.positions,
         wanted,
         views,
         patches,

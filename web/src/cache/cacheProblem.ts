@@ -1,7 +1,15 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
-import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import {
+  ANGLE_NAMES,
+  followsLength,
+  readAngles,
+  refuseSections,
+  type CheckedAngles,
+  type RotaryAngles,
+} from "../position/rotaryAngles.js";
 import { largestOf } from "../tensor/largest.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 
@@ -176,15 +184,22 @@ function problemOf(options: OptionReader): CacheProblem {
 }
 
 function readRing(options: OptionReader): CompleteRing | undefined {
-  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true }));
+  const ring = options.object("ring", [...namesOf<Ring>({ keepFirst: true, window: true }), "positions"]);
   if (!ring) return undefined;
+  if (ring.has("positions"))
+    throw new UnsupportedError(
+      `${ring.at("positions")} must be absent: keys of a ring are turned by their positions in the text, ` +
+        `got ${describe(ring.value("positions"))}`,
+      { hint: "Keys that are turned by their places in the cache (StreamingLLM) are not offered." },
+    );
   return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };
 }
 
 function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
   const rotary = options.object("rotary", ANGLE_NAMES);
+  if (rotary) refuseSections(rotary);
   const angles = rotary && readAngles(rotary, headDim);
-  if (angles?.scaling?.kind === "dynamic-ntk" && angles.scaling.sequenceLength === undefined)
+  if (angles && followsLength(angles))
     throw new OptionError(
       `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,
     );

@@ -59,7 +59,13 @@ export function layerKind(problem: LayerProblem, call: { readonly dtype: Floats;
       const made = layerProblem(new CallArguments(CHECK), options);
       const layer = await engine.createLayer(made);
       try {
-        const form = { shape: made.shape, layout, turns: position.kind === "rotary", usesPositions: true };
+        const form = {
+          shape: made.shape,
+          layout,
+          turns: made.position.kind === "rotary" ? made.position.angles : undefined,
+          positionRows: undefined,
+          usesPositions: true,
+        };
         const x = floatsOf(numbers, call.dtype, layout === "BSE" ? [1, TOKENS, INPUT] : [1, INPUT, TOKENS]);
         const extents = { batchSize: 1, numHeads: HEADS, queries: TOKENS, keys: TOKENS };
         const given = sampleOptions(call.features, numbers, extents);

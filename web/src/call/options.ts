@@ -177,6 +177,14 @@ export class OptionReader {
     return list && Float32Array.from(list);
   }
 
+  /** A list of finite numbers with all their digits. */
+  doubles(name: string, length: number): Float64Array | undefined {
+    const value = this.value(name);
+    const isDoubles = arrayKind(value) === "Float64Array";
+    const list = this.#list(name, length, "finite", isFinite32, isDoubles ? (value as object) : undefined);
+    return list && Float64Array.from(list);
+  }
+
   /** @param shape - The expected shape, if it is known. Then bare data without a shape is accepted too. */
   tensor<D extends Dtype>(name: string, dtypes: readonly D[], shape?: readonly number[]): CheckedTensor<D> | undefined {
     if (!this.has(name)) return undefined;
@@ -235,10 +243,11 @@ export class OptionReader {
     length: number | undefined,
     rule: string,
     isLegal: (value: unknown) => boolean,
+    read?: object,
   ): number[] | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    const list = isList(value) ? value : this.#tensorList(name, value);
+    const list = read ?? (isList(value) ? value : this.#tensorList(name, value));
     const checkLength = (given: number) => {
       if (length !== undefined && given !== length)
         throw new ShapeError(`${this.at(name)} must have length ${length}, got ${given}`);

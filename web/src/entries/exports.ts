@@ -109,7 +109,8 @@ export {
   type SinusoidalOptions,
 } from "../position/position.js";
 export type { RotaryOptions } from "../position/rotaryProblem.js";
-export type { RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
+export type { FrequencyList, RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
+export type { GivenPositions } from "../position/tokenPositions.js";
 export type { EngineTensor } from "../engine/engineTensor.js";
 export type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 export type { Layout } from "../tensor/layout.js";

@@ -8,7 +8,7 @@ import {
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
-import { callPositions } from "../attention/callPositions.js";
+import { callPositions, type SequencePositions } from "../attention/callPositions.js";
 import { checkedPatches, type GivenPatches, type Patches } from "../attention/patch.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readWanted, type Wanted } from "../attention/returns.js";
@@ -27,6 +27,8 @@ import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { readDerivatives } from "../formula/derivatives.js";
+import { checkTableRows, followsLength, type CheckedAngles } from "../position/rotaryAngles.js";
+import { readTokenPositions, type GivenPositions, type TokenPositions } from "../position/tokenPositions.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { FLOATS, type FloatTensor, type FloatTensorLike, type PlacedFloats } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
@@ -62,6 +64,12 @@ export interface ForwardOptions extends AttentionSettingsOptions, WatchOptions {
    * appendLengths.
    */
   readonly appendLengths?: NumberList | undefined;
+  /**
+   * Where the tokens of x stand, for the layer's positions or those of a rotary cache: whole numbers, a list `[S]`, or a
+   * tensor `[S]` or `[B, S]`; with sections also `[3, B, S]`. Default: their indices. Queries stand there, and keys that
+   * come from x. Masks, windows and causal go on by index, as with `position_ids` in transformers.
+   */
+  readonly positions?: GivenPositions | undefined;
   /** Ragged batch: where each sequence begins in x, and where the last one ends. Needs cuSeqLensKey. */
   readonly cuSeqLensQuery?: NumberList | undefined;
   /** The same for the key context, or for x if there is none. */
@@ -93,6 +101,7 @@ export interface ForwardProblem extends Watched {
   readonly cache: EngineCache | undefined;
   readonly attendOnly: boolean;
   readonly appendLengths: Int32Array | undefined;
+  readonly positions: TokenPositions | undefined;
   readonly settings: AttentionSettings;
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
@@ -114,6 +123,7 @@ const FORWARD_NAMES = [
     cache: true,
     attendOnly: true,
     appendLengths: true,
+    positions: true,
     cuSeqLensQuery: true,
     cuSeqLensKey: true,
     save: true,
@@ -128,8 +138,10 @@ const FORWARD_NAMES = [
 
 /** The part of a layer that a call of forward needs. */
 export interface LayerForm extends Pick<LayerProblem, "shape" | "layout"> {
-  /** Whether the layer turns queries and keys by their positions (rotary embedding). */
-  readonly turns: boolean;
+  /** How the layer turns queries and keys by their positions (rotary embedding), if it does. */
+  readonly turns: CheckedAngles | undefined;
+  /** How many rows the layer's table of positions has; undefined: positions have no limit. */
+  readonly positionRows: number | undefined;
   /** Whether the layer uses positions at all: it turns queries and keys, or adds something to x. */
   readonly usesPositions: boolean;
 }
@@ -211,6 +223,7 @@ export function forwardRequest(
   const patch = readPatch(options, extents, numKeys);
   const views = readLayerViews(returns, extents, cache ? undefined : contextLength, layer.shape.outputProjection);
   if (cache?.form.rotary) refuseTurned(operation, patch, views);
+  const positions = readPositions(options, layer, cache, rows);
   const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? outputDim : extent));
   const read = {
     operation,
@@ -222,6 +235,7 @@ export function forwardRequest(
     cache,
     attendOnly,
     appendLengths: appends ? appendLengths : undefined,
+    positions,
     settings: withLengthsOf(
       appends && !key ? { numTokens: contextLength, lengths: appendLengths } : undefined,
       readSettings(options, extents, ragged ? ragged.query.length - 1 : extents.batchSize),
@@ -240,13 +254,15 @@ export function forwardRequest(
   const inTurn = (): ForwardProblem => {
     const form = cache && formWhileGaining(cache.form, cache.appended, append);
     const shape: AttentionShape = { ...extents, keyLength: form ? longest(form, after()) : contextLength };
-    const positions = form
+    const sequences = form
       ? cachePositions(form, after(), read.settings, shape.queryLength)
       : callPositions(shape, read.settings, ragged);
-    if (form) refuseDropped(operation, form, after(), read.settings, positions);
-    checkKeys(operation, read.settings, shape, positions);
+    if (form) refuseDropped(operation, form, after(), read.settings, sequences);
+    checkKeys(operation, read.settings, shape, sequences);
+    if (read.positions) checkGiven(operation, layer, sequences, read.positions.data, read);
+    else if (layer.turns?.tables) checkTurned(operation, layer.turns, sequences, cache?.appended, read);
     checkViewedKeys(operation, views, shape.keyLength);
-    const patches = checkedPatches(operation, patch, { shape, contextLength, sequences: positions, ragged });
+    const patches = checkedPatches(operation, patch, { shape, contextLength, sequences, ragged });
     // Property by property: a copy of `read` by spreading took 4 µs.
     return {
       operation,
@@ -259,6 +275,7 @@ export function forwardRequest(
       cache,
       attendOnly,
       appendLengths: read.appendLengths,
+      positions: read.positions,
       settings: read.settings,
       ragged,
       wanted: read.wanted,
@@ -279,6 +296,78 @@ export function forwardRequest(
   if (cache) return { signal: read.signal, save: read.save, inTurn };
   const problem = inTurn(); // without a cache nothing can change until the call's turn
   return { signal: read.signal, save: read.save, inTurn: () => problem };
+}
+
+/** Reads positions of the caller's own, and refuses what cannot go with them. */
+function readPositions(
+  options: OptionReader,
+  { turns, usesPositions }: LayerForm,
+  cache: EngineCache | undefined,
+  rows: Rows,
+): TokenPositions | undefined {
+  const { operation } = options;
+  const positions = readTokenPositions(options, rows, turns?.sections && 3);
+  if (!positions) return undefined;
+  const byCache = cache?.form.rotary === true;
+  if (!usesPositions && !byCache)
+    throw options.refuse("positions", "be absent: neither the layer nor a cache uses them", "See the option position.");
+  if ((turns || byCache) && options.has("key"))
+    throw new UnsupportedError(
+      `${operation}: key must be absent with positions, which are those of x: keys are turned`,
+      {
+        hint: "Append the keys to a rotary cache with positions, then call forward with attendOnly.",
+      },
+    );
+  if (options.has("alibiSlopes"))
+    throw new UnsupportedError(`${operation}: alibiSlopes must be absent with positions: they read indices`, {
+      hint: "Give a bias of your own: −slope · distance.",
+    });
+  return positions;
+}
+
+/** Throws if a table of the layer has no row for a given position of a token that is no padding. */
+function checkGiven(
+  operation: string,
+  { turns, positionRows }: LayerForm,
+  sequences: readonly SequencePositions[],
+  data: Int32Array,
+  { ragged, appendLengths }: Pick<ForwardProblem, "ragged" | "appendLengths">,
+): void {
+  if (!turns?.tables && positionRows === undefined) return;
+  const planes = turns?.tables ? 3 : 1;
+  const { numQueries = 0 } = sequences[0] ?? {};
+  const total = ragged ? ragged.query.at(-1)! : sequences.length * numQueries;
+  sequences.forEach(({ queryLength }, n) => {
+    const first = ragged ? ragged.query[n]! : n * numQueries;
+    const count = Math.max(queryLength, appendLengths?.[n] ?? 0);
+    for (let plane = 0; plane < planes && plane * total < data.length; ++plane) {
+      const given = data.subarray(plane * total + first, plane * total + first + count);
+      if (turns?.tables) checkTableRows(operation, turns, given);
+      const outside = positionRows === undefined ? undefined : given.find((at) => at < 0 || at >= positionRows);
+      if (outside !== undefined)
+        throw new OptionError(
+          `${operation}: positions must be rows of position.table, 0 to ${positionRows! - 1}, got ${outside}`,
+        );
+    }
+  });
+}
+
+/** Throws if the layer's tables of cos and sin have no row for a query or for a new key. */
+function checkTurned(
+  operation: string,
+  angles: CheckedAngles,
+  sequences: readonly SequencePositions[],
+  appended: readonly number[] | undefined,
+  { contextLength, appendLengths, attendOnly }: Pick<ForwardProblem, "contextLength" | "appendLengths" | "attendOnly">,
+): void {
+  const check = (first: number, count: number) => {
+    if (count > 0) checkTableRows(operation, angles, [first, first + count - 1]);
+  };
+  sequences.forEach(({ offset, queryLength, keyLength }, b) => {
+    check(offset, queryLength);
+    if (!appended) check(0, keyLength);
+    else if (!attendOnly) check(appended[b]!, appendLengths?.[b] ?? contextLength);
+  });
 }
 
 /** Whether the call is saved. */
@@ -382,4 +471,8 @@ function checkCache(operation: string, { form }: EngineCache, { shape, turns }: 
   fits("valueDim", shape.valueHeadDim);
   if (turns && form.rotary)
     throw new OptionError(`${operation}: layer and cache are both rotary: one of them must turn the keys`);
+  if (turns && followsLength(turns))
+    throw new OptionError(
+      `${operation}: position.scaling.sequenceLength must be given with a cache: keys that were turned stay so`,
+    );
 }

@@ -71,7 +71,9 @@ export class Layer extends Disposing {
     super();
     this.#context = context;
     const { kind } = position;
-    this.#form = { shape, layout, turns: kind === "rotary", usesPositions: kind !== "none" };
+    const turns = position.kind === "rotary" ? position.angles : undefined;
+    const positionRows = position.kind === "learned" ? position.table.shape[0]! : undefined;
+    this.#form = { shape, layout, turns, positionRows, usesPositions: kind !== "none" };
     this.#layer = layer;
     this.#gradients = gradients;
     this.#createCache = createCache;

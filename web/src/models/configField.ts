@@ -102,6 +102,13 @@ export function flag(name: string, absent: boolean): Field<boolean> {
   return field(name, "true or false", (value): value is boolean => typeof value === "boolean", absent);
 }
 
+/** A list of so many numbers above 0. */
+export function positives(name: string, length: number): Field<readonly number[]> {
+  const isList = (value: unknown): value is readonly number[] =>
+    Array.isArray(value) && value.length === length && value.every(isPositive);
+  return field(name, `a list of ${length} numbers above 0`, isList);
+}
+
 /** One of some words. */
 export function word<V extends string>(name: string, words: readonly V[], absent?: V): Field<V> {
   const isOne = (value: unknown): value is V => (words as readonly unknown[]).includes(value);

@@ -17,6 +17,17 @@ export function multiply(a: Floats, b: Floats): Floats {
   return { data: y, shape: a.shape };
 }
 
+/** The two halves of every row: `[…, E / 2]` each, from `[…, E]`. */
+export function halvesOf({ data, shape }: Floats): readonly [first: Floats, second: Floats] {
+  const width = shape.at(-1)! / 2;
+  const half = (first: number): Floats => {
+    const y = new Float32Array(data.length / 2);
+    for (let at = 0; at < y.length; at += width) y.set(data.subarray(2 * at + first, 2 * at + first + width), at);
+    return { data: y, shape: [...shape.slice(0, -1), width] };
+  };
+  return [half(0), half(width)];
+}
+
 /** One token of each text: `[…, E]` from `[…, S, E]`. */
 export function tokenAt({ data, shape }: Floats, token: number): Floats {
   const [length, width] = shape.slice(-2) as [number, number];

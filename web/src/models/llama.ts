@@ -13,11 +13,12 @@ import {
   type Values,
   MOST_BLOCKS,
 } from "./configField.js";
-import { add, multiply } from "./elementwise.js";
+import type { Floats } from "../tensor/plainTensor.js";
+import { add, halvesOf, multiply } from "./elementwise.js";
 import { COMMON, DECODER_HEADS, headOf, modelConfig, type ModelType } from "./modelConfig.js";
 import type { Network } from "./network.js";
 import type { Parts } from "./parts.js";
-import { rotaryPosition } from "./rotaryField.js";
+import { longestOf, rotaryPosition } from "./rotaryField.js";
 import { times } from "./times.js";
 
 const FIELDS = {
@@ -48,6 +49,10 @@ interface Kind {
   readonly biases: Field<{ readonly input: boolean; readonly output: boolean }>;
   /** Whether the three maps of a feed-forward block have biases. */
   readonly feedForwardBias: Field<boolean>;
+  /** Whether queries, keys and values are one matrix (`qkv_proj`), and so are gate and up (`gate_up_proj`). */
+  readonly isPacked: boolean;
+  /** Whether a part of each head may turn (`partial_rotary_factor`). */
+  readonly isPartial: boolean;
   /** Whether every head's queries and keys are normalized. */
   readonly normalizesHeads: boolean;
   /** The length of texts, if config.json does not say it. */
@@ -65,11 +70,15 @@ const attentionBias: Kind["biases"] = (json) => {
   return { input: given, output: given };
 };
 
+/** Queries, keys and values are a matrix each, and heads turn as a whole. */
+const plain = { isPacked: false, isPartial: false };
+
 /** Each kind, with the defaults of its configuration. */
 const KINDS: Readonly<Record<Exclude<ModelType, "bert" | "gpt2">, Kind>> = {
   llama: {
     biases: attentionBias,
     feedForwardBias: flag("mlp_bias", false),
+    ...plain,
     normalizesHeads: false,
     maxLength: 2048,
     window: () => undefined,
@@ -80,6 +89,7 @@ const KINDS: Readonly<Record<Exclude<ModelType, "bert" | "gpt2">, Kind>> = {
       return { input: false, output: false };
     },
     feedForwardBias: none,
+    ...plain,
     normalizesHeads: false,
     maxLength: 2 ** 17,
     window: windowOf,
@@ -90,6 +100,7 @@ const KINDS: Readonly<Record<Exclude<ModelType, "bert" | "gpt2">, Kind>> = {
       return { input: true, output: false };
     },
     feedForwardBias: none,
+    ...plain,
     normalizesHeads: false,
     maxLength: 2 ** 15,
     window: laterLayersOnly,
@@ -97,9 +108,25 @@ const KINDS: Readonly<Record<Exclude<ModelType, "bert" | "gpt2">, Kind>> = {
   qwen3: {
     biases: attentionBias,
     feedForwardBias: none,
+    ...plain,
     normalizesHeads: true,
     maxLength: 2 ** 15,
     window: laterLayersOnly,
+  },
+  phi3: {
+    biases: (json) => {
+      only("attention_bias", false)(json);
+      only("lm_head_bias", false)(json);
+      only("interpolate_factor", 1)(json);
+      only("full_attn_mod", 1)(json);
+      return { input: false, output: false };
+    },
+    feedForwardBias: none,
+    isPacked: true,
+    isPartial: true,
+    normalizesHeads: false,
+    maxLength: 4096,
+    window: (json) => optional("sliding_window", count("sliding_window"))(json),
   },
 };
 
@@ -128,7 +155,7 @@ function laterLayersOnly(json: Json, layer: number, numLayers: number): number |
 /**
  * Llama (Touvron et al. 2023, arXiv:2302.13971) and models of its shape: rotary positions, RMS norms before attention and
  * feed-forward blocks, gated feed-forward blocks (Shazeer 2020, arXiv:2002.05202), causal attention with grouped heads.
- * Mistral has a window, Qwen 2 has biases, Qwen 3 normalizes queries and keys.
+ * Mistral has a window, Qwen 2 has biases, Qwen 3 normalizes queries and keys, Phi-3 packs its matrices.
  *
  *     x ← x + attention(norm₁(x))
  *     x ← x + down(activation(gate(norm₂(x))) · up(norm₂(x)))
@@ -140,13 +167,25 @@ export function llama(modelType: keyof typeof KINDS, json: Json, parts: Parts): 
   const numKvHeads = fields.kvHeads ?? numHeads;
   const headDim = fields.widthOfHead ?? modelDim / numHeads;
   const maxLength = fields.length ?? fields.olderLength ?? kind.maxLength;
-  const config = modelConfig({ ...fields, modelType, maxLength, numKvHeads, headDim });
-  const position = rotaryPosition(json, maxLength);
+  const position = rotaryPosition(json, { maxLength, headDim, isPartial: kind.isPartial });
+  const limit = longestOf(position);
+  const config = modelConfig({ ...fields, modelType, maxLength: limit ?? maxLength, numKvHeads, headDim });
   const biases = kind.biases(json);
   const feedForwardBias = kind.feedForwardBias(json);
   const activation = ACTIVATIONS[fields.activation];
 
   const at = parts.prefix("model.");
+  /** What goes into the activation, and what multiplies its result. */
+  const gateAndUp = (block: string): ((x: Floats) => Promise<readonly [Floats, Floats]>) => {
+    const map = (name: string, to: number) =>
+      parts.linear(`${block}.mlp.${name}`, { from: modelDim, to }, feedForwardBias);
+    if (kind.isPacked) {
+      const both = map("gate_up_proj", 2 * hiddenDim);
+      return async (x) => halvesOf(await both(x));
+    }
+    const [gate, up] = [map("gate_proj", hiddenDim), map("up_proj", hiddenDim)];
+    return async (x) => [await gate(x), await up(x)];
+  };
   const words = parts.table(`${at}embed_tokens`, [vocabSize, modelDim]);
   const blocks = times(fields.numLayers, (n) => {
     const block = `${at}layers.${n}`;
@@ -162,9 +201,14 @@ export function llama(modelType: keyof typeof KINDS, json: Json, parts: Parts): 
       attention: parts.attention(
         `model.layers.${n}.self_attn`,
         {
-          q_proj_weight: [`${self}.q_proj.weight`, [queries, modelDim]],
-          k_proj_weight: [`${self}.k_proj.weight`, [keys, modelDim]],
-          v_proj_weight: [`${self}.v_proj.weight`, [keys, modelDim]],
+          ...(kind.isPacked && {
+            in_proj_weight: [`${self}.qkv_proj.weight`, [queries + 2 * keys, modelDim]] as const,
+          }),
+          ...(!kind.isPacked && {
+            q_proj_weight: [`${self}.q_proj.weight`, [queries, modelDim]],
+            k_proj_weight: [`${self}.k_proj.weight`, [keys, modelDim]],
+            v_proj_weight: [`${self}.v_proj.weight`, [keys, modelDim]],
+          }),
           "out_proj.weight": [`${self}.o_proj.weight`, [modelDim, queries]],
           ...(biases.input && {
             bq: [`${self}.q_proj.bias`, [queries]],
@@ -177,8 +221,7 @@ export function llama(modelType: keyof typeof KINDS, json: Json, parts: Parts): 
         { causal: true, ...(window && { window: { left: window - 1 } }) },
       ),
       norm2: parts.rmsNorm(`${block}.post_attention_layernorm`, modelDim, epsilon),
-      gate: parts.linear(`${block}.mlp.gate_proj`, { from: modelDim, to: hiddenDim }, feedForwardBias),
-      up: parts.linear(`${block}.mlp.up_proj`, { from: modelDim, to: hiddenDim }, feedForwardBias),
+      gateAndUp: gateAndUp(block),
       down: parts.linear(`${block}.mlp.down_proj`, { from: hiddenDim, to: modelDim }, feedForwardBias),
     };
   });
@@ -189,15 +232,16 @@ export function llama(modelType: keyof typeof KINDS, json: Json, parts: Parts): 
     config,
     attention: blocks.map(({ attention }) => attention),
     isCausal: true,
-    limit: undefined,
+    limit,
     logits,
     async hidden(tokens, pass) {
       let x = words.rows(tokens);
-      for (const { norm1, attention, norm2, gate, up, down } of blocks) {
+      for (const { norm1, attention, norm2, gateAndUp, down } of blocks) {
         pass.note(x);
         x = add(x, await pass.attend(attention, norm1(x)));
         const inner = norm2(x);
-        x = add(x, await down(multiply(activation(await gate(inner)), await up(inner))));
+        const [gate, up] = await gateAndUp(inner);
+        x = add(x, await down(multiply(activation(gate), up)));
       }
       return pass.note(norm(x));
     },

@@ -2,7 +2,7 @@ import type { ActivationName } from "./activations.js";
 import { empty, only, refuse, texts, tokens, type Field } from "./configField.js";
 
 /** The kinds of models that `loadModel` reads: `model_type` of config.json. */
-export const MODEL_TYPES = ["bert", "gpt2", "llama", "mistral", "qwen2", "qwen3"] as const;
+export const MODEL_TYPES = ["bert", "gpt2", "llama", "mistral", "qwen2", "qwen3", "phi3"] as const;
 
 export type ModelType = (typeof MODEL_TYPES)[number];
 
@@ -24,7 +24,7 @@ export interface ModelConfig {
   readonly numKvHeads: number;
   /** The width of a head (`head_dim`). */
   readonly headDim: number;
-  /** The longest text that the model was made for, in tokens (`max_position_embeddings`, `n_positions`). */
+  /** The longest text that the model was made for, in tokens (`max_position_embeddings`, `n_positions`; with longrope that of its training). */
   readonly maxLength: number;
   /** The function inside of feed-forward blocks (`hidden_act`, `activation_function`). */
   readonly activation: ActivationName;

@@ -1,9 +1,20 @@
 import type { LayerPosition } from "../layer/layerPosition.js";
 import type { RotaryScaling } from "../position/rotaryAngles.js";
-import { count, flag, only, optional, positive, readFields, word, type Field, type Json } from "./configField.js";
+import {
+  count,
+  flag,
+  only,
+  optional,
+  positive,
+  positives,
+  readFields,
+  word,
+  type Field,
+  type Json,
+} from "./configField.js";
 
 /** The kinds of scaling, by their names in config.json. `"dynamic"` is missing: its old keys in a cache would change. */
-const KINDS = ["default", "linear", "yarn", "llama3"] as const;
+const KINDS = ["default", "linear", "yarn", "llama3", "longrope"] as const;
 
 const LLAMA3 = {
   lowFreqFactor: optional("low_freq_factor", positive("low_freq_factor")),
@@ -31,40 +42,84 @@ const OF_SOME_KINDS = [
   "mscale",
   "mscale_all_dim",
   "truncate",
+  "short_factor",
+  "long_factor",
 ];
 
 /** All features of a head turn. */
 const wholeHead = only("partial_rotary_factor", 1);
 
+/** What the positions of a model depend on, beside its fields. */
+export interface RotaryForm {
+  /** The longest text that the model was made for, in tokens. */
+  readonly maxLength: number;
+  readonly headDim: number;
+  /** Whether a part of each head may turn. */
+  readonly isPartial: boolean;
+}
+
 /**
  * How positions turn queries and keys: `rope_theta` and `rope_scaling`, or both of them in `rope_parameters`, as newer
  * files have it. Where both places have `rope_theta`, `rope_parameters` decides.
  *
- * @param maxLength - The number of tokens of the training, if the scaling does not say it.
+ * With longrope the short factors are used: those of texts up to the length of the training. `longestOf` is that length.
  */
-export function rotaryPosition(json: Json, maxLength: number): LayerPosition {
+export function rotaryPosition(json: Json, form: RotaryForm): LayerPosition {
   const parameters = json.part("rope_parameters");
   const scaling = parameters ?? json.part("rope_scaling");
   const outer = positive("rope_theta", 10000)(json);
   const base = parameters ? positive("rope_theta", outer)(parameters) : outer;
-  wholeHead(json);
-  if (scaling) wholeHead(scaling);
-  const scaled = scaling && readScaling(scaling, maxLength);
-  return { kind: "rotary", base, ...(scaled && { scaling: scaled }) };
+  const rotaryDim = form.isPartial ? partialWidth(json, scaling, form.headDim) : undefined;
+  if (!form.isPartial) wholeHead(json);
+  if (!form.isPartial && scaling) wholeHead(scaling);
+  const pairs = Math.floor((rotaryDim ?? form.headDim) / 2);
+  const scaled = scaling && readScaling(scaling, json, form.maxLength, pairs);
+  return { kind: "rotary", base, ...(rotaryDim && { rotaryDim }), ...(scaled && { scaling: scaled }) };
 }
 
-function readScaling(json: Json, maxLength: number): RotaryScaling | undefined {
+/** How many tokens a text may have; undefined: there is no limit. */
+export function longestOf(position: LayerPosition): number | undefined {
+  const scaling = position.kind === "rotary" ? position.scaling : undefined;
+  return scaling?.kind === "longrope" ? scaling.originalLength : undefined;
+}
+
+/** The number of features of a head that turn: `partial_rotary_factor` of them. */
+function partialWidth(json: Json, scaling: Json | undefined, headDim: number): number {
+  const outer = positive("partial_rotary_factor", 1)(json);
+  return Math.floor(headDim * (scaling ? positive("partial_rotary_factor", outer)(scaling) : outer));
+}
+
+function readScaling(json: Json, outer: Json, maxLength: number, pairs: number): RotaryScaling | undefined {
   const kind = kindOf(json);
   OF_SOME_KINDS.forEach((name) => json.value(name));
   if (kind === "default") return undefined;
+  if (kind === "longrope") return longrope(json, outer, maxLength, pairs);
   const factor = positive("factor")(json);
   if (kind === "linear") return { kind, factor };
   const originalLength = count("original_max_position_embeddings", maxLength)(json);
   return { kind, factor, originalLength, ...given(json, kind === "yarn" ? YARN : LLAMA3) };
 }
 
-/** `rope_type`; older files call it `type`, and some have both. */
+/** The length of the training may stand outside of `rope_scaling`; the factor then follows from it. */
+function longrope(json: Json, outer: Json, maxLength: number, pairs: number): RotaryScaling {
+  const name = "original_max_position_embeddings";
+  const outerLength = optional(name, count(name))(outer);
+  const originalLength = outerLength ?? count(name, maxLength)(json);
+  const follows = maxLength / originalLength;
+  return {
+    kind: "longrope",
+    factor: outerLength ? follows : positive("factor", follows)(json),
+    originalLength,
+    sequenceLength: originalLength,
+    shortFactor: positives("short_factor", pairs)(json),
+    longFactor: positives("long_factor", pairs)(json),
+    ...given(json, { attentionFactor: YARN.attentionFactor }),
+  };
+}
+
+/** `rope_type`; older files call it `type`, and some have both. Phi-3's first files call longrope "su". */
 function kindOf(json: Json): (typeof KINDS)[number] {
+  if (json.value("type") === "su") return "longrope";
   const older = word("type", KINDS, "default")(json);
   return word("rope_type", KINDS, older)(json);
 }

@@ -5,23 +5,18 @@ import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
-import { fromHalf } from "../tensor/half.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
+import { FLOATS, type FloatTensor, type PlacedFloats, type TensorLike } from "../tensor/tensor.js";
+import type { Int64Tensor } from "./tokenPositions.js";
 import {
-  FLOATS,
-  type CheckedFloats,
-  type FloatTensor,
-  type FloatTensorLike,
-  type PlacedFloats,
-  type TensorLike,
-} from "../tensor/tensor.js";
-import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
-
-/** A tensor of int64, as ONNX has them. */
-interface Int64Tensor {
-  readonly data: BigInt64Array;
-  readonly shape: readonly number[];
-}
+  ANGLE_NAMES,
+  checkTableRows,
+  followsLength,
+  readAngles,
+  refuseSections,
+  type CheckedAngles,
+  type RotaryAngles,
+} from "./rotaryAngles.js";
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {
@@ -34,9 +29,6 @@ export interface RotaryOptions extends RotaryAngles {
    * `[B, S]` of float32, int32 or int64. With `cos` and `sin`, positions are row numbers. Default 0, 1, 2, …
    */
   readonly positions?: number | NumberList | TensorLike<"int32"> | Int64Tensor | undefined;
-  /** Your own tables `[rows, rotaryDim/2]`, float32 or float16; they replace base and scaling. */
-  readonly cos?: FloatTensorLike | undefined;
-  readonly sin?: FloatTensorLike | undefined;
   /** A tensor of x's shape, to write the result to. */
   readonly into?: FloatTensor | GpuFloats | undefined;
   /** Aborts the call while it waits in the queue. */
@@ -52,7 +44,6 @@ export interface RotaryProblem {
   readonly angles: CheckedAngles;
   /** `[B, S]`. */
   readonly positions: Float64Array;
-  readonly tables: { readonly cos: Float32Array; readonly sin: Float32Array; readonly rows: number } | undefined;
   readonly output: OutputForm;
   readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
@@ -64,8 +55,6 @@ const OPTION_NAMES = [
     layout: true,
     numHeads: true,
     positions: true,
-    cos: true,
-    sin: true,
     location: true,
     into: true,
     signal: true,
@@ -85,10 +74,10 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
       `${operation}: ${axisName("x", layout, x.shape.length, "headDim")} (headDim) must be even, got ${heads.headDim}`,
       { hint: "Or say with rotaryDim how many features turn." },
     );
+  refuseSections(options);
   const angles = readAngles(options, heads.headDim);
-  const tables = readTables(options, angles.rotaryDim / 2);
   const positions = readPositions(options, heads);
-  if (tables) checkRows(options, positions, tables.rows);
+  checkTableRows(operation, angles, positions);
   return {
     operation,
     layout,
@@ -96,37 +85,10 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
     x,
     angles: withLength(angles, positions),
     positions,
-    tables,
     output: outputForm(options, x.shape, x),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
   };
-}
-
-function readTables(options: OptionReader, half: number): RotaryProblem["tables"] {
-  const { operation } = options;
-  const cos = options.tensor("cos", FLOATS);
-  const sin = options.tensor("sin", FLOATS);
-  if (!cos && !sin) return undefined;
-  if (!cos || !sin) throw new OptionError(`${operation}: cos and sin must be given together`);
-  for (const name of ["base", "scaling"])
-    if (options.has(name)) throw new OptionError(`${operation}: ${name} must be absent when cos and sin are given`);
-  const check = (name: string, { shape }: CheckedFloats) => {
-    if (shape.length !== 2 || shape[1] !== half)
-      throw new ShapeError(
-        `${operation}: ${name}.shape must be [rows, rotaryDim/2] = [rows, ${half}], got ${describe(shape)}`,
-        shape[1] === 2 * half ? { hint: "Where a table repeats itself over the pairs, its first half is enough." } : {},
-      );
-  };
-  check("cos", cos);
-  check("sin", sin);
-  if (cos.shape[0] !== sin.shape[0])
-    throw new ShapeError(`${operation}: cos and sin must have the same rows, got ${cos.shape[0]} and ${sin.shape[0]}`);
-  return { cos: copyOf(cos), sin: copyOf(sin), rows: cos.shape[0]! };
-}
-
-function copyOf({ data, dtype }: CheckedFloats): Float32Array {
-  return dtype === "float16" ? fromHalf(data as Uint16Array) : data.slice();
 }
 
 /** One position for each token, [B, S]. */
@@ -171,14 +133,8 @@ function checkPositionCount(operation: string, given: number, length: number): v
   });
 }
 
-function checkRows({ operation }: OptionReader, positions: Float64Array, rows: number): void {
-  const outside = positions.find((position) => !Number.isInteger(position) || position < 0 || position >= rows);
-  if (outside !== undefined)
-    throw new OptionError(`${operation}: positions must be rows of cos and sin, 0 to ${rows - 1}, got ${outside}`);
-}
-
 function withLength(angles: CheckedAngles, positions: Float64Array): CheckedAngles {
-  if (angles.scaling?.kind !== "dynamic-ntk" || angles.scaling.sequenceLength !== undefined) return angles;
+  if (!angles.scaling || !followsLength(angles)) return angles;
   const sequenceLength = positions.reduce((longest, position) => Math.max(longest, position + 1), 1);
   return { ...angles, scaling: { ...angles.scaling, sequenceLength } };
 }

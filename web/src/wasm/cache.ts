@@ -28,7 +28,7 @@ const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5,
 const STORED: readonly CacheDtype[] = ["float32", "float16", "int8"];
 
 export function createCache(core: WasmCore, problem: CacheProblem): Eventually<EngineCache> {
-  return makeCache(core, problem.operation, "create", (call) => {
+  return makeCache(core, problem.operation, "create", (call, arena) => {
     call.batchSize = problem.batchSize;
     call.numKvHeads = problem.numKvHeads;
     call.headDim = problem.headDim;
@@ -39,7 +39,7 @@ export function createCache(core: WasmCore, problem: CacheProblem): Eventually<E
     call.window = problem.ring?.window ?? 0;
     if (!problem.rotary) return;
     call.turns = 1;
-    writeAngles(call, problem.rotary);
+    writeAngles(call, problem.rotary, arena);
   });
 }
 
@@ -109,6 +109,7 @@ export class WasmCache implements EngineCache {
       call.layout = LAYOUT[tokens.layout];
       call.numTokens = tokens.numTokens;
       call.lengths = arena.copy(tokens.lengths);
+      call.positions = arena.copy(tokens.positions);
       writeKeysAndValues(call, arena, tokens);
     });
   }
@@ -150,6 +151,7 @@ export class WasmCache implements EngineCache {
       call.layout = LAYOUT[problem.layout];
       call.query = placeInput(arena, problem.query);
       call.queryDtype = DTYPE[problem.query.dtype];
+      call.queryPositions = arena.copy(problem.positions);
       write(call, arena);
       writeSettings(call, arena, problem.settings);
       writePatches(call, arena, problem.patches);

@@ -62,7 +62,7 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
       call.sinusoidalSplit = SPLIT[position.split];
       call.sinusoidalBase = position.base;
     }
-    if (position.kind === "rotary") writeAngles(call, position.angles);
+    if (position.kind === "rotary") writeAngles(call, position.angles, arena);
     core.native.createLayer(call);
     return () => new WasmLayer(core, call.result, shape.outputDim);
   });
@@ -174,6 +174,10 @@ class WasmLayer implements EngineLayer {
       call.layerCache = cache?.address ?? 0;
       call.attendOnly = Number(problem.attendOnly);
       call.appendLengths = arena.copy(problem.appendLengths);
+      if (problem.positions) {
+        call.positions = arena.copy(problem.positions.data);
+        call.positionPlanes = problem.positions.planes;
+      }
       call.saves = Number(kept !== undefined);
       writeSettings(call, inputs, settings);
       if (ragged) writeRagged(call, inputs, ragged);

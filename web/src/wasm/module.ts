@@ -51,6 +51,7 @@ export interface AttentionCall {
   grows: number;
   numTokens: number;
   appendLengths: number;
+  queryPositions: number;
   mask: number;
   bias: number;
   biasDtype: number;
@@ -162,6 +163,15 @@ export interface RotaryProperties {
   rotaryMscaleAllDim: number;
   rotaryLowFreqFactor: number;
   rotaryHighFreqFactor: number;
+  rotaryShortFactors: number;
+  rotaryLongFactors: number;
+  rotaryFrequencies: number;
+  rotaryCosines: number;
+  rotarySines: number;
+  rotaryTableRows: number;
+  rotaryTemporalSection: number;
+  rotaryHeightSection: number;
+  rotaryWidthSection: number;
 }
 
 export interface RotaryCall extends RotaryProperties {
@@ -207,6 +217,7 @@ export interface CacheCall extends RotaryProperties {
   value: number;
   valueDtype: number;
   lengths: number;
+  positions: number;
   indices: number;
   keptFrom: number;
   keptCounts: number;
@@ -330,6 +341,8 @@ export interface LayerCall extends AttentionCall {
   layerCache: number;
   attendOnly: number;
   appendLengths: number;
+  positions: number;
+  positionPlanes: number;
   /** 1 if C++ keeps what the gradient needs. The call's inputs must then stay where they are. */
   saves: number;
   /** The address of what C++ has kept. It must be released. */

@@ -4,13 +4,17 @@ import type { CheckedAngles } from "../position/rotaryAngles.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
+import type { Arena } from "./heap.js";
 import type { RotaryProperties } from "./module.js";
 
 /** The enumerator of position.h. */
-const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5 } as const;
+const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5, longrope: 6 } as const;
+const FREQUENCIES = 7;
+const TABLES = 8;
 
 export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<PlacedOutput> {
-  const { operation, heads, x, tables, positions } = problem;
+  const { operation, heads, x, positions } = problem;
+  const { tables, ...angles } = problem.angles;
   const { heap } = core;
   const inPlace = problem.output.into?.place.data === x.data;
   if (!inPlace) refuseOverlap(operation, problem.output, { x });
@@ -22,7 +26,7 @@ export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<Pl
     call.numHeads = heads.numHeads;
     call.length = heads.length;
     call.headDim = heads.headDim;
-    writeAngles(call, problem.angles);
+    writeAngles(call, angles, arena);
     call.x = placeInput(arena, x);
     call.xDtype = DTYPE[x.dtype];
     if (tables) {
@@ -41,11 +45,29 @@ export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<Pl
   });
 }
 
-/** Options that are absent keep their defaults in C++. */
-export function writeAngles(call: RotaryProperties, { rotaryDim, interleaved, base, scaling }: CheckedAngles): void {
+/** Options that are absent keep their defaults in C++. Arrays lie in the arena. */
+export function writeAngles(call: RotaryProperties, angles: CheckedAngles, arena: Arena): void {
+  const { rotaryDim, interleaved, base, scaling, frequencies, attentionFactor, tables, sections } = angles;
+  const doubles = (list: Float64Array) => arena.copy(new Uint8Array(Float64Array.from(list).buffer));
   call.rotaryDim = rotaryDim;
   call.rotaryInterleaved = Number(interleaved);
   call.rotaryBase = base;
+  if (sections) {
+    call.rotaryTemporalSection = sections[0]!;
+    call.rotaryHeightSection = sections[1]!;
+    call.rotaryWidthSection = sections[2]!;
+  }
+  if (frequencies) {
+    call.rotaryScaling = FREQUENCIES;
+    call.rotaryFrequencies = doubles(frequencies);
+    call.rotaryAttentionFactor = attentionFactor ?? 1;
+  }
+  if (tables) {
+    call.rotaryScaling = TABLES;
+    call.rotaryCosines = arena.copy(tables.cos);
+    call.rotarySines = arena.copy(tables.sin);
+    call.rotaryTableRows = tables.rows;
+  }
   if (!scaling) return;
   call.rotaryScaling = SCALING[scaling.kind];
   call.rotaryFactor = scaling.factor;
@@ -58,5 +80,7 @@ export function writeAngles(call: RotaryProperties, { rotaryDim, interleaved, ba
   if (scaling.mscale !== undefined) call.rotaryMscale = scaling.mscale;
   if (scaling.mscaleAllDim !== undefined) call.rotaryMscaleAllDim = scaling.mscaleAllDim;
   if (scaling.lowFreqFactor !== undefined) call.rotaryLowFreqFactor = scaling.lowFreqFactor;
+  if (scaling.shortFactor) call.rotaryShortFactors = doubles(scaling.shortFactor);
+  if (scaling.longFactor) call.rotaryLongFactors = doubles(scaling.longFactor);
   if (scaling.highFreqFactor !== undefined) call.rotaryHighFreqFactor = scaling.highFreqFactor;
 }

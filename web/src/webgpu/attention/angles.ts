@@ -1,4 +1,4 @@
-import type { CheckedAngles } from "../../position/rotaryAngles.js";
+import type { AngleTables, CheckedAngles } from "../../position/rotaryAngles.js";
 
 const TURN = 2 * Math.PI;
 
@@ -15,11 +15,13 @@ export interface Frequencies {
 
 export function frequenciesOf(angles: CheckedAngles, headDim: number): Frequencies {
   const { scaling } = angles;
+  if (angles.frequencies) return { theta: angles.frequencies, amplitude: angles.attentionFactor ?? 1 };
   const rotaryDim = angles.rotaryDim || headDim;
   const base = scaledBase(angles, rotaryDim);
   const theta = Float64Array.from({ length: rotaryDim / 2 }, (_, m) => {
     const angle = base ** ((-2 * m) / rotaryDim);
     if (!scaling) return angle;
+    if (scaling.kind === "longrope") return angle / longropeFactors(scaling)[m]!;
     const kept = keptShare(scaling, angles.base, m, rotaryDim, angle);
     return angle * kept + (angle / scaling.factor) * (1 - kept);
   });
@@ -48,6 +50,7 @@ function keptShare(scaling: Scaling, base: number, m: number, rotaryDim: number,
       return 0;
     case "ntk":
     case "dynamic-ntk":
+    case "longrope":
       return 1;
     case "yarn":
       return yarnKept(scaling, base, m, rotaryDim);
@@ -74,9 +77,15 @@ function yarnKept(scaling: Scaling, base: number, m: number, rotaryDim: number):
   return 1 - clamp01((m - low) / (high - low));
 }
 
-function amplitudeOf({ kind, factor, attentionFactor, mscale, mscaleAllDim }: Scaling): number {
-  if (kind !== "yarn") return 1;
+/** LongRoPE's factors at the current length. */
+function longropeFactors({ originalLength = 1, sequenceLength = 0, shortFactor, longFactor }: Scaling): Float64Array {
+  return sequenceLength > originalLength ? longFactor! : shortFactor!;
+}
+
+function amplitudeOf({ kind, factor, originalLength, attentionFactor, mscale, mscaleAllDim }: Scaling): number {
+  if (kind !== "yarn" && kind !== "longrope") return 1;
   if (attentionFactor) return attentionFactor;
+  if (kind === "longrope") return factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalLength!));
   const magnitude = (weight: number) => (factor <= 1 ? 1 : 0.1 * weight * Math.log(factor) + 1);
   return mscale && mscaleAllDim ? magnitude(mscale) / magnitude(mscaleAllDim) : magnitude(1);
 }
@@ -88,11 +97,44 @@ function clamp01(x: number): number {
 /** The same angles with amplitude 1, for what has been turned before. */
 export function withoutAmplitude(angles: CheckedAngles): CheckedAngles {
   const { scaling } = angles;
-  return scaling?.kind === "yarn" ? { ...angles, scaling: { ...scaling, attentionFactor: 1 } } : angles;
+  if (angles.frequencies) return { ...angles, attentionFactor: 1 };
+  return scaling?.kind === "yarn" || scaling?.kind === "longrope"
+    ? { ...angles, scaling: { ...scaling, attentionFactor: 1 } }
+    : angles;
 }
 
-/** cos and sin side by side, [tokens, pairs, 2]. Angles are computed in double precision and rounded once. */
-export function anglePairs({ theta, amplitude }: Frequencies, positions: ArrayLike<number>): Float32Array {
+/**
+ * cos and sin side by side, [tokens, pairs, 2]: rows of the caller's tables, or computed in double precision and rounded
+ * once. Outside of tables, where only padding may stand, nothing turns.
+ */
+export function anglePairs(angles: CheckedAngles, headDim: number, positions: ArrayLike<number>): Float32Array {
+  if (angles.tables) return tablePairs(angles.tables, (angles.rotaryDim || headDim) / 2, positions);
+  return computedPairs(frequenciesOf(angles, headDim), positions);
+}
+
+/** The same with a plane of positions for each section of pairs: the pairs of section i turn by planes[i]. */
+export function sectionPairs(angles: CheckedAngles, headDim: number, planes: readonly Float64Array[]): Float32Array {
+  const pairs = (angles.rotaryDim || headDim) / 2;
+  const ofPlanes = planes.map((positions) => anglePairs(angles, headDim, positions));
+  const ends = angles.sections!.map((_, n) => angles.sections!.slice(0, n + 1).reduce((sum, count) => sum + count, 0));
+  const planeOf = Array.from({ length: pairs }, (_, m) => ends.findIndex((end) => m < end));
+  return ofPlanes[0]!.map((_, n) => ofPlanes[planeOf[(n >> 1) % pairs]!]![n]!);
+}
+
+function tablePairs({ cos, sin, rows }: AngleTables, pairs: number, positions: ArrayLike<number>): Float32Array {
+  const chosen = new Float32Array(2 * pairs * positions.length);
+  for (let n = 0; n < positions.length; ++n) {
+    const row = positions[n]!;
+    const isRow = row >= 0 && row < rows;
+    for (let m = 0; m < pairs; ++m) {
+      chosen[2 * (n * pairs + m)] = isRow ? cos[row * pairs + m]! : 1;
+      chosen[2 * (n * pairs + m) + 1] = isRow ? sin[row * pairs + m]! : 0;
+    }
+  }
+  return chosen;
+}
+
+function computedPairs({ theta, amplitude }: Frequencies, positions: ArrayLike<number>): Float32Array {
   const pairs = new Float32Array(2 * positions.length * theta.length);
   for (let n = 0; n < positions.length; ++n)
     theta.forEach((angle, m) => {

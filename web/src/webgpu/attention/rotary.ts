@@ -1,6 +1,6 @@
 import type { PlacedOutput } from "../../attention/attentionResult.js";
 import type { RotaryProblem } from "../../position/rotaryProblem.js";
-import { anglePairs, frequenciesOf } from "./angles.js";
+import { anglePairs } from "./angles.js";
 import type { Call, Deliver } from "../call/call.js";
 import { FLAT_WORKGROUP, flatKernel, narrowStep } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
@@ -21,22 +21,8 @@ export function recordRotary(call: Call, problem: RotaryProblem): Deliver<Placed
   call.dispatch(flatKernel("rotary"), workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
     1: placeWide(call, x, count),
-    2: call.table(pairsOf(problem)),
+    2: call.table(anglePairs(angles, headDim, problem.positions)),
     3: y,
   });
   return writeOutput(call, output, y, count, narrow, location);
-}
-
-/** cos and sin of every token, [B, S, pairs, 2], from the caller's tables or computed from the positions. */
-function pairsOf({ tables, positions, angles, heads }: RotaryProblem): Float32Array {
-  const pairs = (angles.rotaryDim || heads.headDim) / 2;
-  if (!tables) return anglePairs(frequenciesOf(angles, heads.headDim), positions);
-  const chosen = new Float32Array(2 * pairs * positions.length);
-  positions.forEach((row, n) => {
-    for (let m = 0; m < pairs; ++m) {
-      chosen[2 * (n * pairs + m)] = tables.cos[row * pairs + m]!;
-      chosen[2 * (n * pairs + m) + 1] = tables.sin[row * pairs + m]!;
-    }
-  });
-  return chosen;
 }

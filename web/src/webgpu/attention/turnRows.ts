@@ -1,5 +1,5 @@
 import type { CheckedAngles } from "../../position/rotaryAngles.js";
-import { anglePairs, frequenciesOf } from "./angles.js";
+import { anglePairs } from "./angles.js";
 import type { Call, Span } from "../call/call.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
@@ -29,7 +29,7 @@ export function turnRows(
   call.dispatch(flatKernel("rotary"), workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
     1: heads,
-    2: call.table(anglePairs(frequenciesOf(angles, headDim), positions)),
+    2: call.table(anglePairs(angles, headDim, positions)),
     3: turned,
   });
   return turned;

@@ -8,7 +8,8 @@ import { formWhileGaining, heldLength, type CacheForm, type CacheProblem } from 
 import type { EngineCache } from "../../cache/engineCache.js";
 import type { KeptTokens } from "../../cache/keptTokens.js";
 import { savedBytes } from "../../cache/savedRows.js";
-import { DeviceLostError, OptionError, ShapeError } from "../../errors/errors.js";
+import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../../errors/errors.js";
+import { checkTableRows } from "../../position/rotaryAngles.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
 import { attendOn, deliverAttended } from "../attention/attention.js";
@@ -58,8 +59,18 @@ interface Held {
    * they had before: in a slice, and after the first tokens were removed.
    */
   readonly origins: readonly number[];
+  /** Whether tokens were given positions. They are not kept, so `keep` cannot turn keys from them. */
+  readonly hasGivenPositions: boolean;
   /** Of a ring that is longer during one call, by batch: beside the kept tokens, those before this position are not held. */
   readonly gone?: readonly number[];
+}
+
+/** Tokens of a batch, whose angles follow one another unless they are given. Rows after them are padding. */
+interface TurnedTokens {
+  readonly first: number;
+  readonly count: number;
+  /** Where the rows stand, if the caller says it. */
+  readonly given?: Int32Array | undefined;
 }
 
 /** The content of a cache after a call. Until `commit` the cache is as before. */
@@ -90,15 +101,15 @@ export class GpuCache {
     const none = Array.from({ length: problem.batchSize }, () => 0);
     const store = storeFor(call, problem, 0);
     call.onFailure(() => store.release());
-    return () => new GpuCache(call.core, problem, { store, appended: none, origins: none });
+    return () => new GpuCache(call.core, problem, { store, appended: none, origins: none, hasGivenPositions: false });
   }
 
   static load(call: Call, bytes: Uint8Array): Deliver<GpuCache> {
-    const { problem, version, appended, origins, rows } = readCache(call.operation, bytes);
+    const { problem, version, appended, origins, hasGivenPositions, rows } = readCache(call.operation, bytes);
     const store = storeFor(call, problem, longestOf(problem, appended), 0);
     call.onFailure(() => store.release());
     fillStore(call, store, appended, rows, version);
-    return () => new GpuCache(call.core, problem, { store, appended, origins });
+    return () => new GpuCache(call.core, problem, { store, appended, origins, hasGivenPositions });
   }
 
   get appended(): readonly number[] {
@@ -126,7 +137,7 @@ export class GpuCache {
 
   #appended(
     call: Call,
-    { numTokens, layout, lengths, key, value }: AppendProblem,
+    { numTokens, layout, lengths, positions, key, value }: AppendProblem,
     settings?: AttentionSettings,
   ): Growth {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
@@ -137,15 +148,23 @@ export class GpuCache {
     });
     const keys = rows(key, headDim);
     const turned = this.#problem.rotary
-      ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
+      ? this.turn(call, keys, [batchSize, numKvHeads, numTokens], this.nextTokens(numTokens, lengths, positions))
       : keys;
-    return this.grow(call, numTokens, lengths, { key: turned, value: rows(value, valueDim) }, settings);
+    return this.grow(
+      call,
+      numTokens,
+      lengths,
+      { key: turned, value: rows(value, valueDim) },
+      settings,
+      positions !== undefined,
+    );
   }
 
   /**
    * Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned.
    *
    * @param settings - Of the queries that attend in the same call, if there are any.
+   * @param isGiven - Whether the tokens were given positions.
    */
   grow(
     call: Call,
@@ -153,6 +172,7 @@ export class GpuCache {
     lengths: Int32Array | undefined,
     rows: { readonly key: Rows; readonly value: Rows },
     settings?: AttentionSettings,
+    isGiven = false,
   ): Growth {
     this.#assertHere(call);
     const before = this.#held;
@@ -167,7 +187,8 @@ export class GpuCache {
       storeMeans(call, each, rows.key, numTokens, before.appended, gains);
       for (const side of SIDES) storeRows(call, each, side, rows[side], numTokens, before.appended, gains);
     }
-    const after = { ...before, store, appended };
+    const hasGivenPositions = before.hasGivenPositions || (this.form.rotary && isGiven);
+    const after = { ...before, store, appended, hasGivenPositions };
     if (store === before.store) call.onFailure(() => this.#rewindTo(before));
     const commit = () => {
       this.#held = after;
@@ -239,7 +260,9 @@ export class GpuCache {
     const extents = [batchSize, numHeads, queryLength] as const;
     const strides = stridesOf(layout, numHeads, queryLength, headDim);
     const given = { span: call.place(query), dtype: query.dtype, strides };
-    const rows = turns ? this.turn(call, given, extents, sequences) : this.#packed(call, given, extents);
+    const rows = turns
+      ? this.turn(call, given, extents, this.queryTokens(sequences, problem.positions))
+      : this.#packed(call, given, extents);
     const target: HeadArray = { ...rows, extents: [...extents, headDim] };
     if (patches?.query) patchRows(call, "query", patches.query, target, queryTokens(sequences, queryLength));
     return rows;
@@ -305,15 +328,33 @@ export class GpuCache {
     };
   }
 
-  /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */
+  /** If the cache is rotary, turns a layer's heads: keys to append, or queries. */
   turn(
     call: Call,
     heads: Rows,
     extents: readonly [batch: number, heads: number, length: number],
-    sequences?: readonly Sequence[],
+    tokens: readonly TurnedTokens[],
   ): Rows {
-    const first = sequences?.map(({ offset }, b) => offset + this.#held.origins[b]!) ?? this.#ends();
-    return this.#problem.rotary ? this.#packedAndTurned(call, heads, extents, first) : heads;
+    if (!this.#problem.rotary) return heads;
+    const rows = this.#packed(call, heads, extents);
+    return { ...rows, span: this.#turned(call, rows.span, "BHSD", extents, tokens) };
+  }
+
+  /** By batch: where the angles of new tokens begin. */
+  nextTokens(numTokens: number, lengths: Int32Array | undefined, positions: Int32Array | undefined): TurnedTokens[] {
+    return this.#ends().map((first, b) => {
+      const given = positions?.subarray(b * numTokens, (b + 1) * numTokens);
+      return { first, count: lengths?.[b] ?? numTokens, given };
+    });
+  }
+
+  /** By batch: where the angles of queries begin. */
+  queryTokens(sequences: readonly Sequence[], positions: Int32Array | undefined): TurnedTokens[] {
+    return sequences.map(({ offset, queryLength, numQueries }, b) => ({
+      first: offset + this.#held.origins[b]!,
+      count: queryLength,
+      given: positions?.subarray(b * numQueries, (b + 1) * numQueries),
+    }));
   }
 
   rewind(operation: string, lengths: Int32Array): void {
@@ -323,7 +364,8 @@ export class GpuCache {
           `${operation}: batch ${b} of a ring has dropped tokens that it would hold at length ${length}`,
         );
     });
-    this.#held = { ...this.#held, appended: [...lengths] };
+    const hasGivenPositions = this.#held.hasGivenPositions && lengths.some((length) => length > 0);
+    this.#held = { ...this.#held, appended: [...lengths], hasGivenPositions };
   }
 
   /** Lists the copies of the batches into a new store. The old one is as before if the call fails. */
@@ -338,7 +380,7 @@ export class GpuCache {
       const runs = placesOf(before.store, appended[b]!);
       before.store.copyTo(call, store, batch, runs, runs, b);
     });
-    return this.#becomes({ store, appended, origins });
+    return this.#becomes({ ...before, store, appended, origins });
   }
 
   /**
@@ -350,8 +392,9 @@ export class GpuCache {
     this.#assertHere(call);
     const before = this.#held;
     const branches = branchesOf(tokens);
+    const turns = this.form.rotary && !before.hasGivenPositions;
     const appended = branches.map(({ length }) => length);
-    const origins = before.origins.map((origin, b) => origin + (this.form.rotary ? branches[b]!.originShift : 0));
+    const origins = before.origins.map((origin, b) => origin + (turns ? branches[b]!.originShift : 0));
     if (!branches.some(({ moves }) => moves)) return this.#becomes({ ...before, appended });
     const store = this.#newStore(call, before.store.places);
     branches.forEach((branch, b) => {
@@ -359,8 +402,8 @@ export class GpuCache {
       const runs = isWhole ? placesOf(before.store, branch.length) : branch.runs;
       before.store.copyTo(call, store, b, runs, isWhole ? runs : [{ place: 0, count: branch.length }]);
     });
-    if (this.form.rotary) this.#turnMoved(call, branches, store);
-    return this.#becomes({ store, appended, origins });
+    if (turns) this.#turnMoved(call, branches, store);
+    return this.#becomes({ ...before, store, appended, origins });
   }
 
   /** Replaces the keys of the tokens that have moved, which are in `store`, by turned ones. */
@@ -370,6 +413,11 @@ export class GpuCache {
     const gains = branches.map(({ rows }, b) => rows.length - first[b]!);
     const most = largestOf(gains);
     if (most === 0) return;
+    if (this.#problem.rotary!.tables)
+      throw new UnsupportedError(
+        `${call.operation}: keys that were turned by tables of cos and sin cannot be turned to other positions`,
+        { hint: "Keep the first tokens only, or give frequencies." },
+      );
     const strides = stridesOf("BHSD", numKvHeads, most, padded(headDim));
     const moved = { span: call.room(4 * batchSize * strides.batch), dtype: "float32" as const, strides };
     const starts = branches.map(({ from }, b) => from + first[b]!);
@@ -436,17 +484,17 @@ export class GpuCache {
     ranges.forEach(({ begin, end }, b) =>
       store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end), [{ place: 0, count: counts[b]! }]),
     );
-    return () => new GpuCache(call.core, this.#problem, { store: copy, appended: counts, origins });
+    return () => new GpuCache(call.core, this.#problem, { ...this.#held, store: copy, appended: counts, origins });
   }
 
   save(call: Call): Deliver<Uint8Array> {
     this.#assertHere(call);
-    const { store, appended, origins } = this.#held;
+    const { store, appended, origins, hasGivenPositions } = this.#held;
     const [key, value] = [call.view(store.span("key")), call.view(store.span("value"))];
     return (mapped) => {
       const rows = new Uint8Array(savedBytes(this.form, appended));
       fillFile(store, appended, { key: key(mapped), value: value(mapped) }, rows);
-      return writeCache({ problem: this.#problem, appended, origins, rows });
+      return writeCache({ problem: this.#problem, appended, origins, hasGivenPositions, rows });
     };
   }
 
@@ -464,16 +512,6 @@ export class GpuCache {
     return row > kept ? row + droppedOf(this.form, total) : row;
   }
 
-  #packedAndTurned(
-    call: Call,
-    given: Rows,
-    extents: readonly [batch: number, heads: number, length: number],
-    first: readonly number[],
-  ): Rows {
-    const rows = this.#packed(call, given, extents);
-    return { ...rows, span: this.#turned(call, rows.span, "BHSD", extents, first) };
-  }
-
   /** Rows of keys or queries as float32 [B, H, S, width padded to whole vec4]. */
   #packed(
     call: Call,
@@ -489,16 +527,22 @@ export class GpuCache {
     };
   }
 
-  /** Turns row i of batch b by the angle of position first[b] + i. */
+  /** Turns row i of batch b by the angle of position tokens[b].first + i, or of the given one. */
   #turned(
     call: Call,
     rows: Span,
     layout: "BHSD" | "BSHD",
     extents: readonly [batch: number, heads: number, length: number],
-    first: readonly number[],
+    tokens: readonly TurnedTokens[],
   ): Span {
     const [batchSize, , length] = extents;
-    const position = (_: unknown, n: number) => first[Math.floor(n / length)]! + (n % length);
+    for (const { first, count, given } of tokens)
+      if (count > 0)
+        checkTableRows(call.operation, this.#problem.rotary!, given?.subarray(0, count) ?? [first, first + count - 1]);
+    const position = (_: unknown, n: number) => {
+      const { first, given } = tokens[Math.floor(n / length)]!;
+      return given ? given[n % length]! : first + (n % length);
+    };
     const positions = Float64Array.from({ length: batchSize * length }, position);
     return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, positions);
   }

@@ -1,5 +1,7 @@
 // Saved caches, in the format of cpp/src/cache/kv_cache_file.cpp, byte for byte. All numbers are little-endian. A file holds:
 // - the magic, then the header's numbers, 8 bytes each
+// - if the rotary embedding has arrays of its own: the short and the long factors, or the frequencies, 8 bytes each; or
+//   the number of rows of its tables, 8 bytes, all cosines and all sines, 4 bytes each
 // - for every batch the number of appended tokens and the rotary origin
 // - for every batch that is not empty and every head: for int8 the mean of the keys; the key rows in order of position
 //   (for int8 followed by the scales of their blocks), then the value rows (and scales)
@@ -23,6 +25,8 @@ export interface SavedCache {
    */
   readonly appended: readonly number[];
   readonly origins: readonly number[];
+  /** Whether tokens were given positions. */
+  readonly hasGivenPositions: boolean;
   /** All rows, in the order of the file. */
   readonly rows: Uint8Array;
 }
@@ -30,6 +34,7 @@ export interface SavedCache {
 const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x56, 0x0d, 0x0a, 0x1a];
 const NEWEST_VERSION = 2;
 const NUMBER = 8;
+const FLOAT = 4;
 const CHECKSUM = 4;
 const HEADER = MAGIC.length + 10 * NUMBER;
 const ROTARY = 15 * NUMBER;
@@ -47,10 +52,15 @@ const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
   "dynamic-ntk",
   "yarn",
   "llama3",
+  "longrope",
 ];
+/** After the scalings, in RotaryScaling of position.h. */
+const FREQUENCIES = 7;
+const TABLES = 8;
 
-export function writeCache({ problem, appended, origins, rows }: Omit<SavedCache, "version">): Uint8Array {
-  const header = headerOf(problem, versionOf(problem.dtype));
+export function writeCache(saved: Omit<SavedCache, "version">): Uint8Array {
+  const { problem, appended, origins, hasGivenPositions, rows } = saved;
+  const header = headerOf(problem, versionOf(problem.dtype), hasGivenPositions);
   const rowsAt = header.length + 2 * NUMBER * appended.length;
   const bytes = new Uint8Array(rowsAt + rows.length + CHECKSUM);
   bytes.set(header);
@@ -62,13 +72,14 @@ export function writeCache({ problem, appended, origins, rows }: Omit<SavedCache
 }
 
 /** Magic and header. */
-function headerOf(problem: CacheProblem, version: number): Uint8Array {
-  const header = new Uint8Array(HEADER + (problem.rotary ? ROTARY : 0));
+function headerOf(problem: CacheProblem, version: number, hasGivenPositions: boolean): Uint8Array {
+  const { rotary: angles } = problem;
+  const header = new Uint8Array(HEADER + (angles ? ROTARY + arrayBytes(angles) : 0));
   header.set(MAGIC);
   const writer = new Writer(new DataView(header.buffer), MAGIC.length);
   const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
   const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
-  writer.integers(version, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
+  writer.integers(version, DTYPES.indexOf(dtype), ...sizes, rotary ? 1 + Number(hasGivenPositions) : 0);
   if (rotary) writeAngles(writer, rotary);
   return header;
 }
@@ -91,9 +102,11 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
     throw corrupt("the saved cache is damaged or truncated: its checksum is wrong");
 
   const reader = new Reader(view, MAGIC.length + NUMBER, bytes.length - CHECKSUM);
-  const problem = readProblem(operation, reader);
+  const { problem, hasGivenPositions = false } = readProblem(operation, reader) ?? {};
   const isOurs =
-    problem && version <= versionOf(problem.dtype) && headerOf(problem, version).every((byte, n) => bytes[n] === byte);
+    problem &&
+    version <= versionOf(problem.dtype) &&
+    headerOf(problem, version, hasGivenPositions).every((byte, n) => bytes[n] === byte);
   if (!isOurs || problem.batchSize > reader.left / (2 * NUMBER))
     throw corrupt("the saved cache's header holds impossible numbers");
   const farthest = problem.rotary ? FARTHEST_ORIGIN : 0;
@@ -107,20 +120,24 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
   if (savedBytes({ ...problem, rotary: false }, appended, version) !== reader.left)
     throw corrupt("the saved cache's size does not fit its shape");
   const rows = bytes.subarray(bytes.length - CHECKSUM - reader.left, bytes.length - CHECKSUM);
-  return { problem, version, appended, origins: batches.map(([, origin]) => origin!), rows };
+  const origins = batches.map(([, origin]) => origin!);
+  return { problem, version, appended, origins, hasGivenPositions, rows };
 }
 
-function readProblem(operation: string, reader: Reader): CacheProblem | undefined {
+function readProblem(
+  operation: string,
+  reader: Reader,
+): { readonly problem: CacheProblem; readonly hasGivenPositions: boolean } | undefined {
   const dtype = DTYPES[reader.integer(0, DTYPES.length - 1)]!;
   const batchSize = reader.integer(0, MOST);
   const [numKvHeads, headDim, valueDim] = [reader.integer(1, MOST), reader.integer(1, MOST), reader.integer(1, MOST)];
   const [capacity, keepFirst, window] = [reader.integer(0, MOST), reader.integer(0, MOST), reader.integer(0, MOST)];
-  const turns = reader.integer(0, 1) === 1;
-  const rotary = turns ? readAngles(reader, headDim) : undefined;
+  const turns = reader.integer(0, 2); // 2: tokens were given positions
+  const rotary = turns > 0 ? readAngles(reader, headDim) : undefined;
   const ringFits = window > 0 ? capacity === 0 || capacity >= keepFirst + window : keepFirst === 0;
   const fits = ringFits && tokenBytes({ dtype, numKvHeads, headDim, valueDim }) <= MOST_TOKEN_BYTES;
   if (!reader.isPossible || !fits) return undefined;
-  return {
+  const problem = {
     operation,
     batchSize,
     numKvHeads,
@@ -131,27 +148,50 @@ function readProblem(operation: string, reader: Reader): CacheProblem | undefine
     ring: window === 0 ? undefined : { keepFirst, window },
     rotary,
   };
+  return { problem, hasGivenPositions: turns === 2 };
 }
 
-/** The numbers of position.h's RotaryOptions, in order. An absent number has its default from there. */
-function writeAngles(writer: Writer, { rotaryDim, base, interleaved, scaling }: CheckedAngles): void {
+/** The lists of a rotary embedding, in the order of the file. */
+function listsOf({ frequencies, scaling }: CheckedAngles): readonly Float64Array[] {
+  if (frequencies) return [frequencies];
+  return scaling?.kind === "longrope" ? [scaling.shortFactor!, scaling.longFactor!] : [];
+}
+
+function arrayBytes(angles: CheckedAngles): number {
+  const { tables } = angles;
+  const ofTables = tables ? NUMBER + tables.cos.byteLength + tables.sin.byteLength : 0;
+  return listsOf(angles).reduce((sum, list) => sum + list.byteLength, ofTables);
+}
+
+/** The numbers of position.h's RotaryOptions, in order, and its arrays. An absent number has its default from there. */
+function writeAngles(writer: Writer, angles: CheckedAngles): void {
+  const { rotaryDim, base, interleaved, scaling, tables } = angles;
   writer.integers(rotaryDim);
   writer.double(base);
-  writer.integers(Number(interleaved), SCALINGS.indexOf(scaling?.kind));
+  writer.integers(
+    Number(interleaved),
+    angles.frequencies ? FREQUENCIES : tables ? TABLES : SCALINGS.indexOf(scaling?.kind),
+  );
   const { factor, originalLength, sequenceLength, betaFast, betaSlow } = scaling ?? {};
   for (const number of [factor ?? 1, originalLength ?? 0, sequenceLength ?? 0, betaFast ?? 32, betaSlow ?? 1])
     writer.double(number);
   writer.integers(Number(scaling?.truncate ?? true));
-  const { attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor } = scaling ?? {};
+  const { mscale, mscaleAllDim, lowFreqFactor, highFreqFactor } = scaling ?? {};
+  const attentionFactor = scaling?.attentionFactor ?? angles.attentionFactor;
   for (const number of [attentionFactor ?? 0, mscale ?? 0, mscaleAllDim ?? 0, lowFreqFactor ?? 1, highFreqFactor ?? 4])
     writer.double(number);
+  for (const list of listsOf(angles)) for (const number of list) writer.double(number);
+  if (!tables) return;
+  writer.integers(tables.rows);
+  for (const table of [tables.cos, tables.sin]) for (const number of table) writer.float(number);
 }
 
 function readAngles(reader: Reader, headDim: number): CheckedAngles {
   const rotaryDim = reader.integer(0, headDim);
   const base = reader.double();
   const interleaved = reader.integer(0, 1) === 1;
-  const kind = SCALINGS[reader.integer(0, SCALINGS.length - 1)];
+  const scaling = reader.integer(0, TABLES);
+  const kind = SCALINGS[scaling];
   const numbers = {
     factor: reader.double(),
     originalLength: reader.double(),
@@ -167,14 +207,34 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   };
   const width = rotaryDim || headDim;
   reader.require(width >= 2 && width % 2 === 0 && isPositive(base));
-  if (!kind) return { rotaryDim, base, interleaved, scaling: undefined };
+  const plain = { rotaryDim, base, interleaved, scaling: undefined };
+  const pairs = width / 2;
+  if (scaling === FREQUENCIES) {
+    const { attentionFactor } = numbers;
+    const frequencies = reader.doubles(pairs);
+    reader.require(isZeroOrPositive(attentionFactor) && frequencies.every(Number.isFinite));
+    return { ...plain, frequencies, attentionFactor };
+  }
+  if (scaling === TABLES) {
+    const rows = reader.integer(1, MOST);
+    return { ...plain, tables: { cos: reader.floats(rows * pairs), sin: reader.floats(rows * pairs), rows } };
+  }
+  if (!kind) return plain;
   reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
+  const lists = kind === "longrope" && { shortFactor: reader.doubles(pairs), longFactor: reader.doubles(pairs) };
+  if (lists) reader.require([...lists.shortFactor, ...lists.longFactor].every(isPositive));
   const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
-  const given = used.filter(([, number]) => number !== 0); // 0 means that the option is absent
-  return { rotaryDim, base, interleaved, scaling: { kind, factor: numbers.factor, ...Object.fromEntries(given) } };
+  const given = used.filter(([, number]) => number !== 0 && number !== undefined); // 0 means that the option is absent
+  const read = { kind, factor: numbers.factor, ...Object.fromEntries(given), ...lists };
+  return { rotaryDim, base, interleaved, scaling: read };
 }
 
-type Numbers = Readonly<Record<Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate">, number>>;
+type Numbers = Readonly<
+  Record<
+    Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate" | "shortFactor" | "longFactor">,
+    number
+  >
+>;
 
 /** The rules of `check_scaling` in cpp/src/position/rotary_rules.cpp for the numbers of a scaling, without the factor. */
 const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
@@ -189,6 +249,8 @@ const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, b
     [attentionFactor, mscale, mscaleAllDim].every(isZeroOrPositive),
   llama3: ({ originalLength, lowFreqFactor, highFreqFactor }) =>
     [originalLength, lowFreqFactor, highFreqFactor].every(isPositive) && highFreqFactor > lowFreqFactor,
+  longrope: ({ originalLength, sequenceLength, attentionFactor }) =>
+    isPositive(originalLength) && originalLength > 1 && [sequenceLength, attentionFactor].every(isZeroOrPositive),
 };
 
 function isPositive(x: number): boolean {
@@ -210,6 +272,11 @@ class Writer {
       this.view.setBigInt64(this.at, BigInt(value), true);
       this.at += NUMBER;
     }
+  }
+
+  float(value: number): void {
+    this.view.setFloat32(this.at, value, true);
+    this.at += FLOAT;
   }
 
   double(value: number): void {
@@ -242,6 +309,21 @@ class Reader {
   /** Any number, also NaN: whether it is allowed depends on other numbers. */
   double(): number {
     return this.#next((at) => this.view.getFloat64(at, true));
+  }
+
+  /** None if there are fewer bytes. */
+  doubles(count: number): Float64Array {
+    this.require(this.isPossible && count * NUMBER <= this.left);
+    return this.isPossible ? Float64Array.from({ length: count }, () => this.double()) : new Float64Array();
+  }
+
+  /** None if there are fewer bytes. */
+  floats(count: number): Float32Array {
+    this.require(this.isPossible && count * FLOAT <= this.left);
+    if (!this.isPossible) return new Float32Array();
+    const first = this.at;
+    this.at += count * FLOAT;
+    return Float32Array.from({ length: count }, (_, n) => this.view.getFloat32(first + n * FLOAT, true));
   }
 
   require(isPossible: boolean): void {

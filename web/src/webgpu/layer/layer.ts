@@ -10,7 +10,7 @@ import type { PlacedLayerViews } from "../../layer/views.js";
 import { withOwnWeights } from "../../layer/ownWeights.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats, PlacedTensor } from "../../tensor/tensor.js";
-import { anglePairs, frequenciesOf } from "../attention/angles.js";
+import { anglePairs, sectionPairs } from "../attention/angles.js";
 import { attendOn, deliverAttended, type Attended } from "../attention/attention.js";
 import { rowSection, SECTION } from "../attention/attentionArrays.js";
 import { keyTokens, queryTokens } from "../attention/chosenRows.js";
@@ -180,7 +180,7 @@ export class GpuLayer {
   ): Inside {
     const { shape, settings, contextLength: length } = problem;
     const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
-    const positions = {
+    const positions = givenPositions(problem) ?? {
       query: queryPositions(sequences, batchSize, queryLength),
       key: cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length),
     };
@@ -238,10 +238,24 @@ export class GpuLayer {
           call,
           length,
           problem.appendLengths,
-          { key: cache.turn(call, heads.key!, [batchSize, numKvHeads, length]), value: heads.value! },
+          {
+            key: cache.turn(
+              call,
+              heads.key!,
+              [batchSize, numKvHeads, length],
+              cache.nextTokens(length, problem.appendLengths, problem.positions?.data),
+            ),
+            value: heads.value!,
+          },
           problem.settings,
+          problem.positions !== undefined,
         );
-    const query = cache.turn(call, heads.query!, [batchSize, numHeads, queryLength], sequences);
+    const query = cache.turn(
+      call,
+      heads.query!,
+      [batchSize, numHeads, queryLength],
+      cache.queryTokens(sequences, problem.positions?.data),
+    );
     return {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
       inPlace: { query: query.strides, cached: cache.cached(growth) },
@@ -369,16 +383,21 @@ export class GpuLayer {
   }
 
   /** The angles of all queries and keys, if the layer turns them. */
-  #turningAngles(call: Call, { query, key }: Positions): Angles {
+  #turningAngles(call: Call, positions: Positions): Angles {
     const { position, shape } = this.#problem;
     if (position.kind !== "rotary") return { span: undefined, firstKey: 0 };
     const { scaling } = position.angles;
-    const sequenceLength = scaling?.sequenceLength ?? Math.max(largestOf(query), largestOf(key)) + 1;
+    const { query, key } = positions;
+    const queries = positions.planes?.query ?? [query];
+    const keys = positions.planes?.key ?? [key];
+    const sequenceLength = scaling?.sequenceLength ?? Math.max(...[...queries, ...keys].map(largestOf)) + 1;
     const angles = { ...position.angles, scaling: scaling && { ...scaling, sequenceLength } };
-    const shared = query.length === key.length && query.every((at, n) => at === key[n]);
-    const positions = shared ? query : joined(query, key);
-    const decides = joined(positions, [scaling ? sequenceLength : 0]);
-    const make = () => anglePairs(frequenciesOf(angles, shape.headDim), positions);
+    const isSame = (a: Float64Array, b: Float64Array) => a.length === b.length && a.every((at, n) => at === b[n]);
+    const shared = queries.every((plane, n) => isSame(plane, keys[n]!));
+    const planes = shared ? queries : queries.map((plane, n) => joined(plane, keys[n]!));
+    const decides = Float64Array.from([...planes.flatMap((plane) => [...plane]), scaling ? sequenceLength : 0]);
+    const make = () =>
+      planes.length > 1 ? sectionPairs(angles, shape.headDim, planes) : anglePairs(angles, shape.headDim, planes[0]!);
     return { span: this.#angles.place(call, decides, make), firstKey: shared ? 0 : query.length };
   }
 
@@ -530,4 +549,14 @@ function formDuring(problem: ForwardProblem, form: CacheForm, before: readonly n
 /** Number of tokens that batch b of the cache gains. */
 function gainOf({ attendOnly, appendLengths, contextLength }: ForwardProblem, b: number): number {
   return attendOnly ? 0 : (appendLengths?.[b] ?? contextLength);
+}
+
+/** Where the tokens of x stand, if the caller says it. Keys that come from a context have indices, which nothing reads. */
+function givenPositions({ positions, key, shape, contextLength }: ForwardProblem): Positions | undefined {
+  if (!positions) return undefined;
+  const { data, planes: count } = positions;
+  const size = data.length / count;
+  const planes = Array.from({ length: count }, (_, n) => Float64Array.from(data.subarray(n * size, (n + 1) * size)));
+  const keys = key ? [new Float64Array(shape.batchSize * contextLength)] : planes;
+  return { query: planes[0]!, key: keys[0]!, ...(count > 1 && { planes: { query: planes, key: keys } }) };
 }

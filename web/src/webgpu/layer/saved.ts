@@ -15,6 +15,8 @@ import type { OfRoles } from "./roles.js";
 export interface Positions {
   readonly query: Float64Array;
   readonly key: Float64Array;
+  /** With sections: all planes of both; `query` and `key` are the first ones. */
+  readonly planes?: { readonly query: readonly Float64Array[]; readonly key: readonly Float64Array[] } | undefined;
 }
 
 /** What the gradient of a layer's call needs. Its arrays lie on the GPU, in the saved call's own memory. */

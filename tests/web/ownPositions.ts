@@ -1,0 +1,234 @@
+// Positions of the caller's own, in layers and caches. Every engine runs these tests.
+
+import { expect, test } from "@jest/globals";
+import type { Attention, ForwardOptions, LayerPosition } from "headwise";
+
+import { bits } from "./close.js";
+import { randomTensor } from "./randomTensor.js";
+
+const [H, D, E] = [2, 8, 16];
+
+const weights = Object.fromEntries(
+  ["Wq", "Wk", "Wv", "Wo"].map((name, n) => [name, randomTensor(n, [E, E])]),
+) as Record<"Wq" | "Wk" | "Wv" | "Wo", ReturnType<typeof randomTensor>>;
+
+const POSITIONS: Readonly<Record<string, LayerPosition>> = {
+  rotary: { kind: "rotary", base: 50 },
+  "rotary by frequencies": { kind: "rotary", frequencies: [1, 0.5, 0.25, 0.125] },
+  learned: { kind: "learned", table: randomTensor(5, [9, E]) },
+  sinusoidal: { kind: "sinusoidal" },
+};
+
+/** Whether two results agree but for the order of their sums. */
+function expectClose(actual: ArrayLike<number>, expected: ArrayLike<number>): void {
+  expect(actual).toHaveLength(expected.length);
+  for (let n = 0; n < actual.length; ++n) expect(Math.abs(actual[n]! - expected[n]!)).toBeLessThan(1e-5);
+}
+
+/** Rows [from, to) of the second axis from the end of [1, …, S, width]. */
+function rowsOf({ data, shape }: { data: Float32Array; shape: readonly number[] }, rows: readonly number[]) {
+  const [length, width] = shape.slice(-2) as [number, number];
+  const heads = data.length / (length * width);
+  const chosen = Array.from({ length: heads }, (_, h) =>
+    rows.flatMap((row) => [...data.subarray((h * length + row) * width, (h * length + row + 1) * width)]),
+  );
+  return { data: Float32Array.from(chosen.flat()), shape: [...shape.slice(0, -2), rows.length, width] };
+}
+
+const span = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n);
+
+export function ownPositionsTests(instance: () => Attention): void {
+  const layerWith = (position: LayerPosition | undefined) =>
+    instance().multiHeadAttention({ numHeads: H, weights, position });
+
+  test.each(Object.entries(POSITIONS))(
+    "%s: packed documents and their gradients are those of each document by itself",
+    async (_, position) => {
+      const layer = await layerWith(position);
+      const x = randomTensor(6, [1, 7, E]);
+      const dOutput = randomTensor(7, [1, 7, E]);
+      const document = (token: number) => Number(token >= 3);
+      const mask = {
+        data: Uint8Array.from({ length: 49 }, (__, n) => Number(document(Math.floor(n / 7)) === document(n % 7))),
+        shape: [7, 7],
+      };
+      const packed = await layer.forward(x, { mask, positions: [0, 1, 2, 0, 1, 2, 3], save: true });
+      const gradients = await layer.backward(packed.saved, dOutput);
+      for (const rows of [span(0, 3), span(3, 7)]) {
+        const alone = await layer.forward(rowsOf(x, rows), { save: true });
+        expectClose(rowsOf(packed.output, rows).data, alone.output.data);
+        const { dInput } = await layer.backward(alone.saved, rowsOf(dOutput, rows));
+        expectClose(rowsOf(gradients.dInput, rows).data, dInput.data);
+      }
+      layer.dispose();
+    },
+  );
+
+  test.each(Object.entries(POSITIONS))("%s: the indices, in any form, change no bit", async (_, position) => {
+    const layer = await layerWith(position);
+    const x = randomTensor(8, [2, 4, E]);
+    const expected = bits((await layer.forward(x, { causal: true })).output);
+    const int64 = { data: BigInt64Array.from([0n, 1n, 2n, 3n, 0n, 1n, 2n, 3n]), shape: [2, 4] };
+    for (const positions of [
+      [0, 1, 2, 3],
+      Int32Array.of(0, 1, 2, 3),
+      BigInt64Array.of(0n, 1n, 2n, 3n),
+      { data: Int32Array.of(0, 1, 2, 3, 0, 1, 2, 3), shape: [2, 4] },
+      int64,
+    ])
+      expect(bits((await layer.forward(x, { causal: true, positions })).output)).toEqual(expected);
+    layer.dispose();
+  });
+
+  test.each(Object.entries(POSITIONS))("%s: padding on the left, then a cache", async (_, position) => {
+    const layer = await layerWith(position);
+    const short = randomTensor(9, [1, 3, E]);
+    const next = randomTensor(10, [1, 1, E]);
+    const alone = await layer.kvCache({ batchSize: 1 });
+    const expected = await layer.forward(short, { cache: alone, causal: true });
+    const expectedNext = await layer.forward(next, { cache: alone, causal: true });
+    const padded = await layer.kvCache({ batchSize: 1 });
+    const x = { data: Float32Array.from([...new Float32Array(2 * E).fill(3), ...short.data]), shape: [1, 5, E] };
+    const mask = (length: number) => ({
+      data: Uint8Array.from({ length }, (__, j) => Number(j >= 2)),
+      shape: [1, length],
+    });
+    const given = await layer.forward(x, { cache: padded, causal: true, mask: mask(5), positions: [0, 0, 0, 1, 2] });
+    const givenNext = await layer.forward(next, { cache: padded, causal: true, mask: mask(6), positions: [3] });
+    expectClose(rowsOf(given.output, [2, 3, 4]).data, expected.output.data);
+    expectClose(givenNext.output.data, expectedNext.output.data);
+    for (const held of [alone, padded, layer]) held.dispose();
+  });
+
+  const rotary = { base: 50 };
+  const heads = (seed: number, length: number) => randomTensor(seed, [1, H, length, D]);
+
+  test("a tree of drafts in a rotary cache: each branch is a sequence by itself, and keep takes it as it stands", async () => {
+    const hw = instance();
+    const form = { numKvHeads: H, headDim: D, rotary };
+    const [key, value, ask] = [heads(11, 4), heads(12, 4), heads(13, 4)];
+    const [draftKey, draftValue] = [heads(14, 3), heads(15, 3)];
+    const query = heads(16, 3);
+    const tree = await hw.kvCache(form);
+    const branch = await hw.kvCache(form);
+    for (const cache of [tree, branch]) await cache.append(key, value);
+    // drafts 0 and 1 both follow token 3, draft 2 follows draft 1
+    const sees = [
+      [1, 0, 0],
+      [0, 1, 0],
+      [0, 1, 1],
+    ];
+    const mask = { data: Uint8Array.from(sees.flatMap((row) => [1, 1, 1, 1, ...row])), shape: [3, 7] };
+    const drafts = await tree.step(query, draftKey, draftValue, { mask, positions: [4, 4, 5] });
+    const line = await branch.step(rowsOf(query, [1, 2]), rowsOf(draftKey, [1, 2]), rowsOf(draftValue, [1, 2]), {
+      causal: true,
+    });
+    expectClose(rowsOf(drafts.output, [1, 2]).data, line.output.data);
+    const loaded = await hw.loadCache(await tree.save());
+    const fork = await tree.fork();
+    for (const cache of [tree, loaded, fork]) {
+      await cache.keep(4, [1, 2]);
+      const asked = rowsOf(ask, [0]);
+      expectClose((await cache.attend(asked)).output.data, (await branch.attend(asked)).output.data);
+    }
+    expect(await loaded.save()).toEqual(await tree.save());
+    for (const cache of [tree, branch, loaded, fork]) cache.dispose();
+  });
+
+  test("append and attend at positions of each batch", async () => {
+    const hw = instance();
+    const form = { numKvHeads: H, headDim: D, rotary };
+    const batch = (seed: number, length: number) => randomTensor(seed, [2, H, length, D]);
+    const [key, value, query] = [batch(17, 3), batch(18, 3), batch(19, 1)];
+    const cache = await hw.kvCache({ ...form, batchSize: 2 });
+    const positions = { data: Int32Array.of(7, 8, 9, 2, 1, 0), shape: [2, 3] };
+    await cache.append(key, value, { positions });
+    const at = { data: Int32Array.of(11, 5), shape: [2, 1] };
+    const { output } = await cache.attend(query, { positions: at });
+    const turn = (x: typeof key, of: typeof at) => hw.rotaryEmbedding(x, { ...rotary, positions: of });
+    const expected = await hw.scaledDotProductAttention(await turn(query, at), await turn(key, positions), value);
+    expectClose(output.data, expected.output.data);
+    await cache.rewind(0);
+    await cache.append(key, value);
+    const fresh = await hw.kvCache({ ...form, batchSize: 2 });
+    await fresh.append(key, value);
+    expect(await cache.save()).toEqual(await fresh.save()); // an empty cache has forgotten
+    for (const held of [cache, fresh]) held.dispose();
+  });
+
+  test("sections: the pairs of section i turn by positions[i]", async () => {
+    const sections = [1, 2, 1];
+    const plane = (seed: number) => Int32Array.from({ length: 6 }, (_, n) => (n * seed + seed) % 11);
+    const planes = [plane(3), plane(5), plane(7)];
+    const x = randomTensor(20, [2, 3, E]);
+    for (const interleaved of [false, true]) {
+      const layer = await layerWith({ kind: "rotary", interleaved, sections });
+      const plain = await layerWith({ kind: "rotary", interleaved });
+      const returns = { query: true, key: true } as const;
+      const all = { data: Int32Array.from(planes.flatMap((each) => [...each])), shape: [3, 2, 3] };
+      const turned = await layer.forward(x, { positions: all, returns });
+      const ofPlanes: Record<"query" | "key", { readonly data: Float32Array }>[] = [];
+      for (const data of planes) ofPlanes.push(await plain.forward(x, { positions: { data, shape: [2, 3] }, returns }));
+      const section = [0, 1, 1, 2];
+      for (const role of ["query", "key"] as const)
+        turned[role].data.forEach((value, n) => {
+          const pair = interleaved ? (n % D) >> 1 : n % (D / 2);
+          expect(value).toBe(ofPlanes[section[pair]!]![role].data[n]);
+        });
+      const dOutput = randomTensor(21, [2, 3, E]);
+      const same = { data: Int32Array.from([0, 1, 2].flatMap(() => [...planes[0]!])), shape: [3, 2, 3] };
+      const a = await layer.forward(x, { positions: same, save: true });
+      const b = await plain.forward(x, { positions: { data: planes[0]!, shape: [2, 3] }, save: true });
+      expect(bits(a.output)).toEqual(bits(b.output));
+      expect(bits((await layer.backward(a.saved, dOutput)).dInput)).toEqual(
+        bits((await plain.backward(b.saved, dOutput)).dInput),
+      );
+      expect(bits((await layer.forward(x)).output)).toEqual(bits((await plain.forward(x)).output));
+      const cache = await layer.kvCache({ batchSize: 2 });
+      expectClose((await layer.forward(x, { positions: all, cache })).output.data, turned.output.data);
+      for (const held of [layer, plain, cache]) held.dispose();
+    }
+  });
+
+  test("what cannot be is refused by name", async () => {
+    const hw = instance();
+    const x = randomTensor(22, [1, 3, E]);
+    const refused: [LayerPosition | undefined, ForwardOptions, RegExp][] = [
+      [undefined, { positions: [0, 1, 2] }, /positions must be absent: neither the layer nor a cache uses them/],
+      [{ kind: "rotary" }, { positions: [0, 1] }, /positions\.shape must be \[3\] or \[1, 3\], got \[2\]/],
+      [{ kind: "rotary" }, { positions: [0, 1.5, 2] }, /positions\[1\] must be an integer/],
+      [{ kind: "rotary" }, { positions: [0, 1, 2], alibiSlopes: [1, 1] }, /alibiSlopes must be absent with positions/],
+      [{ kind: "rotary" }, { positions: [0, 1, 2], key: x }, /key must be absent with positions/],
+      [
+        { kind: "rotary", sections: [1, 2, 1] },
+        { positions: { data: new Int32Array(6), shape: [2, 1, 3] } },
+        /\[3, 1, 3\]/,
+      ],
+      [POSITIONS.learned, { positions: [0, 9, 2] }, /positions must be rows of position\.table, 0 to 8, got 9/],
+    ];
+    for (const [position, options, message] of refused) {
+      const layer = await layerWith(position);
+      await expect(layer.forward(x, options)).rejects.toThrow(message);
+      layer.dispose();
+    }
+    await expect(layerWith({ kind: "rotary", sections: [1, 2, 3] })).rejects.toThrow(/sections must sum to/);
+    await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary: { sections: [1, 2, 1] } })).rejects.toThrow(
+      /sections must be absent: only a layer turns by sections/,
+    );
+    const ring = { window: 4, positions: "cache" };
+    await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary, ring })).rejects.toThrow(
+      /ring\.positions must be absent: keys of a ring are turned by their positions in the text, got "cache"/,
+    );
+    const plain = await hw.kvCache({ numKvHeads: H, headDim: D });
+    await expect(plain.append(heads(1, 2), heads(2, 2), { positions: [0, 1] })).rejects.toThrow(
+      /positions must be absent with a cache that is not rotary/,
+    );
+    expect(plain.length).toBe(0);
+    const turning = await hw.kvCache({ numKvHeads: H, headDim: D, rotary });
+    await turning.append(heads(1, 2), heads(2, 2));
+    await expect(turning.attend(heads(3, 1), { positions: [2], alibiSlopes: [1, 1] })).rejects.toThrow(
+      /alibiSlopes must be absent with positions/,
+    );
+    for (const held of [plain, turning]) held.dispose();
+  });
+}

@@ -1,0 +1,17 @@
+import type { OptionReader } from "../call/options.js";
+import { UnsupportedError } from "../errors/errors.js";
+import { readTokenPositions } from "../position/tokenPositions.js";
+import type { CacheForm } from "./cacheProblem.js";
+
+/** Reads the positions of tokens or queries of a cache, `[B, S]`. */
+export function readCachePositions(options: OptionReader, form: CacheForm, length: number): Int32Array | undefined {
+  const positions = readTokenPositions(options, { batchSize: form.batchSize, length });
+  if (!positions) return undefined;
+  if (!form.rotary)
+    throw options.refuse("positions", "be absent with a cache that is not rotary", "Nothing else reads them.");
+  if (options.has("alibiSlopes"))
+    throw new UnsupportedError(`${options.operation}: alibiSlopes must be absent with positions: they read indices`, {
+      hint: "Give a bias of your own: −slope · distance.",
+    });
+  return positions.data;
+}

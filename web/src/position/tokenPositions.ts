@@ -1,0 +1,74 @@
+import { isList, type NumberList, type OptionReader } from "../call/options.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import type { TensorLike } from "../tensor/tensor.js";
+
+/** A tensor of int64, as ONNX has them. */
+export interface Int64Tensor {
+  readonly data: BigInt64Array;
+  readonly shape: readonly number[];
+}
+
+/** Positions of tokens, as callers give them: a list `[S]`, or a tensor `[S]` or `[B, S]` of whole numbers. */
+export type GivenPositions = NumberList | TensorLike<"int32"> | Int64Tensor;
+
+/** Checked positions of tokens, `[planes, B, S]`. */
+export interface TokenPositions {
+  readonly data: Int32Array;
+  /** 1; or 3 of a rotary embedding with sections. */
+  readonly planes: number;
+}
+
+/** The sizes of the tokens that the positions are for. */
+interface Tokens {
+  readonly batchSize: number;
+  readonly length: number;
+}
+
+const LEAST = -(2 ** 31);
+const MOST = 2 ** 31 - 1;
+
+/**
+ * Reads the option `positions`.
+ *
+ * @param planes - How many planes a tensor of rank 3 must have; undefined: it is refused.
+ */
+export function readTokenPositions(
+  options: OptionReader,
+  { batchSize, length }: Tokens,
+  planes?: number,
+): TokenPositions | undefined {
+  const { operation, call } = options;
+  const value = options.value("positions");
+  if (value === undefined) return undefined;
+  const read = (position: unknown, n: number): number => {
+    const number = typeof position === "bigint" ? Number(position) : position;
+    if (Number.isInteger(number) && (number as number) >= LEAST && (number as number) <= MOST)
+      return (number as number) + 0;
+    throw new OptionError(
+      `${operation}: positions[${n}] must be an integer from ${LEAST} to ${MOST}, got ${describe(position)}`,
+    );
+  };
+  const shapes = `[${length}] or [${batchSize}, ${length}]${planes ? ` or [${planes}, ${batchSize}, ${length}]` : ""}`;
+  const wrong = (given: unknown) =>
+    new ShapeError(`${operation}: positions.shape must be ${shapes}, got ${describe(given)}`);
+  if (isList(value)) {
+    const check = (given: number) => {
+      if (given !== length) throw wrong([given]);
+    };
+    return { data: repeated(call.list("positions", value, check, read), batchSize), planes: 1 };
+  }
+  const { data, shape } = call.tensor("positions", value, ["int32", "float32"]);
+  const expected = [...(planes ? [planes] : []), batchSize, length].slice(-shape.length);
+  const isKnown = shape.length >= 1 && shape.length <= (planes ? 3 : 2);
+  if (!isKnown || shape.some((extent, axis) => extent !== expected[axis])) throw wrong(shape);
+  const numbers = Array.from(data, read);
+  if (shape.length === 3) return { data: Int32Array.from(numbers), planes: planes! };
+  return { data: shape.length === 1 ? repeated(numbers, batchSize) : Int32Array.from(numbers), planes: 1 };
+}
+
+function repeated(list: readonly number[], batchSize: number): Int32Array {
+  const data = new Int32Array(batchSize * list.length);
+  for (let b = 0; b < batchSize; ++b) data.set(list, b * list.length);
+  return data;
+}
