@@ -20,14 +20,20 @@ interface Token {
   readonly position: number;
 }
 
+/** Rows of an append, and how many of them were tokens of each batch. */
+interface Append {
+  readonly rows: number;
+  readonly lengths: readonly number[];
+}
+
 /** What a cache must hold: for each batch a list of tokens, in order of position. */
 export class ModelCache {
   private constructor(
     readonly shape: CacheShape,
     private held: readonly (readonly Token[])[],
     private ends: readonly number[],
-    /** The lengths of the last append, if only a fork came after it. */
-    private last: readonly number[] | undefined = undefined,
+    /** The last append, if only forks and selections came after it. */
+    private last: Append | undefined = undefined,
   ) {}
 
   static empty(shape: CacheShape): ModelCache {
@@ -56,12 +62,12 @@ export class ModelCache {
       return [...tokens, ...added].filter(stays);
     });
     this.ends = this.ends.map((end, b) => end + lengths[b]!);
-    this.last = lengths;
+    this.last = { rows: Math.max(0, ...lengths), lengths };
   }
 
-  /** The number of rows of the last append: the length of its longest batch. */
+  /** The number of rows of the last append, padding included. */
   get lastRows(): number | undefined {
-    return this.last && Math.max(0, ...this.last);
+    return this.last?.rows;
   }
 
   /**
@@ -69,7 +75,7 @@ export class ModelCache {
    * them.
    */
   queryLengths(rows: number, countsPositions: boolean): readonly number[] {
-    return countsPositions && this.last && rows === this.lastRows ? this.last : this.ends.map(() => rows);
+    return countsPositions && this.last && rows === this.last.rows ? this.last.lengths : this.ends.map(() => rows);
   }
 
   /** Whether a rewind is possible. It is not if a ring has dropped tokens that it would need at these lengths. */
@@ -112,7 +118,7 @@ export class ModelCache {
     const selected = <T>(of: readonly T[]) => indices.map((b) => of[b]!);
     this.held = selected(this.held);
     this.ends = selected(this.ends);
-    this.last &&= selected(this.last);
+    this.last &&= { ...this.last, lengths: selected(this.last.lengths) };
   }
 
   /** Whether tokens can be taken out so that these numbers are left. They cannot if a ring has dropped tokens. */
