@@ -17,7 +17,7 @@ import {
 } from "headwise";
 import { formula } from "headwise/formula";
 import * as inspect from "headwise/inspect";
-import { loadTokenizer } from "headwise/models";
+import { hub, loadTokenizer, openModel } from "headwise/models";
 import { softmax as onnxSoftmax } from "headwise/onnx";
 import * as train from "headwise/train";
 
@@ -143,6 +143,11 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
       decode = () => "";
     },
   ]),
+  hub: plain(hub, () => ["owner/name", { revision: "main", host: "https://hub.example" }]),
+  "openModel, a folder": {
+    args: () => ["tests/cases", { headers: { authorization: "me" }, cache: false, onProgress: () => undefined }],
+    run: async ([folder, options]: never[]) => Object.keys(await openModel(folder!, options)),
+  },
   "flatten and unflatten": {
     args: () => [tree(), { "block.gain": floats(2, 3), embedding: floats(1, 5, 3) }],
     // the tensors in the results are the caller's own objects

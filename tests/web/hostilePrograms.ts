@@ -68,6 +68,10 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     args: () => [heads(1), { positions: [0, 1, 2, 3, 4], rotaryDim: 2, scaling: { kind: "linear", factor: 2 } }],
     run: (hw, args: Parameters<Attention["rotaryEmbedding"]>) => hw.rotaryEmbedding(...args),
   },
+  "rotaryEmbedding with frequencies": {
+    args: () => [heads(1), { frequencies: [1, 0.25], attentionFactor: 1.5 }],
+    run: (hw, args: Parameters<Attention["rotaryEmbedding"]>) => hw.rotaryEmbedding(...args),
+  },
   "rotaryEmbedding with tables": {
     args: () => [heads(1), { cos: floats(1, S, D / 2), sin: floats(2, S, D / 2), into: heads(0) }],
     run: (hw, args: Parameters<Attention["rotaryEmbedding"]>) => hw.rotaryEmbedding(...args),
@@ -113,6 +117,53 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         return await layer.forward(x, forward);
       } finally {
         layer.dispose();
+      }
+    },
+  },
+  "positions of a layer": {
+    args: () => [
+      {
+        inputDim: 8,
+        numHeads: 2,
+        position: {
+          kind: "rotary",
+          scaling: { kind: "longrope", shortFactor: [1, 2], longFactor: [2, 4], factor: 4, originalLength: 16 },
+        },
+        weights: { Wq: floats(1, 8, 8), Wk: floats(2, 8, 8), Wv: floats(3, 8, 8), Wo: floats(4, 8, 8) },
+      },
+      floats(5, B, S, 8),
+      { positions: { data: Int32Array.of(0, 1, 2, 3, 4, 0, 0, 1, 2, 2), shape: [B, S] } },
+    ],
+    async run(hw, [options, x, forward]: [never, never, never]) {
+      const layer = await hw.multiHeadAttention(options);
+      try {
+        return await layer.forward(x, forward);
+      } finally {
+        layer.dispose();
+      }
+    },
+  },
+  "positions of a cache": {
+    args: () => [
+      {
+        batchSize: B,
+        numKvHeads: H,
+        headDim: D,
+        rotary: { frequencies: Float64Array.of(1, 0.1), attentionFactor: 1.2 },
+      },
+      heads(1),
+      heads(2),
+      { positions: [0, 1, 1, 2, 2] },
+      heads(3),
+      { positions: [0, 1, 1, 2, 2], returns: { probs: true } },
+    ],
+    async run(hw, [options, key, value, append, query, attend]: never[]) {
+      const cache = await hw.kvCache(options!);
+      try {
+        await cache.append(key!, value!, append);
+        return await cache.attend(query!, attend);
+      } finally {
+        cache.dispose();
       }
     },
   },

@@ -1,5 +1,6 @@
 import { throwIfAborted } from "../call/abort.js";
 import { NetworkError, OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { folderFiles } from "./folderFiles.js";
 import { parsedObject } from "./jsonText.js";
@@ -55,10 +56,10 @@ export async function openModel(address: string | URL, options: OpenModelOptions
   const { known, reader } = readKnown(OPERATION, options, NAMES);
   const signal = reader.signal();
   const onProgress = reader.callback("onProgress") as OpenModelOptions["onProgress"];
-  const headers = headersOf(known.headers);
-  const kept = keptBlocks(OPERATION, known.cache);
+  const headers = guarded(OPERATION, "headers", () => headersOf(known.headers));
+  const kept = guarded(OPERATION, "cache", () => keptBlocks(OPERATION, known.cache));
   throwIfAborted(signal);
-  const text = textOf(address);
+  const text = guarded(OPERATION, "address", () => textOf(address));
   const fs = nodeFs();
   if (fs && !isWeb(text)) return folderFiles(OPERATION, fs, pathOf(text));
   const folder = folderAt(text);
