@@ -78,6 +78,10 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
     floats(1, 8, HEADS),
     { queryLength: 3, keyLength: 5, queryOffset: 2, bidirectional: true, maxDistance: 16 },
   ]),
+  "relativePositionBias of positions": plain(relativePositionBias, () => [
+    floats(1, 8, HEADS),
+    { queryPositions: { data: Int32Array.of(0, 2, 1, 1), shape: [2, 2] }, keyPositions: [0, 1, 5], maxDistance: 16 },
+  ]),
   maskFromTokenizer: plain(maskFromTokenizer, () => [[[1, 1, 0], [1, 1, 1]]]), // prettier-ignore
   "maskFromTokenizer of a tensor": plain(maskFromTokenizer, () => [
     { data: BigInt64Array.of(1n, 1n, 0n), dims: [1, 3] },

@@ -160,6 +160,27 @@ describe("relativePositionBias", () => {
         for (let j = 0; j < 2; ++j) expect(data[(h * 2 + i) * 2 + j]).toBe(table.data[bucketOf[i]![j]! * 3 + h]);
   });
 
+  test("of positions is that of their distances, for each batch", () => {
+    const table = randomTensor(1, [8, 3]);
+    const whole = relativePositionBias(table, { queryLength: 10, keyLength: 10, maxDistance: 20 });
+    const queries = { data: Int32Array.of(4, 9, 0, 0), shape: [2, 2] };
+    const keys = { data: BigInt64Array.of(1n, 4n, 4n, 9n, 0n, 3n), shape: [2, 3] };
+    const { data, shape } = relativePositionBias(table, {
+      queryPositions: queries,
+      keyPositions: keys,
+      maxDistance: 20,
+    });
+    expect(shape).toEqual([2, 3, 2, 3]);
+    for (const [n, value] of data.entries()) {
+      const [b, h, i, j] = [Math.floor(n / 18), Math.floor(n / 6) % 3, Math.floor(n / 3) % 2, n % 3];
+      const at = (h * 10 + queries.data[b * 2 + i]!) * 10 + Number(keys.data[b * 3 + j]);
+      expect(value).toBe(whole.data[at]);
+    }
+    const lists = relativePositionBias(table, { queryPositions: [4, 9], keyLength: 10, maxDistance: 20 });
+    expect(lists.shape).toEqual([3, 2, 10]);
+    expect(lists.data.subarray(10, 20)).toEqual(whole.data.subarray(90, 100));
+  });
+
   test("of no queries or no keys is empty", () => {
     const table = randomTensor(1, [8, 3]);
     expect(relativePositionBias(table, { queryLength: 0, keyLength: 4 }).shape).toEqual([3, 0, 4]);
@@ -170,6 +191,16 @@ describe("relativePositionBias", () => {
     [[8], { queryLength: 1, keyLength: 1 }, /table.shape must be \[buckets, numHeads\], got \[8\]/],
     [[2, 1], { queryLength: 1, keyLength: 1 }, /table.shape\[0\] must be at least 4 and even, got 2/],
     [[8, 1], { keyLength: 1 }, /queryLength must be given/],
+    [[8, 1], { queryPositions: [1], queryLength: 1, keyLength: 1 }, /queryLength must be absent beside queryPositions/],
+    [[8, 1], { queryPositions: [0.5], keyLength: 1 }, /queryPositions\[0\] must be an integer/],
+    [
+      [8, 1],
+      {
+        queryPositions: { data: new Int32Array(2), shape: [2, 1] },
+        keyPositions: { data: new Int32Array(3), shape: [3, 1] },
+      },
+      /queryPositions and keyPositions must have the same batches, got 2 and 3/,
+    ],
     [[8, 1], { queryLength: 1, keyLength: 1, maxDistance: 2 }, /maxDistance must exceed the 2 exact buckets/],
     [
       [8, 1],

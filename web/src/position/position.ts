@@ -4,6 +4,7 @@ import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { Tensor, TypedTensor } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";
+import { readGivenPositions, type GivenPositions } from "./tokenPositions.js";
 
 /** Options of `sinusoidalPositions`. */
 export interface SinusoidalOptions {
@@ -19,12 +20,16 @@ export interface SinusoidalOptions {
 
 /** Options of `relativePositionBias`. */
 export interface RelativePositionOptions {
-  /** Number of queries. */
-  readonly queryLength: number;
-  /** Number of keys. */
-  readonly keyLength: number;
-  /** Position of query 0. Default 0. */
+  /** Number of queries. Not beside `queryPositions`. */
+  readonly queryLength?: number | undefined;
+  /** Number of keys. Not beside `keyPositions`. */
+  readonly keyLength?: number | undefined;
+  /** Position of query 0. Default 0. Not beside `queryPositions`. */
   readonly queryOffset?: number | undefined;
+  /** Positions of the queries, as `positions` of other calls: `[Sq]`, or `[B, Sq]`. */
+  readonly queryPositions?: GivenPositions | undefined;
+  /** Positions of the keys: `[Skv]`, or `[B, Skv]`. */
+  readonly keyPositions?: GivenPositions | undefined;
   /** true, the default: half of the buckets is for keys after the query (T5's encoder). false: T5's decoder. */
   readonly bidirectional?: boolean | undefined;
   /** All distances from this one on share a bucket. Default 128. */
@@ -36,6 +41,8 @@ const RELATIVE_NAMES = namesOf<RelativePositionOptions>({
   queryLength: true,
   keyLength: true,
   queryOffset: true,
+  queryPositions: true,
+  keyPositions: true,
   bidirectional: true,
   maxDistance: true,
 });
@@ -93,8 +100,8 @@ export function sinusoidalPositions(
 }
 
 /**
- * T5's relative-position bias `[numHeads, queryLength, keyLength]`, for the option `bias` (Raffel et al. 2020). The
- * distance j − (i + queryOffset) selects a row of the table, a bucket. Half of the buckets of a direction are for one
+ * T5's relative-position bias `[numHeads, Sq, Skv]`, for the option `bias` (Raffel et al. 2020); with positions `[B, S]` it
+ * is `[B, numHeads, Sq, Skv]`. The distance from the query's position to the key's selects a row of the table, a bucket. Half of the buckets of a direction are for one
  * short distance each; the others grow logarithmically. T5 adds the bias to unscaled scores, so call attention with
  * `scale: 1`.
  *
@@ -112,22 +119,70 @@ export function relativePositionBias(
     throw new ShapeError(`${operation}: table.shape must be [buckets, numHeads], got ${describe(shape)}`);
   const reader = readOptions(call, options, RELATIVE_NAMES);
   const [buckets, numHeads] = shape as [number, number];
-  const queryLength = reader.requiredInteger("queryLength", { min: 0 });
-  const keyLength = reader.requiredInteger("keyLength", { min: 0 });
-  const queryOffset = reader.integer("queryOffset") ?? 0;
+  const query = readRow(reader, "query");
+  const key = readRow(reader, "key");
   const bucketOf = relativeBuckets(reader, buckets);
+  const batchSize = query.batchSize ?? key.batchSize;
+  if (batchSize !== (key.batchSize ?? batchSize))
+    throw new ShapeError(
+      `${operation}: queryPositions and keyPositions must have the same batches, got ${batchSize} and ${key.batchSize}`,
+    );
 
-  const bias = zeros(operation, "bias", [numHeads, queryLength, keyLength]);
+  const lengths = [numHeads, query.length, key.length];
+  const bias = zeros(operation, "bias", batchSize === undefined ? lengths : [batchSize, ...lengths]);
   const { data } = bias;
   if (data.length === 0) return bias;
-  // distances go from the last query and the first key to the first query and the last key
-  const first = -queryOffset - (queryLength - 1);
-  const rows = Int32Array.from({ length: queryLength + keyLength - 1 }, (_, n) => bucketOf(first + n));
-  for (let h = 0, k = 0; h < numHeads; ++h)
-    for (let i = 0; i < queryLength; ++i)
-      for (let j = 0; j < keyLength; ++j) data[k++] = weights[rows[queryLength - 1 - i + j]! * numHeads + h]!;
+  const [queries, keys] = [extremesOf(query), extremesOf(key)];
+  const placeOf = tabulated(
+    (distance) => bucketOf(distance) * numHeads,
+    keys.least - queries.most,
+    keys.most - queries.least,
+  );
+  for (let b = 0, k = 0; b < (batchSize ?? 1); ++b)
+    for (let h = 0; h < numHeads; ++h)
+      for (let i = 0; i < query.length; ++i)
+        for (let j = 0; j < key.length; ++j) data[k++] = weights[placeOf(key.at(b, j) - query.at(b, i)) + h]!;
   return bias;
 }
+
+/** The positions of one side: given ones, or indices from an offset on. */
+interface PositionRow {
+  readonly batchSize: number | undefined;
+  readonly length: number;
+  readonly at: (b: number, index: number) => number;
+}
+
+function readRow(reader: OptionReader, side: "query" | "key"): PositionRow {
+  const given = readGivenPositions(reader, `${side}Positions`);
+  const [lengthName, offsetName] = [`${side}Length`, "queryOffset"];
+  if (!given) {
+    const length = reader.requiredInteger(lengthName, { min: 0 });
+    const offset = side === "query" ? (reader.integer(offsetName) ?? 0) : 0;
+    return { batchSize: undefined, length, at: (_, index) => index + offset };
+  }
+  const { data, batchSize, length } = given;
+  for (const name of side === "query" ? [lengthName, offsetName] : [lengthName])
+    if (reader.value(name) !== undefined) throw reader.refuse(name, `be absent beside ${side}Positions`);
+  return { batchSize, length, at: (b, index) => data[batchSize === undefined ? index : b * length + index]! };
+}
+
+function extremesOf({ batchSize = 1, length, at }: PositionRow): { readonly least: number; readonly most: number } {
+  let [least, most] = [Infinity, -Infinity];
+  for (let n = 0; n < batchSize * length; ++n) {
+    const position = at(Math.floor(n / length), n % length);
+    [least, most] = [Math.min(least, position), Math.max(most, position)];
+  }
+  return { least, most };
+}
+
+/** A function of integers from a table, unless that would be too long. */
+function tabulated(of: (n: number) => number, least: number, most: number): (n: number) => number {
+  if (most - least >= LONGEST_TABLE) return of;
+  const table = Int32Array.from({ length: most - least + 1 }, (_, n) => of(least + n));
+  return (n) => table[n - least]!;
+}
+
+const LONGEST_TABLE = 2 ** 22;
 
 /**
  * Returns the bucket of a distance (key position − query position). It computes in float32 and in the published order,

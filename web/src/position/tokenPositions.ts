@@ -41,14 +41,7 @@ export function readTokenPositions(
   const { operation, call } = options;
   const value = options.value("positions");
   if (value === undefined) return undefined;
-  const read = (position: unknown, n: number): number => {
-    const number = typeof position === "bigint" ? Number(position) : position;
-    if (Number.isInteger(number) && (number as number) >= LEAST && (number as number) <= MOST)
-      return (number as number) + 0;
-    throw new OptionError(
-      `${operation}: positions[${n}] must be an integer from ${LEAST} to ${MOST}, got ${describe(position)}`,
-    );
-  };
+  const read = readPosition(operation, "positions");
   const shapes = `[${length}] or [${batchSize}, ${length}]${planes ? ` or [${planes}, ${batchSize}, ${length}]` : ""}`;
   const wrong = (given: unknown) =>
     new ShapeError(`${operation}: positions.shape must be ${shapes}, got ${describe(given)}`);
@@ -66,6 +59,33 @@ export function readTokenPositions(
   if (shape.length === 3) return { data: Int32Array.from(numbers), planes: planes! };
   return { data: shape.length === 1 ? repeated(numbers, batchSize) : Int32Array.from(numbers), planes: 1 };
 }
+
+/** Reads positions whose number nothing else tells: a list or a tensor `[S]`, or a tensor `[B, S]`. */
+export function readGivenPositions(options: OptionReader, name: string) {
+  const { operation, call } = options;
+  const value = options.value(name);
+  if (value === undefined) return undefined;
+  const read = readPosition(operation, name);
+  if (isList(value)) {
+    const data = call.list(name, value, () => undefined, read);
+    return { data, batchSize: undefined, length: data.length };
+  }
+  const { data, shape } = call.tensor(name, value, ["int32", "float32"]);
+  if (shape.length < 1 || shape.length > 2)
+    throw new ShapeError(`${operation}: ${name}.shape must be [S] or [B, S], got ${describe(shape)}`);
+  return { data: Array.from(data, read), batchSize: shape.at(-2), length: shape.at(-1)! };
+}
+
+const readPosition =
+  (operation: string, name: string) =>
+  (position: unknown, n: number): number => {
+    const number = typeof position === "bigint" ? Number(position) : position;
+    if (Number.isInteger(number) && (number as number) >= LEAST && (number as number) <= MOST)
+      return (number as number) + 0;
+    throw new OptionError(
+      `${operation}: ${name}[${n}] must be an integer from ${LEAST} to ${MOST}, got ${describe(position)}`,
+    );
+  };
 
 function repeated(list: readonly number[], batchSize: number): Int32Array {
   const data = new Int32Array(batchSize * list.length);
