@@ -5,9 +5,9 @@
 #include "attention/call.h"
 #include "attention/head_rows.h"
 #include "attention/validate.h"
-#include "cache/stored_row.h"
 #include "kernel/kernel_table.h"
 #include "source/kv_cache_store.h"
+#include "source/stored_row.h"
 
 namespace headwise {
 

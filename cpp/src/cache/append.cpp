@@ -7,11 +7,11 @@
 #include "base/workspace.h"
 #include "cache/key_mean.h"
 #include "cache/rotary_rows.h"
-#include "cache/stored_row.h"
 #include "cache/widened_row.h"
 #include "headwise/thread_pool.h"
 #include "source/dense_source.h"
 #include "source/kv_cache_store.h"
+#include "source/stored_row.h"
 
 namespace headwise {
 

@@ -2,11 +2,11 @@
 #include <cstring>
 
 #include "base/workspace.h"
-#include "cache/stored_row.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"
+#include "source/stored_row.h"
 
 namespace headwise {
 

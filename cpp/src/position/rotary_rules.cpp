@@ -1,4 +1,5 @@
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include "position/rotary.h"

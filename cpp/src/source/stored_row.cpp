@@ -1,4 +1,4 @@
-#include "cache/stored_row.h"
+#include "source/stored_row.h"
 
 #include <cstring>
 
