@@ -407,7 +407,7 @@ describe("A usual mistake is named:", () => {
   ])("%s in place of files", async (_, files) => {
     const error = await loadError(files as never);
     expect(OptionError.is(error)).toBe(true);
-    expect(error.hint).toContain("openAsBlob");
+    expect(error.hint).toContain("openModel(address)");
   });
 
   test("BERT with the bias of its head under the other name is none", async () => {
