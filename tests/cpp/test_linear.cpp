@@ -329,6 +329,29 @@ TEST(LinearOfFloat16, HasTheBitsOfTheWidenedWeight) {
     }
 }
 
+/// The rows of a Toeplitz matrix are parts of one array. What is read beyond its end only a checker of memory sees.
+TEST(LinearOfFloat16, TakesRowsThatOverlapAndReadsNothingBehindTheLast) {
+  constexpr std::int64_t kIn = 256, kOut = 192, kStep = 3;
+  const Floats line = random_floats((kOut - 1) * kStep + kIn, 7), x = random_floats(kIn, 8);
+  const auto length = static_cast<std::int64_t>(line.size());
+  const std::vector<std::uint16_t> halves = [&] {
+    std::vector<std::uint16_t> rounded(line.size());
+    floats_to_halves(line.data(), length, rounded.data());
+    return rounded;
+  }();
+  Floats y(kOut);
+  const LinearShape shape{1, kIn, kOut};
+  ASSERT_TRUE(linear(pool_of(1), shape, {x.data()}, {{halves.data(), Dtype::float16}, 1, kStep}, {y.data()}).ok());
+  for (std::int64_t o = 0; o < kOut; ++o) {
+    double sum = 0, magnitude = 0;
+    for (std::int64_t i = 0; i < kIn; ++i) {
+      const double product = static_cast<double>(x[i]) * half_to_float(halves[o * kStep + i]);
+      sum += product, magnitude += std::abs(product);
+    }
+    EXPECT_NEAR(y[o], sum, sum_error(kIn, magnitude));
+  }
+}
+
 TEST(Linear, ComputesOnlyTheGradientsThatAreWanted) {
   const Call call({50, 6, 9}, false);
   const Gradients all = gradients_of(call);

@@ -153,8 +153,9 @@ bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
   constexpr std::ptrdiff_t kLine = 64, bytes = outputs * inputs * static_cast<std::ptrdiff_t>(sizeof(T));
   const T* row[outputs];
   for (int o = 0; o < outputs; ++o) row[o] = weight.row(std::min(first + o, weight.count - 1));
-  const bool is_last = first + 2 * outputs > weight.count;
-  const char* ahead = reinterpret_cast<const char*>(is_last ? row[0] : weight.row(first + outputs));
+  // Rows that overlap end before their lengths have passed.
+  const bool touches = kTouches<T> && first + 2 * outputs <= weight.count && weight.ld >= depth;
+  const char* ahead = reinterpret_cast<const char*>(touches ? weight.row(first + outputs) : row[0]);
   V sum[Q][kGroups];
   for (int q = 0; q < Q; ++q)
     for (int g = 0; g < kGroups; ++g) sum[q][g] = V::load_unaligned(y + q * ldy + g * lanes);
@@ -167,7 +168,7 @@ bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
       for (int i = 0; i < inputs; ++i)
         for (int q = 0; q < Q; ++q) sum[q][g] = multiply_add<Arch>(V(x[q * ldx + d + i]), column[i], sum[q][g]);
     }
-    if (kTouches<T> && !is_last)
+    if (touches)
       for (std::ptrdiff_t line = 0; line < bytes; line += kLine) touch(ahead + line);
     ahead += bytes;
   }
