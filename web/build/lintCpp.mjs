@@ -1,5 +1,5 @@
 // Checks that all C++ is formatted and that all includes go downwards. A run of everything also runs clang-tidy on the core
-// and compiles it file by file. Other versions of the two tools of clang report other things. So only the versions of Debian
+// and compiles it file by file, and compares what the files define. Other versions of the two tools of clang report other things. So only the versions of Debian
 // 12 are used; without them those checks are skipped.
 
 import { execFileSync } from "node:child_process";
@@ -19,6 +19,8 @@ const FOLDERS = ["cpp", "tests/cpp", "tests/bench", "tests/package/consumers"];
 /** clang-tidy uses the compile commands of this preset. */
 const PRESET = "release";
 
+const onePassed = { ...nothing, passed: 1 };
+
 /** Every file is a test. @returns the counts of counts.mjs */
 export async function lintCpp(isAll) {
   await setUp(["lint"]).catch((error) => say(`lint: ${error.message}`));
@@ -27,23 +29,37 @@ export async function lintCpp(isAll) {
   return counts.reduce(add);
 }
 
-/** One test: each file of the core includes what it uses. */
+/** Two tests: each file of the core includes what it uses, and no two files define a class of one name in two ways. */
 async function files() {
-  const program = await configure("files");
-  return program.build("headwise").then(
-    () => ({ ...nothing, passed: 1 }),
-    (error) => {
-      say(`lint: ${error.message}`);
-      return oneFailed;
-    },
-  );
+  const { folder, build } = await configure("files");
+  try {
+    await build("headwise");
+  } catch (error) {
+    say(`lint: ${error.message}`);
+    return oneFailed;
+  }
+  return add(onePassed, await definitions(folder));
+}
+
+/** GCC compares definitions when it joins objects that keep them (`-flto`, of the preset). Other compilers do not. */
+async function definitions(folder) {
+  const [, compiler] = /^CMAKE_CXX_COMPILER:\w+=(.*)$/m.exec(readFileSync(path.join(folder, "CMakeCache.txt"), "utf8"));
+  if (!execFileSync(compiler, ["--version"], { encoding: "utf8" }).includes("Free Software Foundation")) {
+    say("lint: the compiler is not GCC: definitions of classes are not compared");
+    return { ...nothing, skipped: 1 };
+  }
+  const objects = path.join(folder, "cpp", "CMakeFiles", "headwise.dir");
+  const files = readdirSync(objects, { recursive: true }).filter((file) => file.endsWith(".o"));
+  const options = ["-O0", "-flto", "-Wodr", "-Werror=odr", "-r", "-o", path.join(folder, "joined.o")];
+  const isOne = await isFine(compiler, [...options, ...files.map((file) => path.join(objects, file))]);
+  return isOne ? onePassed : oneFailed;
 }
 
 /** One test. */
 function rooms() {
   const faults = faultsOfRooms();
   for (const fault of faults) say(`lint: ${fault}`);
-  return faults.length > 0 ? oneFailed : { ...nothing, passed: 1 };
+  return faults.length > 0 ? oneFailed : onePassed;
 }
 
 async function format() {
