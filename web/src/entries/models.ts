@@ -16,7 +16,7 @@ export type { ModelFileList } from "../models/modelFiles.js";
 export type { EachPrecision } from "../models/modelRoom.js";
 export { openModel, type OpenedFiles, type OpenModelOptions } from "../models/openModel.js";
 export type { Precision } from "../models/parts.js";
-export type { BlockPlace } from "../models/keptBlocks.js";
+export type { BlockPlace } from "../models/blockPlace.js";
 export type { OpenProgress, RemoteFile } from "../models/remoteFile.js";
 export type { LayerResult, PassOptions } from "../models/pass.js";
 export type { SamplingOptions } from "../models/sampling.js";
