@@ -1,7 +1,7 @@
 /** What dropout promises, for an instance of any engine. */
 
 import { expect } from "@jest/globals";
-import type { Attention, Tensor } from "headwise";
+import type { Attention, HeadwiseError, Tensor } from "headwise";
 
 import { philox } from "../attention-conformance/reference/dropout.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
@@ -125,6 +125,8 @@ export const dropoutUse: Readonly<Record<string, (hw: Attention) => Promise<void
       expect(error.name).toBe("OptionError");
       expect(error.message).toMatch(message);
     }
+    const bare = await rejection(hw.scaledDotProductAttention(query, key, value, { dropout: 0.1 as never }));
+    expect((bare as HeadwiseError).hint).toContain("Give { rate: 0.1, seed }");
     layer.dispose();
     cache.dispose();
   },

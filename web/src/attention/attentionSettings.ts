@@ -242,6 +242,9 @@ function readWindow(options: OptionReader): AttentionSettings["window"] {
 const DROPOUT_NAMES = namesOf<Dropout>({ rate: true, seed: true });
 
 function readDropout(options: OptionReader): Dropout | undefined {
+  const given = options.value("dropout");
+  if (typeof given === "number")
+    throw options.refuse("dropout", "be an object", `Give { rate: ${given}, seed }; the seed decides what is dropped.`);
   const dropout = options.object("dropout", DROPOUT_NAMES);
   if (!dropout) return undefined;
   const rate = dropout.number("rate");
