@@ -40,6 +40,16 @@ const attentionOptions = () => ({
 });
 export const heads = (seed: number) => floats(seed, B, H, S, D);
 
+/** Makes a layer, and calls it once. */
+async function forwardOnce(hw: Attention, [options, x, forward]: [never, never, never]): Promise<unknown> {
+  const layer = await hw.multiHeadAttention(options);
+  try {
+    return await layer.forward(x, forward);
+  } finally {
+    layer.dispose();
+  }
+}
+
 /** Calls of every kind. The arguments are made again for each call. */
 export const PROGRAMS: Readonly<Record<string, Program>> = {
   scaledDotProductAttention: {
@@ -111,14 +121,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         },
       },
     ],
-    async run(hw, [options, x, forward]: [never, never, never]) {
-      const layer = await hw.multiHeadAttention(options);
-      try {
-        return await layer.forward(x, forward);
-      } finally {
-        layer.dispose();
-      }
-    },
+    run: forwardOnce,
   },
   "positions of a layer": {
     args: () => [
@@ -134,14 +137,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       floats(5, B, S, 8),
       { positions: { data: Int32Array.of(0, 1, 2, 3, 4, 0, 0, 1, 2, 2), shape: [B, S] } },
     ],
-    async run(hw, [options, x, forward]: [never, never, never]) {
-      const layer = await hw.multiHeadAttention(options);
-      try {
-        return await layer.forward(x, forward);
-      } finally {
-        layer.dispose();
-      }
-    },
+    run: forwardOnce,
   },
   "positions of a cache": {
     args: () => [

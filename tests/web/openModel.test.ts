@@ -235,6 +235,8 @@ describe("a server", () => {
     const weights = await weightsOf();
     expect(weights.size).toBe(5 * MIB);
     expect(areSame(await bytesOf(weights, BLOCK, BLOCK + 9), pattern(5 * MIB).subarray(BLOCK, BLOCK + 9))).toBe(true);
+    const headsOf = (name: string) => server.asked.filter(({ file, method }) => file === name && method === "HEAD");
+    expect(headsOf("model.safetensors")).toHaveLength(1);
   });
 
   test("whose file is empty gives an empty file", async () => {
@@ -315,6 +317,18 @@ describe("cache: { folder }", () => {
   });
 });
 
+test("a cache.folder that cannot be made is an OptionError; one that cannot be written is of no help", async () => {
+  server.files = large(5 * MIB);
+  const folder = mkdtempSync(path.join(tmpdir(), "headwise-models-"));
+  const file = path.join(folder, "file");
+  writeFileSync(file, "");
+  const error = await errorOf(open({ cache: { folder: file } }));
+  expect(error.message).toContain(`openModel: cache.folder ${JSON.stringify(file)} could not be made`);
+  const weights = await weightsOf({ cache: { folder: path.join(folder, "blocks") } });
+  rmSync(folder, { recursive: true });
+  expect(areSame(await bytesOf(weights, 0, MIB), pattern(MIB))).toBe(true);
+});
+
 describe("in Node, a folder", () => {
   test.each([
     ["by its path", (folder: string) => folder],
@@ -328,7 +342,7 @@ describe("in Node, a folder", () => {
 
   test("that is not there is an OptionError", async () => {
     const error = await errorOf(openModel("no/such/folder"));
-    expect(error.message).toContain("openModel: the folder no/such/folder could not be read");
+    expect(error.message).toContain('openModel: the folder "no/such/folder" could not be read: ENOENT');
     expect(OptionError.is(error)).toBe(true);
   });
 });

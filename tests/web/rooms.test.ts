@@ -22,7 +22,7 @@ const ROOMS = [
   ["calibration"],
   ["wasm", "webgpu"],
   ["instance"],
-  ["worker", "onnx", "viz", "train", "inspect"],
+  ["worker", "onnx", "viz", "train", "inspect", "remote"],
   ["models", "react"],
   ["entries"],
 ];

@@ -68,10 +68,11 @@ RotaryOptions used_numbers(const RotaryOptions& given) {
   used.short_factors = given.short_factors, used.long_factors = given.long_factors;
   used.frequencies = given.frequencies;
   used.cosines = given.cosines, used.sines = given.sines, used.table_rows = given.table_rows;
-  if (given.scaling == RotaryScaling::frequencies || given.scaling == RotaryScaling::tables)
+  if (given.scaling == RotaryScaling::frequencies || given.scaling == RotaryScaling::tables) {
     used.base = RotaryOptions().base;
-  if (given.scaling == RotaryScaling::frequencies) used.attention_factor = given.attention_factor + 0.0;
-  if (given.scaling == RotaryScaling::frequencies || given.scaling == RotaryScaling::tables) return used;
+    if (given.scaling == RotaryScaling::frequencies) used.attention_factor = given.attention_factor + 0.0;
+    return used;
+  }
   used.factor = given.factor;
   if (given.scaling == RotaryScaling::linear || given.scaling == RotaryScaling::ntk) return used;
   used.original_length = given.original_length;

@@ -25,12 +25,7 @@ namespace headwise {
 /// The rule on positions.
 [[nodiscard]] Status check_positions(const RotaryOptions& options, const double* positions, std::int64_t count);
 
-/// Whether the embedding has angles for a position: tables have a row for some only.
-[[nodiscard]] constexpr bool has_position(const RotaryOptions& options, std::int64_t position) {
-  return options.scaling != RotaryScaling::tables || (position >= 0 && position < options.table_rows);
-}
-
-/// The rule on a position of a token.
+/// The rule on a position of a token: tables have a row for some only.
 [[nodiscard]] Status check_table_rows(const RotaryOptions& options, std::int64_t position);
 
 /// The arrays of rotary options.

@@ -72,15 +72,25 @@ double longrope_magnitude(double factor, double original_length) {
   return factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(factor) / std::log(original_length));
 }
 
-double amplitude_of(const RotaryOptions& options) {
-  const RotaryScaling kind = options.scaling;
-  if (kind != RotaryScaling::yarn && kind != RotaryScaling::longrope && kind != RotaryScaling::frequencies) return 1.0;
-  if (options.attention_factor > 0.0) return options.attention_factor;
-  if (kind == RotaryScaling::longrope) return longrope_magnitude(options.factor, options.original_length);
-  if (kind == RotaryScaling::frequencies) return 1.0;
+double yarn_amplitude(const RotaryOptions& options) {
   if (options.mscale > 0.0 && options.mscale_all_dim > 0.0)
     return yarn_magnitude(options.factor, options.mscale) / yarn_magnitude(options.factor, options.mscale_all_dim);
   return yarn_magnitude(options.factor, 1.0);
+}
+
+/// The factor on cos and sin: the one that is given, or that of the scaling.
+double amplitude_of(const RotaryOptions& options) {
+  const double given = options.attention_factor;
+  switch (options.scaling) {
+    case RotaryScaling::yarn:
+      return given > 0.0 ? given : yarn_amplitude(options);
+    case RotaryScaling::longrope:
+      return given > 0.0 ? given : longrope_magnitude(options.factor, options.original_length);
+    case RotaryScaling::frequencies:
+      return given > 0.0 ? given : 1.0;
+    default:
+      return 1.0;
+  }
 }
 
 /// LongRoPE's factors at the current length.

@@ -124,7 +124,7 @@ Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {
 }
 
 Status check_table_rows(const RotaryOptions& options, std::int64_t position) {
-  if (has_position(options, position)) return {};
+  if (options.scaling != RotaryScaling::tables || (position >= 0 && position < options.table_rows)) return {};
   return Status::error(StatusCode::invalid_option, "positions must be rows of cos and sin, 0..%lld, got %lld",
                        static_cast<long long>(options.table_rows - 1), static_cast<long long>(position));
 }

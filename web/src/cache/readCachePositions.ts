@@ -1,5 +1,4 @@
 import type { OptionReader } from "../call/options.js";
-import { UnsupportedError } from "../errors/errors.js";
 import { readTokenPositions } from "../position/tokenPositions.js";
 import type { CacheForm } from "./cacheProblem.js";
 
@@ -9,9 +8,5 @@ export function readCachePositions(options: OptionReader, form: CacheForm, lengt
   if (!positions) return undefined;
   if (!form.rotary)
     throw options.refuse("positions", "be absent with a cache that is not rotary", "Nothing else reads them.");
-  if (options.has("alibiSlopes"))
-    throw new UnsupportedError(`${options.operation}: alibiSlopes must be absent with positions: they read indices`, {
-      hint: "Give a bias of your own: −slope · distance.",
-    });
   return positions.data;
 }

@@ -12,7 +12,7 @@ import type { Watched } from "./watched.js";
 export type NumberList = readonly number[] | Float32Array | Int32Array | BigInt64Array | Tensor<"float32" | "int32">;
 
 /** The most numbers in a list whose length no other argument tells, such as the heads of a slice. */
-const MOST_NUMBERS = 2 ** 20;
+export const MOST_NUMBERS = 2 ** 20;
 
 interface IntegerRule {
   readonly min?: number;

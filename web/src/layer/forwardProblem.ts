@@ -318,10 +318,6 @@ function readPositions(
         hint: "Append the keys to a rotary cache with positions, then call forward with attendOnly.",
       },
     );
-  if (options.has("alibiSlopes"))
-    throw new UnsupportedError(`${operation}: alibiSlopes must be absent with positions: they read indices`, {
-      hint: "Give a bias of your own: −slope · distance.",
-    });
   return positions;
 }
 

@@ -2,13 +2,13 @@ import { throwIfAborted } from "../call/abort.js";
 import { NetworkError, OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
-import { keptBlocks, type BlockPlace } from "./blockPlace.js";
-import { folderFiles } from "./folderFiles.js";
+import { keptBlocks, type BlockPlace } from "../remote/blockPlace.js";
+import { folderFiles } from "../remote/folderFiles.js";
+import { nodeFs } from "../remote/nodeFs.js";
+import { RemoteFile, type OpenProgress, type Remote } from "../remote/remoteFile.js";
+import { Requests } from "../remote/requests.js";
 import { parsedObject } from "./jsonText.js";
 import { readKnown } from "./knownNames.js";
-import { nodeFs } from "./nodeModules.js";
-import { RemoteFile, type OpenProgress, type Remote } from "./remoteFile.js";
-import { Requests } from "./requests.js";
 import { INDEX, shardsOf, WHOLE } from "./weightFiles.js";
 
 /** Options of `openModel`. */

@@ -100,10 +100,10 @@ export function sinusoidalPositions(
 }
 
 /**
- * T5's relative-position bias `[numHeads, Sq, Skv]`, for the option `bias` (Raffel et al. 2020); with positions `[B, S]` it
- * is `[B, numHeads, Sq, Skv]`. The distance from the query's position to the key's selects a row of the table, a bucket. Half of the buckets of a direction are for one
- * short distance each; the others grow logarithmically. T5 adds the bias to unscaled scores, so call attention with
- * `scale: 1`.
+ * T5's relative-position bias `[numHeads, Sq, Skv]`, for the option `bias` (Raffel et al. 2020). With positions `[B, S]`
+ * it is `[B, numHeads, Sq, Skv]`. The distance from the query's position to the key's selects a row of the table, a
+ * bucket. Half of the buckets of a direction are for one short distance each; the others grow logarithmically. T5 adds
+ * the bias to unscaled scores, so call attention with `scale: 1`.
  *
  * @param table - Learned weights `[buckets, numHeads]`.
  * @throws ShapeError or OptionError if the table or an option is not allowed; OutOfMemoryError.
@@ -133,15 +133,13 @@ export function relativePositionBias(
   const { data } = bias;
   if (data.length === 0) return bias;
   const [queries, keys] = [extremesOf(query), extremesOf(key)];
-  const placeOf = tabulated(
-    (distance) => bucketOf(distance) * numHeads,
-    keys.least - queries.most,
-    keys.most - queries.least,
-  );
-  for (let b = 0, k = 0; b < (batchSize ?? 1); ++b)
-    for (let h = 0; h < numHeads; ++h)
-      for (let i = 0; i < query.length; ++i)
-        for (let j = 0; j < key.length; ++j) data[k++] = weights[placeOf(key.at(b, j) - query.at(b, i)) + h]!;
+  const bucket = tabulated(bucketOf, keys.least - queries.most, keys.most - queries.least);
+  const rows = new Int32Array(query.length * key.length); // of the table, the same for every head
+  for (let b = 0, k = 0; b < (batchSize ?? 1); ++b) {
+    for (let i = 0, n = 0; i < query.length; ++i)
+      for (let j = 0; j < key.length; ++j) rows[n++] = bucket(key.at(b, j) - query.at(b, i));
+    for (let h = 0; h < numHeads; ++h) for (const row of rows) data[k++] = weights[row * numHeads + h]!;
+  }
   return bias;
 }
 
@@ -154,15 +152,14 @@ interface PositionRow {
 
 function readRow(reader: OptionReader, side: "query" | "key"): PositionRow {
   const given = readGivenPositions(reader, `${side}Positions`);
-  const [lengthName, offsetName] = [`${side}Length`, "queryOffset"];
   if (!given) {
-    const length = reader.requiredInteger(lengthName, { min: 0 });
-    const offset = side === "query" ? (reader.integer(offsetName) ?? 0) : 0;
+    const length = reader.requiredInteger(`${side}Length`, { min: 0 });
+    const offset = reader.integer(`${side}Offset`) ?? 0; // keys have none
     return { batchSize: undefined, length, at: (_, index) => index + offset };
   }
   const { data, batchSize, length } = given;
-  for (const name of side === "query" ? [lengthName, offsetName] : [lengthName])
-    if (reader.value(name) !== undefined) throw reader.refuse(name, `be absent beside ${side}Positions`);
+  for (const name of [`${side}Length`, `${side}Offset`])
+    if (reader.has(name)) throw reader.refuse(name, `be absent beside ${side}Positions`);
   return { batchSize, length, at: (b, index) => data[batchSize === undefined ? index : b * length + index]! };
 }
 

@@ -72,6 +72,24 @@ export type RotaryScaling =
       readonly attentionFactor?: number | undefined;
     };
 
+/** How angles are decided, in the order of RotaryScaling in position.h. */
+export const ANGLE_KINDS = [
+  "none",
+  "linear",
+  "ntk",
+  "dynamic-ntk",
+  "yarn",
+  "llama3",
+  "longrope",
+  "frequencies",
+  "tables",
+] as const;
+
+/** The number of its kind in position.h, and in saved caches. */
+export function kindNumber({ scaling, frequencies, tables }: CheckedAngles): number {
+  return ANGLE_KINDS.indexOf(tables ? "tables" : frequencies ? "frequencies" : (scaling?.kind ?? "none"));
+}
+
 /** A number for each pair of features. All digits of float64 are used. */
 export type FrequencyList = NumberList | Float64Array;
 

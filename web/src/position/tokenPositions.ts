@@ -1,5 +1,5 @@
-import { isList, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
+import { isList, MOST_NUMBERS, type NumberList, type OptionReader } from "../call/options.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { TensorLike } from "../tensor/tensor.js";
 
@@ -29,7 +29,7 @@ const LEAST = -(2 ** 31);
 const MOST = 2 ** 31 - 1;
 
 /**
- * Reads the option `positions`.
+ * Reads the option `positions`, beside which there may be no `alibiSlopes`.
  *
  * @param planes - How many planes a tensor of rank 3 must have; undefined: it is refused.
  */
@@ -41,6 +41,10 @@ export function readTokenPositions(
   const { operation, call } = options;
   const value = options.value("positions");
   if (value === undefined) return undefined;
+  if (options.has("alibiSlopes"))
+    throw new UnsupportedError(`${operation}: alibiSlopes must be absent with positions: they read indices`, {
+      hint: "Give a bias of your own: −slope · distance.",
+    });
   const read = readPosition(operation, "positions");
   const shapes = `[${length}] or [${batchSize}, ${length}]${planes ? ` or [${planes}, ${batchSize}, ${length}]` : ""}`;
   const wrong = (given: unknown) =>
@@ -66,13 +70,18 @@ export function readGivenPositions(options: OptionReader, name: string) {
   const value = options.value(name);
   if (value === undefined) return undefined;
   const read = readPosition(operation, name);
+  const check = (given: number) => {
+    if (given > MOST_NUMBERS)
+      throw new ShapeError(`${operation}: ${name} must have at most ${MOST_NUMBERS} entries, got ${given}`);
+  };
   if (isList(value)) {
-    const data = call.list(name, value, () => undefined, read);
+    const data = call.list(name, value, check, read);
     return { data, batchSize: undefined, length: data.length };
   }
   const { data, shape } = call.tensor(name, value, ["int32", "float32"]);
   if (shape.length < 1 || shape.length > 2)
     throw new ShapeError(`${operation}: ${name}.shape must be [S] or [B, S], got ${describe(shape)}`);
+  check(data.length);
   return { data: Array.from(data, read), batchSize: shape.at(-2), length: shape.at(-1)! };
 }
 

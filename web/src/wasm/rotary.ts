@@ -1,16 +1,11 @@
 import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
-import type { CheckedAngles } from "../position/rotaryAngles.js";
+import { kindNumber, type CheckedAngles } from "../position/rotaryAngles.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import type { RotaryProperties } from "./module.js";
-
-/** The enumerator of position.h. */
-const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5, longrope: 6 } as const;
-const FREQUENCIES = 7;
-const TABLES = 8;
 
 export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<PlacedOutput> {
   const { operation, heads, x, positions } = problem;
@@ -52,24 +47,22 @@ export function writeAngles(call: RotaryProperties, angles: CheckedAngles, arena
   call.rotaryDim = rotaryDim;
   call.rotaryInterleaved = Number(interleaved);
   call.rotaryBase = base;
+  call.rotaryScaling = kindNumber(angles);
   if (sections) {
     call.rotaryTemporalSection = sections[0]!;
     call.rotaryHeightSection = sections[1]!;
     call.rotaryWidthSection = sections[2]!;
   }
   if (frequencies) {
-    call.rotaryScaling = FREQUENCIES;
     call.rotaryFrequencies = doubles(frequencies);
     call.rotaryAttentionFactor = attentionFactor ?? 1;
   }
   if (tables) {
-    call.rotaryScaling = TABLES;
     call.rotaryCosines = arena.copy(tables.cos);
     call.rotarySines = arena.copy(tables.sin);
     call.rotaryTableRows = tables.rows;
   }
   if (!scaling) return;
-  call.rotaryScaling = SCALING[scaling.kind];
   call.rotaryFactor = scaling.factor;
   if (scaling.originalLength !== undefined) call.rotaryOriginalLength = scaling.originalLength;
   if (scaling.sequenceLength !== undefined) call.rotarySequenceLength = scaling.sequenceLength;

@@ -11,7 +11,13 @@
 import type { CacheDtype, CacheProblem } from "../../cache/cacheProblem.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { OptionError } from "../../errors/errors.js";
-import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../../position/rotaryAngles.js";
+import {
+  ANGLE_KINDS,
+  kindNumber,
+  SCALING_NAMES,
+  type CheckedAngles,
+  type RotaryScaling,
+} from "../../position/rotaryAngles.js";
 import { crc32 } from "./crc32.js";
 
 /** The content of a saved cache. */
@@ -45,18 +51,6 @@ const FARTHEST_ORIGIN = 2 ** 52;
 const MOST_TOKEN_BYTES = 2 ** 48;
 
 const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
-const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
-  undefined,
-  "linear",
-  "ntk",
-  "dynamic-ntk",
-  "yarn",
-  "llama3",
-  "longrope",
-];
-/** After the scalings, in RotaryScaling of position.h. */
-const FREQUENCIES = 7;
-const TABLES = 8;
 
 export function writeCache(saved: Omit<SavedCache, "version">): Uint8Array {
   const { problem, appended, origins, hasGivenPositions, rows } = saved;
@@ -168,10 +162,7 @@ function writeAngles(writer: Writer, angles: CheckedAngles): void {
   const { rotaryDim, base, interleaved, scaling, tables } = angles;
   writer.integers(rotaryDim);
   writer.double(base);
-  writer.integers(
-    Number(interleaved),
-    angles.frequencies ? FREQUENCIES : tables ? TABLES : SCALINGS.indexOf(scaling?.kind),
-  );
+  writer.integers(Number(interleaved), kindNumber(angles));
   const { factor, originalLength, sequenceLength, betaFast, betaSlow } = scaling ?? {};
   for (const number of [factor ?? 1, originalLength ?? 0, sequenceLength ?? 0, betaFast ?? 32, betaSlow ?? 1])
     writer.double(number);
@@ -190,8 +181,7 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   const rotaryDim = reader.integer(0, headDim);
   const base = reader.double();
   const interleaved = reader.integer(0, 1) === 1;
-  const scaling = reader.integer(0, TABLES);
-  const kind = SCALINGS[scaling];
+  const kind = ANGLE_KINDS[reader.integer(0, ANGLE_KINDS.length - 1)]!;
   const numbers = {
     factor: reader.double(),
     originalLength: reader.double(),
@@ -209,17 +199,17 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   reader.require(width >= 2 && width % 2 === 0 && isPositive(base));
   const plain = { rotaryDim, base, interleaved, scaling: undefined };
   const pairs = width / 2;
-  if (scaling === FREQUENCIES) {
+  if (kind === "frequencies") {
     const { attentionFactor } = numbers;
     const frequencies = reader.doubles(pairs);
     reader.require(isZeroOrPositive(attentionFactor) && frequencies.every(Number.isFinite));
     return { ...plain, frequencies, attentionFactor };
   }
-  if (scaling === TABLES) {
+  if (kind === "tables") {
     const rows = reader.integer(1, MOST);
     return { ...plain, tables: { cos: reader.floats(rows * pairs), sin: reader.floats(rows * pairs), rows } };
   }
-  if (!kind) return plain;
+  if (kind === "none") return plain;
   reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
   const lists = kind === "longrope" && { shortFactor: reader.doubles(pairs), longFactor: reader.doubles(pairs) };
   if (lists) reader.require([...lists.shortFactor, ...lists.longFactor].every(isPositive));

@@ -1,4 +1,4 @@
-/** The blocks of one version of a file. */
+/** The blocks of one version of a file. Its promises may reject: then reading goes on without. */
 export interface KeptFile {
   /** The bytes of block `n`, if they are kept. */
   block(n: number): Promise<Uint8Array<ArrayBuffer> | undefined>;
@@ -7,6 +7,6 @@ export interface KeptFile {
 
 /** Where blocks of files stay for the next visit. */
 export interface KeptBlocks {
-  /** The file at an address. Blocks of its other versions are deleted. */
-  file(address: string, version: string): Promise<KeptFile>;
+  /** The file at an address; undefined if nothing can be kept. Blocks of its other versions are deleted. */
+  file(address: string, version: string): Promise<KeptFile | undefined>;
 }

@@ -1,4 +1,4 @@
-import { onAbort, throwIfAborted } from "../call/abort.js";
+import { beforeAbort, onAbort, throwIfAborted } from "../call/abort.js";
 import { NetworkError } from "../errors/errors.js";
 import { rangeHeader, sentRange, type ByteRange } from "./byteRange.js";
 
@@ -13,8 +13,8 @@ export interface Sent {
   /** The bytes that were asked for, as far as the file has them; all of the file if `isWhole`. */
   readonly bytes: Blob;
   readonly isWhole: boolean;
-  /** Bytes of the file. */
-  readonly size: number;
+  /** Bytes of the file; undefined if the answer does not tell. */
+  readonly size: number | undefined;
   /** What changes if the file changes: its ETag, or its date; "" if the server tells neither. */
   readonly version: string;
 }
@@ -33,7 +33,7 @@ const NO_SUCH_RANGE = 416;
 /** A fault that may be gone at the next try. */
 class PassingFault extends Error {}
 
-/** The requests of one call of `openModel`, and of what reads its files later. */
+/** The requests of one call, and of what reads its files later. */
 export class Requests {
   readonly #operation: string;
   readonly #asking: Asking;
@@ -87,7 +87,7 @@ export class Requests {
       if (status === NO_SUCH_RANGE && reading.count === 0) return reading.nothing(response);
       if (status !== 200 && status !== 206) throw this.#refused(address, status);
       await reading.read(response, watch);
-      return reading.sent(await this.#sizeOf(address, response, reading, connection.signal));
+      return reading.sent(response);
     } catch (error) {
       if (error instanceof ChangedFile) throw this.#changed(address);
       throw error;
@@ -98,15 +98,17 @@ export class Requests {
     }
   }
 
-  /** Bytes of the whole file. A page sees `Content-Range` only if the server allows it; another request then tells. */
-  async #sizeOf(address: string, response: Response, reading: Reading, signal: AbortSignal): Promise<number> {
-    if (response.status === 200) return reading.count;
-    const range = sentRange(response.headers.get("content-range"));
-    if (range) return range.size;
-    const { headers } = this.#asking;
-    const whole = await passing(fetch(address, { method: "HEAD", headers, cache: "no-store", signal }));
-    const size = Number(whole.headers.get("content-length") ?? Number.NaN);
-    if (whole.ok && Number.isInteger(size)) return size;
+  /**
+   * Bytes of a file whose part did not tell them: a page sees `Content-Range` only if the server allows it.
+   *
+   * @throws NetworkError if the server does not tell them now either, and the reason of the signal.
+   */
+  async sizeOf(address: string): Promise<number> {
+    const { headers, signal } = this.#asking;
+    const asked = fetch(address, { method: "HEAD", headers, cache: "no-store" });
+    const whole = await beforeAbort(asked, signal).catch(() => throwIfAborted(signal));
+    const size = Number(whole?.headers.get("content-length") ?? Number.NaN);
+    if (whole?.ok && Number.isInteger(size)) return size;
     throw new NetworkError(`${this.#operation}: ${address}: the server does not tell how large the file is`, {
       hint: "It must send Content-Range, and to pages of other origins also Access-Control-Expose-Headers: Content-Range.",
     });
@@ -129,7 +131,7 @@ export class Requests {
       `${this.#operation}: ${address}: the server ${asksWho ? "refuses the file" : "answers"} (status ${status})`,
       {
         hint: asksWho
-          ? 'The name may be wrong, or the model may need an account: give headers, such as { authorization: "Bearer …" }.'
+          ? 'The name may be wrong, or the file may need an account: give headers, such as { authorization: "Bearer …" }.'
           : undefined,
         status,
       },
@@ -208,7 +210,9 @@ class Reading {
     if (end !== undefined && this.rest.from < end) throw new PassingFault("the connection broke");
   }
 
-  sent(size: number): Sent {
+  /** What has come, the last of it with `response`. */
+  sent({ status, headers }: Response): Sent {
+    const size = status === 200 ? this.#count : sentRange(headers.get("content-range"))?.size;
     return { bytes: new Blob(this.#chunks), isWhole: this.#isWhole, size, version: this.#version ?? "" };
   }
 

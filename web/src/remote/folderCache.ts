@@ -1,12 +1,16 @@
+import { OptionError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import type { KeptBlocks, KeptFile } from "./keptBlocks.js";
-import { requiredFs, type NodeFs } from "./nodeModules.js";
+import { requiredFs, type NodeFs } from "./nodeFs.js";
 
 /** Blocks as files in a folder: a folder for each address, whose files are named by version and number. */
 export class FolderCache implements KeptBlocks {
   readonly #fs: NodeFs["promises"];
+  readonly #operation: string;
   readonly #folder: string;
 
   constructor(operation: string, folder: string) {
+    this.#operation = operation;
     this.#fs = requiredFs(operation, "cache.folder").promises;
     this.#folder = folder;
   }
@@ -14,12 +18,16 @@ export class FolderCache implements KeptBlocks {
   async file(address: string, version: string): Promise<KeptFile> {
     const fs = this.#fs;
     const [folder, start] = [`${this.#folder}/${await digest(address)}`, await digest(version)];
-    await fs.mkdir(folder, { recursive: true });
-    const old = (await fs.readdir(folder)).filter((name) => !name.startsWith(start));
+    await fs.mkdir(folder, { recursive: true }).catch((cause: Error) => {
+      const reason = `${this.#operation}: cache.folder ${describe(this.#folder)} could not be made: ${cause.message}`;
+      throw new OptionError(reason, { cause });
+    });
+    const isBlock = new RegExp(`^${start}-\\d+$`); // beside other versions, drafts of programs that have ended are old
+    const old = (await fs.readdir(folder)).filter((name) => !isBlock.test(name));
     await Promise.all(old.map((name) => fs.rm(`${folder}/${name}`, { force: true })));
     const pathOf = (n: number) => `${folder}/${start}-${n}`;
     return {
-      block: (n) => fs.readFile(pathOf(n)).then(copied, () => undefined),
+      block: async (n) => new Uint8Array(await fs.readFile(pathOf(n))), // Node's buffers may share memory with others
       async keep(n, bytes) {
         const draft = `${pathOf(n)}-${crypto.randomUUID()}`; // a program that ends while it writes leaves no half block
         await fs.writeFile(draft, bytes);
@@ -28,9 +36,6 @@ export class FolderCache implements KeptBlocks {
     };
   }
 }
-
-/** Node's buffers may share memory with others. */
-const copied = (buffer: Uint8Array<ArrayBuffer>) => new Uint8Array(buffer);
 
 /** 32 characters for a text of any length. */
 async function digest(text: string): Promise<string> {

@@ -1,5 +1,6 @@
 import { OptionError } from "../errors/errors.js";
-import type { NodeFs } from "./nodeModules.js";
+import { describe } from "../foreign/describe.js";
+import type { NodeFs } from "./nodeFs.js";
 
 /** The files of a folder of this machine. */
 export async function folderFiles(operation: string, fs: NodeFs, folder: string): Promise<Record<string, Blob>> {
@@ -10,7 +11,8 @@ export async function folderFiles(operation: string, fs: NodeFs, folder: string)
     const blobs = await Promise.all(files.map(([, path]) => fs.openAsBlob(path)));
     return Object.fromEntries(files.map(([name], n) => [name, blobs[n]!]));
   } catch (cause) {
-    throw new OptionError(`${operation}: the folder ${folder} could not be read: ${(cause as Error).message}`, {
+    const { code = "it is none" } = cause as { readonly code?: string };
+    throw new OptionError(`${operation}: the folder ${describe(folder)} could not be read: ${code}`, {
       hint: "An address begins with http. `hub(name)` makes the address of a model on a hub.",
       cause,
     });

@@ -27,29 +27,31 @@ const BLOCK = 2 ** 22;
 /** So many blocks stay in memory, because the tensors of a layer lie near each other: 32 MiB. */
 const MOST_BLOCKS = 8;
 
+/** What the first request has told of a file. */
+interface Opened {
+  readonly address: string;
+  readonly name: string;
+  /** Its first bytes; all if the server has no ranges. */
+  readonly head: Blob;
+  readonly version: string;
+  readonly size: number;
+}
+
 /** A file at an address. It is read in blocks, when they are needed. `slice` and `size` are those of a `Blob`. */
 export class RemoteFile {
   readonly #remote: Remote;
-  readonly #address: string;
-  readonly #name: string;
-  readonly #head: Blob;
-  readonly #isWhole: boolean;
-  readonly #version: string;
+  readonly #opened: Opened;
   readonly #kept: KeptFile | undefined;
   readonly #blocks = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
   #loadedBytes = 0;
   /** Bytes of the file. */
   readonly size: number;
 
-  private constructor(remote: Remote, address: string, name: string, sent: Sent, kept: KeptFile | undefined) {
+  private constructor(remote: Remote, opened: Opened, kept: KeptFile | undefined) {
     this.#remote = remote;
-    this.#address = address;
-    this.#name = name;
-    this.#head = sent.bytes;
-    this.#isWhole = sent.isWhole || sent.bytes.size === sent.size;
-    this.#version = sent.version;
+    this.#opened = opened;
     this.#kept = kept;
-    this.size = sent.size;
+    this.size = opened.size;
   }
 
   /** The file of this name at `address`; undefined if there is none. */
@@ -60,9 +62,10 @@ export class RemoteFile {
       remote.onProgress?.({ file: name, loadedBytes, totalBytes: undefined });
     });
     if (!sent) return undefined;
-    const isSmall = sent.isWhole || sent.bytes.size === sent.size;
-    const kept = isSmall ? undefined : await remote.kept?.file(address, `${sent.version}/${sent.size}`);
-    return new RemoteFile(remote, address, name, sent, kept);
+    const size = sent.size ?? (await remote.requests.sizeOf(address));
+    const isSmall = sent.isWhole || sent.bytes.size === size;
+    const kept = isSmall ? undefined : await remote.kept?.file(address, `${sent.version}/${size}`);
+    return new RemoteFile(remote, { address, name, head: sent.bytes, version: sent.version, size }, kept);
   }
 
   /** Bytes `from` to before `to`, as the method of `Blob`. */
@@ -76,7 +79,8 @@ export class RemoteFile {
   }
 
   async #read(from: number, to: number): Promise<ArrayBuffer> {
-    if (this.#isWhole || to <= this.#head.size) return this.#head.slice(from, to).arrayBuffer();
+    const { head } = this.#opened;
+    if (to <= head.size) return head.slice(from, to).arrayBuffer();
     const bytes = new Uint8Array(to - from);
     for (let n = Math.floor(from / BLOCK); n * BLOCK < to; ++n) {
       const block = await this.#block(n);
@@ -95,37 +99,46 @@ export class RemoteFile {
 
   #asked(n: number): Promise<Uint8Array<ArrayBuffer>> {
     const block = this.#blocks.get(n) ?? this.#fetched(n);
-    this.#blocks.delete(n);
+    if (!this.#blocks.delete(n)) block.catch(() => this.#blocks.delete(n)); // the next reader tries again
     this.#blocks.set(n, block); // now the newest
     for (const old of this.#blocks.keys()) {
       if (this.#blocks.size <= MOST_BLOCKS) break;
       this.#blocks.delete(old);
     }
-    block.catch(() => this.#blocks.delete(n)); // the next reader tries again
     return block;
   }
 
   async #fetched(n: number): Promise<Uint8Array<ArrayBuffer>> {
     const length = Math.min(BLOCK, this.size - n * BLOCK);
-    const kept = await this.#kept?.block(n);
+    const kept = await attempt(() => this.#kept?.block(n));
     if (kept?.length === length) {
       this.#report(length);
       return kept;
     }
     const range = { from: n * BLOCK, to: n * BLOCK + length };
-    const sent = await this.#remote.requests.part(this.#address, range, (count) => this.#report(count));
-    if (sent?.size !== this.size || sent.version !== this.#version)
-      throw new NetworkError(`${this.#remote.operation}: ${this.#address}: the file has changed since it was opened`, {
-        hint: "Call openModel again. A commit as revision always names the same files.",
+    const { address, version } = this.#opened;
+    const sent = await this.#remote.requests.part(address, range, (count) => this.#report(count));
+    if (!sent || (sent.size ?? this.size) !== this.size || sent.version !== version)
+      throw new NetworkError(`${this.#remote.operation}: ${address}: the file has changed since it was opened`, {
+        hint: `Call ${this.#remote.operation} again. A commit as revision always names the same files.`,
       });
     const bytes = await bytesOf(sent, range);
-    await this.#kept?.keep(n, bytes);
+    await attempt(() => this.#kept?.keep(n, bytes));
     return bytes;
   }
 
   #report(count: number): void {
     this.#loadedBytes += count;
-    this.#remote.onProgress?.({ file: this.#name, loadedBytes: this.#loadedBytes, totalBytes: this.size });
+    this.#remote.onProgress?.({ file: this.#opened.name, loadedBytes: this.#loadedBytes, totalBytes: this.size });
+  }
+}
+
+/** What is kept is only a help: where it is refused, or there is no more room, reading goes on without. */
+async function attempt<T>(use: () => Promise<T> | undefined): Promise<T | undefined> {
+  try {
+    return await use();
+  } catch {
+    return undefined;
   }
 }
 
