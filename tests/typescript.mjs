@@ -13,6 +13,14 @@ const GLOBALS = [
   "Int32Array",
   "Uint8Array",
   "Uint32Array",
+  "Infinity",
+  "NaN",
+  "Map",
+  "Set",
+  "JSON",
+  "String",
+  "Error",
+  "Promise",
 ];
 
 const swc = createTransformer({

@@ -91,11 +91,16 @@ function rounded(low: number, high: number, units: number, nan: Outcome["nan"] =
 /** A function that takes its smallest and largest values at the ends of its operands' ranges. */
 function atEnds(f: (a: number, b: number) => number, a: Outcome, b: Outcome, units: number): Outcome {
   if (a.nan === "always" || b.nan === "always") return NAN;
-  const ends = [a.low, a.high].flatMap((x) => [b.low, b.high].map((y) => f(x, y)));
-  const numbers = ends.filter((end) => !Number.isNaN(end));
-  const nan = joinedNan([a, b]) === "never" && numbers.length === ends.length ? "never" : "maybe";
-  if (numbers.length === 0) return nan === "maybe" && isPoint(a) && isPoint(b) ? NAN : ANYTHING;
-  const [low, high] = [min(...numbers), max(...numbers)];
+  const ends = [f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)];
+  let [low, high, numbers] = [Infinity, -Infinity, 0];
+  for (const end of ends)
+    if (!Number.isNaN(end)) {
+      low = min(low, end);
+      high = max(high, end);
+      numbers += 1;
+    }
+  const nan = a.nan === "never" && b.nan === "never" && numbers === ends.length ? "never" : "maybe";
+  if (numbers === 0) return nan === "maybe" && isPoint(a) && isPoint(b) ? NAN : ANYTHING;
   // a sum or product that float32 holds exactly is not rounded
   const isExact = units === ERRORS.arithmetic ? fround(low) === low : low === 0 || abs(low) === Infinity;
   if (low === high && isExact && isPoint(a) && isPoint(b)) return { low, high, nan };

@@ -580,6 +580,18 @@ function emptyRow(problem: Problem, row: Row, result: ReferenceResult): void {
   for (let d = 0; d < problem.shape.Dv; ++d) output.values[problem.outputIndex(sequence.batch, h, i, d)] = NaN;
 }
 
+function meanOf(rows: readonly Float64Array[]): Float64Array {
+  const sum = new Float64Array(rows[0]!.length);
+  for (const row of rows) for (let j = 0; j < sum.length; ++j) sum[j]! += row[j]!;
+  return sum.map((x) => x / rows.length);
+}
+
+function joined(rows: readonly Float64Array[], length: number): Float64Array {
+  const all = new Float64Array(rows.length * length);
+  for (const [n, row] of rows.entries()) all.set(row, n * length);
+  return all;
+}
+
 function range(start: number, end: number): number[] {
   return Array.from({ length: end - start }, (_, k) => start + k);
 }
@@ -597,20 +609,15 @@ export function select(
 ): Expected {
   const heads = choice.heads ?? range(0, Hq);
   const queries = choice.queries ?? range(0, Sq);
-  const pick = (from: Float64Array) => {
+  const chosen = (from: Float64Array) => {
     const rowOf = (b: number, h: number, i: number) => from.subarray(((b * Hq + h) * Sq + i) * Skv).subarray(0, Skv);
-    const mean = (b: number, i: number) => {
-      const rows = heads.map((h) => rowOf(b, h, i));
-      return range(0, Skv).map((j) => rows.reduce((sum, row) => sum + row[j]!, 0) / heads.length);
-    };
-    return Float64Array.from(
-      range(0, B).flatMap((b) =>
-        choice.average
-          ? queries.flatMap((i) => mean(b, i))
-          : heads.flatMap((h) => queries.flatMap((i) => [...rowOf(b, h, i)])),
-      ),
+    return range(0, B).flatMap((b) =>
+      choice.average
+        ? queries.map((i) => meanOf(heads.map((h) => rowOf(b, h, i))))
+        : heads.flatMap((h) => queries.map((i) => rowOf(b, h, i))),
     );
   };
+  const pick = (from: Float64Array) => joined(chosen(from), Skv);
   const picked = { values: pick(values), tolerance: pick(tolerance) };
   // the sum of n numbers and its division by n are rounded n + 1 times at most
   if (choice.average)
