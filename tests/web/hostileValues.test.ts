@@ -22,9 +22,9 @@ async function badEndings(args: () => readonly unknown[], run: (args: never) => 
   return bad;
 }
 
+// headwise/inline reads arguments with the code of headwise
 describe.each([
   ["headwise", () => createAttention({ backend: "wasm", variant: "simd", threads: 1 })],
-  ["headwise/inline", () => createInline()],
   ["headwise/worker", () => createInWorker({ backend: "wasm", variant: "simd", threads: 1 })],
 ])("values that throw when they are read, given to %s", (_, create: () => Promise<Attention>) => {
   let hw: Attention;

@@ -12,6 +12,7 @@ import {
 import { float32Of } from "../web/close.js";
 import { note, timed } from "../web/figures.js";
 import { randomTensor } from "../web/randomTensor.js";
+import { faultSteps } from "./faultSteps.js";
 import { LosingGpu, PoorGpu } from "./faultyGpu.js";
 import { describeOnGpu, describeOnNullGpu, gpu, nullGpu } from "./gpu.js";
 import { operations, weights, x } from "./gpuOperations.js";
@@ -55,7 +56,7 @@ describeOnNullGpu("a device that is lost at any step", () => {
     await work(hw, layer);
     const { taken } = losing;
     expect(taken).toBeGreaterThan(1);
-    for (let at = 1; at <= taken; ++at)
+    for (const at of faultSteps(taken))
       for (const moment of ["taken", "done"] as const) {
         losing.lose(at, moment);
         const outcome = await timed("settles", () => settled(work(hw, layer)));
@@ -81,7 +82,7 @@ describeOnNullGpu("a device that is lost at any step", () => {
       await work(first.own, first.its);
       const { taken } = losing;
       first.own.dispose();
-      for (let at = 1; at <= taken; ++at) {
+      for (const at of faultSteps(taken)) {
         const { own, its } = await open();
         losing.at(at, () => own.dispose());
         const outcome = await timed("settles", () => settled(work(own, its)));
@@ -171,7 +172,7 @@ describeOnNullGpu("a device without memory", () => {
       first.hw.dispose();
       const { made } = poor;
       expect(made).toBeGreaterThan(1);
-      for (let at = 1; at <= made; ++at) {
+      for (const at of faultSteps(made)) {
         const { hw, layer } = await open();
         poor.fail(at, how);
         const outcome = await settled(work(hw, layer));

@@ -26,7 +26,7 @@ export const allocation = {
   async measure({ folder }) {
     const figures = path.join(folder, "figures.jsonl");
     const core = await native(folder);
-    const engines = await jest(folder, ["tests/web/refusedMemory.test.ts", "tests/webgpu/injectedFaults.test.ts"], { HEADWISE_FIGURES: figures }, ["-t", "memory"]); // prettier-ignore
+    const engines = await jest(folder, ["tests/web/refusedMemory.test.ts", "tests/webgpu/injectedFaults.test.ts"], { HEADWISE_FIGURES: figures, HEADWISE_DEEP: "1" }, ["-t", "memory"]); // prettier-ignore
     const counts = { ...engines, passed: core.passed + engines.passed, failed: core.failed + engines.failed };
     const { verdict } = verdictOf(counts);
     const isBuilt = core.skipped === 0;

@@ -18,7 +18,8 @@ export const gpuFaults = {
   async measure({ isQuick, seed, folder }) {
     const file = path.join(folder, "figures.jsonl");
     const [environment, limits] = generated(CALLS[isQuick ? "quick" : "whole"], seed);
-    const counts = await jest(folder, FILES, { ...environment, HEADWISE_FIGURES: file }, limits);
+    const steps = isQuick ? {} : { HEADWISE_DEEP: "1" };
+    const counts = await jest(folder, FILES, { ...environment, ...steps, HEADWISE_FIGURES: file }, limits);
     const figures = figuresIn(file);
     const [settles, recovers] = Object.keys(LIMITS).map((name) => Math.round(largestOf(figures.get(name))));
     const { verdict, rest } = verdictOf(counts);
