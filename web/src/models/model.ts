@@ -146,12 +146,14 @@ export class Model extends Disposing {
     const patch = readPatches(reader.call, "patch", known.patch, this.names);
     const pass = new Pass({ ...changes, ...(patch && { patch }) }, watched, batch, mask);
 
-    const { hidden, logits, pooled } = this.#network;
-    const last = await hidden({ ...batch, tokenTypes }, pass);
+    const { hidden, logits, labels, pooled } = this.#network;
+    const input = { ...batch, tokenTypes, shown: mask?.data };
+    const last = await hidden(input, pass);
     const scored = wanted === "last" ? tokenAt(last, batch.shape.at(-1)! - 1) : last;
+    const scores = wanted && (labels ? labels(last, input) : logits?.(scored));
     return {
       lastHiddenState: typed(last),
-      ...(wanted && logits && { logits: typed(await logits(scored)) }),
+      ...(scores && { logits: typed(await scores) }),
       ...(pooled && { pooled: typed(await pooled(last)) }),
       ...(hiddenStates && { hiddenStates: pass.hiddenStates.map(typed) }),
       layers: pass.results as Record<string, LayerResult<R>>,
@@ -243,8 +245,10 @@ function readLike(rule: NumberRule, given: unknown, { shape }: TokenBatch): Toke
   return numbers;
 }
 
+type BatchMask = MaskLike & { readonly data: Uint8Array };
+
 /** The mask of attention: `[S]` or `[B, 1, 1, S]`. */
-function readMask(operation: string, given: unknown, batch: TokenBatch): MaskLike | undefined {
+function readMask(operation: string, given: unknown, batch: TokenBatch): BatchMask | undefined {
   if (given === undefined) return undefined;
   const rule = { operation, argument: "attentionMask", limit: 2, limitName: "2" };
   const { data, shape } = readLike(rule, given, batch);

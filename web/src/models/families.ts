@@ -1,0 +1,27 @@
+import { BERT } from "./families/bert.js";
+import { DISTILBERT } from "./families/distilbert.js";
+import { GPT2 } from "./families/gpt2.js";
+import { LLAMA } from "./families/llama.js";
+import { MISTRAL } from "./families/mistral.js";
+import { PHI3 } from "./families/phi3.js";
+import { QWEN2, QWEN3 } from "./families/qwen.js";
+import { ROBERTA, XLM_ROBERTA } from "./families/roberta.js";
+import type { Family } from "./family.js";
+
+/** The families that `loadModel` reads, by `model_type` of config.json. */
+export const FAMILIES = {
+  bert: BERT,
+  gpt2: GPT2,
+  llama: LLAMA,
+  mistral: MISTRAL,
+  qwen2: QWEN2,
+  qwen3: QWEN3,
+  phi3: PHI3,
+  roberta: ROBERTA,
+  "xlm-roberta": XLM_ROBERTA,
+  distilbert: DISTILBERT,
+} satisfies Readonly<Record<string, Family>>;
+
+export type ModelType = keyof typeof FAMILIES;
+
+export const MODEL_TYPES = Object.keys(FAMILIES) as readonly ModelType[];
