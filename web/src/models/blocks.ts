@@ -4,12 +4,13 @@ import type { Floats } from "../tensor/plainTensor.js";
 import { normOf, type Design } from "./design.js";
 import { halvesOf, multiply } from "./elementwise.js";
 import type { AttentionForm, Biases, HalfNorms, LayerPlace } from "./family.js";
-import type { AttentionPart, Linear, Norm, Wanted } from "./parts.js";
+import type { AttentionCall, AttentionPart, Linear, Norm, Wanted } from "./parts.js";
 import type { Pass } from "./pass.js";
 
 /** Half of a block: x ← closing(x + part(x)). */
 export interface Half {
-  readonly part: (x: Floats, pass: Pass) => Promise<Floats>;
+  /** @param shared - What all attention layers of the call have. */
+  readonly part: (x: Floats, pass: Pass, shared: AttentionCall) => Promise<Floats>;
   readonly closing: Norm;
 }
 
@@ -28,7 +29,7 @@ export function blockOf(design: Design, layer: number): Block {
   const { norms, isFirstBare = false } = family.attention;
   const isBare = isFirstBare && layer === 0;
   const attention = attentionOf(design, { layer, numLayers: config.numLayers });
-  const attend: Inner = (x, pass) => pass.attend(attention, x);
+  const attend: Inner = (x, pass, shared) => pass.attend(attention, x, shared);
   return {
     attention,
     halves: [
@@ -43,7 +44,7 @@ type Names = { readonly [Name in keyof HalfNorms]: string | undefined };
 function halfOf(design: Design, at: string, { before, after, closing }: Names, make: () => Inner): Half {
   const norm = (name: string | undefined) => normOf(design, name && at + name);
   const [first, inner, last] = [norm(before), make(), norm(after)];
-  return { part: async (x, pass) => last(await inner(first(x), pass)), closing: norm(closing) };
+  return { part: async (x, pass, shared) => last(await inner(first(x), pass, shared)), closing: norm(closing) };
 }
 
 function feedForwardOf({ family, json, parts, config, activation, named }: Design, at: string): Linear {

@@ -8,6 +8,7 @@ import { ModelFiles, type ModelFileList } from "./modelFiles.js";
 import { networkOf, type Network } from "./network.js";
 import { Parts } from "./parts.js";
 import { refuseQuantised } from "./quantised.js";
+import { sentenceOf, type SentencePart } from "./sentence.js";
 import { TensorFiles } from "./tensorFiles.js";
 
 /** A model whose files were opened and checked. No weight has been read. */
@@ -16,6 +17,8 @@ export interface CheckedModel {
   readonly tensors: TensorFiles;
   readonly parts: Parts;
   readonly network: Network;
+  /** How the embedding of a text is made; undefined: the files do not say it. */
+  readonly sentence: SentencePart | undefined;
   /** Fields of config.json that nothing reads, and that may change what the model computes. */
   readonly unknownFields: readonly (readonly [name: string, value: unknown])[];
   /** Fields of config.json that nothing reads, because they change nothing. */
@@ -51,12 +54,14 @@ export async function checkedModel(
   refuseQuantised(operation, json, files, tensors.names);
   const parts = new Parts(tensors);
   const { config, ...network } = checkedNetwork(operation, modelType, json, parts);
+  const sentence = await sentenceOf(operation, files, config.modelDim);
   tensors.assertNoHoles();
   const { unread } = json;
   return {
     files,
     tensors,
     parts,
+    sentence,
     network: { ...network, config: { ...config, ...(stopTokens && { stopTokens }) } },
     unknownFields: unread.filter(([name]) => !isIgnored(name)),
     ignoredFields: unread.map(([name]) => name).filter(isIgnored),

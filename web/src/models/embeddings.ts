@@ -47,7 +47,12 @@ export function embeddingsOf(design: Design): EmbeddingPart {
 const zeros = ({ data, shape }: ModelInput): RowNumbers => ({ data: new Int32Array(data.length), shape });
 
 /** The rows of positions: `[S]` if they are the same in every text, otherwise those of each token. */
-function placesOf({ counted }: LearnedPositions, zero: number | undefined, input: ModelInput, start: number): RowNumbers {
+function placesOf(
+  { counted }: LearnedPositions,
+  zero: number | undefined,
+  input: ModelInput,
+  start: number,
+): RowNumbers {
   const { data, shape } = input;
   const length = shape.at(-1)!;
   if (!counted) return { data: Int32Array.from({ length }, (_, token) => start + token), shape: [length] };

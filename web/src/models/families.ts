@@ -1,8 +1,14 @@
 import { BERT } from "./families/bert.js";
 import { DISTILBERT } from "./families/distilbert.js";
+import { GEMMA, GEMMA2, GEMMA3 } from "./families/gemma.js";
 import { GPT2 } from "./families/gpt2.js";
+import { GPT_NEO } from "./families/gptNeo.js";
+import { GPT_NEOX } from "./families/gptNeoX.js";
 import { LLAMA } from "./families/llama.js";
 import { MISTRAL } from "./families/mistral.js";
+import { MODERNBERT } from "./families/modernBert.js";
+import { MPNET } from "./families/mpnet.js";
+import { OPT } from "./families/opt.js";
 import { PHI3 } from "./families/phi3.js";
 import { QWEN2, QWEN3 } from "./families/qwen.js";
 import { ROBERTA, XLM_ROBERTA } from "./families/roberta.js";
@@ -20,6 +26,14 @@ export const FAMILIES = {
   roberta: ROBERTA,
   "xlm-roberta": XLM_ROBERTA,
   distilbert: DISTILBERT,
+  mpnet: MPNET,
+  gpt_neox: GPT_NEOX,
+  gpt_neo: GPT_NEO,
+  gemma: GEMMA,
+  gemma2: GEMMA2,
+  gemma3_text: GEMMA3,
+  opt: OPT,
+  modernbert: MODERNBERT,
 } satisfies Readonly<Record<string, Family>>;
 
 export type ModelType = keyof typeof FAMILIES;

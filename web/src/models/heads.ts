@@ -24,8 +24,9 @@ export function headsOf(design: Design, words: Table): HeadParts {
   const { family, labelClass, parts, named } = design;
   const { pooler, sequence, tokens } = family.heads;
   const hasPooler = pooler !== undefined && parts.has(`${named(pooler)}.weight`);
+  const ofTokens = labelClass === "tokens" ? tokens! : undefined;
   return {
-    logits: labelClass === "tokens" ? labelHead(design, tokens!) : wordHead(design, words),
+    logits: labelClass === undefined ? wordHead(design, words) : ofTokens && labelHead(design, ofTokens),
     pooled: hasPooler ? poolerOf(design, pooler) : undefined,
     labels: labelClass === "sequence" ? textHead(design, sequence!) : undefined,
   };

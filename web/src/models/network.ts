@@ -2,13 +2,14 @@ import type { Floats } from "../tensor/plainTensor.js";
 import { blockOf, type Half } from "./blocks.js";
 import type { Json } from "./configField.js";
 import { designOf, normOf } from "./design.js";
+import { distanceBiasOf } from "./distances.js";
 import { add } from "./elementwise.js";
 import { embeddingsOf } from "./embeddings.js";
 import type { ModelType } from "./families.js";
 import { headsOf, type HeadParts } from "./heads.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { ModelInput } from "./modelInput.js";
-import type { AttentionPart, Parts } from "./parts.js";
+import type { AttentionCall, AttentionPart, Parts } from "./parts.js";
 import type { Pass } from "./pass.js";
 import { longestOf } from "./rotaryField.js";
 import { times } from "./times.js";
@@ -38,6 +39,7 @@ export function networkOf(modelType: ModelType, json: Json, parts: Parts): Netwo
   const design = designOf(modelType, json, parts);
   const { family, config } = design;
   const embeddings = embeddingsOf(design);
+  const distanceBias = distanceBiasOf(design);
   const blocks = times(config.numLayers, (layer) => blockOf(design, layer));
   const lastNorm = normOf(design, family.lastNorm);
   const isParallel = family.isParallel?.(json) ?? false;
@@ -53,19 +55,20 @@ export function networkOf(modelType: ModelType, json: Json, parts: Parts): Netwo
     ...headsOf(design, embeddings.words),
     async hidden(input, pass) {
       let x = embeddings.rows(input, pass.start);
+      const shared: AttentionCall = distanceBias ? { bias: distanceBias(input.shape.at(-1)!) } : {};
       for (const { halves } of blocks) {
         pass.note(x);
         const [attention, feedForward] = halves;
-        const sum = add(x, await attention.part(x, pass));
+        const sum = add(x, await attention.part(x, pass, shared));
         x = isParallel
-          ? add(sum, await feedForward.part(x, pass))
-          : await closed(feedForward, attention.closing(sum), pass);
+          ? add(sum, await feedForward.part(x, pass, shared))
+          : await closed(feedForward, attention.closing(sum), pass, shared);
       }
       return pass.note(lastNorm(x));
     },
   };
 }
 
-async function closed({ part, closing }: Half, x: Floats, pass: Pass): Promise<Floats> {
-  return closing(add(x, await part(x, pass)));
+async function closed({ part, closing }: Half, x: Floats, pass: Pass, shared: AttentionCall): Promise<Floats> {
+  return closing(add(x, await part(x, pass, shared)));
 }

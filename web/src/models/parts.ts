@@ -160,12 +160,7 @@ export class Parts {
    *
    * @param bias - Whether it has `name.bias`, or another vector.
    */
-  linear(
-    name: string,
-    { from, to }: Widths,
-    bias: boolean | (() => Floats),
-    stored: WeightLayout = "out-in",
-  ): Linear {
+  linear(name: string, { from, to }: Widths, bias: boolean | (() => Floats), stored: WeightLayout = "out-in"): Linear {
     const shift = bias === true ? this.vector(`${name}.bias`, to) : bias || undefined;
     const weight = this.#product(
       this.#matrix(`${name}.weight`, stored === "out-in" ? [to, from] : [from, to], stored),
