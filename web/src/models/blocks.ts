@@ -125,7 +125,7 @@ function weightsOf({ family, json, config }: Design, form: AttentionForm, at: st
     if ("packed" in form.inputs) {
       const { packed, by } = form.inputs;
       const [weight, bias] = isInOut ? ["Wqkv", "bqkv"] : ["in_proj_weight", "in_proj_bias"];
-      const whole = map(weight!, bias!, packed, [modelDim, queries + 2 * keys], biases.input);
+      const whole = map(weight, bias, packed, [modelDim, queries + 2 * keys], biases.input);
       if (by === "roles") return whole;
       const row = rowByRole(numHeads, headDim);
       return Object.fromEntries(Object.entries(whole).map(([key, wanted]) => [key, [...wanted, row]]));
@@ -138,7 +138,7 @@ function weightsOf({ family, json, config }: Design, form: AttentionForm, at: st
     };
   };
   const [weight, bias] = isInOut ? ["Wo", "bo"] : ["out_proj.weight", "out_proj.bias"];
-  return { ...inputs(), ...map(weight!, bias!, form.output, [queries, modelDim], biases.output) } as WantedWeights;
+  return { ...inputs(), ...map(weight, bias, form.output, [queries, modelDim], biases.output) };
 }
 
 /** From rows of head 0's queries, keys and values, then head 1's, …, to all queries, all keys, all values. */

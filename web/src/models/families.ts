@@ -1,6 +1,8 @@
 import { BERT } from "./families/bert.js";
 import { DISTILBERT } from "./families/distilbert.js";
-import { GEMMA, GEMMA2, GEMMA3 } from "./families/gemma.js";
+import { GEMMA } from "./families/gemma.js";
+import { GEMMA2 } from "./families/gemma2.js";
+import { GEMMA3 } from "./families/gemma3.js";
 import { GPT2 } from "./families/gpt2.js";
 import { GPT_NEO } from "./families/gptNeo.js";
 import { GPT_NEOX } from "./families/gptNeoX.js";

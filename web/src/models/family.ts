@@ -1,6 +1,6 @@
 import type { LayerPosition } from "../layer/layerPosition.js";
 import type { ActivationName } from "./activations.js";
-import { count, empty, MOST_BLOCKS, only, tokens, type Field, type Json } from "./configField.js";
+import { count, empty, MOST_BLOCKS, only, optional, tokens, type Field, type Json } from "./configField.js";
 import type { RotaryForm } from "./rotaryField.js";
 
 /**
@@ -184,6 +184,15 @@ export const USUAL_SIZES = {
   numLayers: count("num_hidden_layers", undefined, MOST_BLOCKS),
   numHeads: count("num_attention_heads"),
 };
+
+/** The longest text: by two names, of which the second is that of 2023. */
+export function lengthOf(absent: number): Field<number> {
+  const [newer, older] = ["max_position_embeddings", "max_sequence_length"];
+  return (json) => {
+    const [first, second] = [optional(newer, count(newer))(json), optional(older, count(older))(json)];
+    return first ?? second ?? absent;
+  };
+}
 
 /** Tokens that end a text. */
 export const STOP_TOKENS = tokens("eos_token_id");

@@ -109,8 +109,8 @@ export class ModelFiles {
    * @throws OptionError if there is no such file; with code `"CORRUPT_DATA"` if it holds no list.
    */
   async list(name: string): Promise<readonly unknown[]> {
-    const list = parsed(await textOf(await this.source(name)));
-    if (Array.isArray(list)) return list;
+    const list: unknown = parsed(await textOf(await this.source(name)));
+    if (Array.isArray(list)) return list as unknown[];
     throw new OptionError(`${this.#operation}: ${name} is no JSON list, or is damaged`, { code: "CORRUPT_DATA" });
   }
 

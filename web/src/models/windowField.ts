@@ -1,4 +1,4 @@
-import { count, flag, refuse, type Json } from "./configField.js";
+import { count, flag, MOST_BLOCKS, refuse, type Json } from "./configField.js";
 import type { LayerPlace } from "./family.js";
 
 /** `sliding_window`: absent, it is 4096; `null` means none. */
@@ -25,4 +25,23 @@ export function isSliding(json: Json, { layer, numLayers }: LayerPlace, other: (
   if (types.length !== numLayers || !types.every(isKnown))
     throw refuse(json, "layer_types", `be ${numLayers} times "full_attention" or "sliding_attention"`);
   return types[layer] === "sliding_attention";
+}
+
+/** Whether a layer of GPT-Neo is local: `attention_layers`, otherwise `attention_types`, as `[[["global", "local"], 12]]`. */
+export function attentionTypes(json: Json, { layer, numLayers }: LayerPlace): "global" | "local" {
+  const types = json.value("attention_types") ?? [[["global", "local"], numLayers / 2]];
+  const given = json.value("attention_layers") ?? repeated(types);
+  const isKnown = (kind: unknown): kind is "global" | "local" => kind === "global" || kind === "local";
+  if (Array.isArray(given) && given.length === numLayers && given.every(isKnown)) return given[layer]!;
+  const name = json.value("attention_layers") === undefined ? "attention_types" : "attention_layers";
+  throw refuse(json, name, `give ${numLayers} times "global" or "local"`);
+}
+
+function repeated(types: unknown): readonly unknown[] {
+  const pairs = Array.isArray(types) ? (types as unknown[]) : [];
+  return pairs.flatMap((pair) => {
+    const [kinds, times] = Array.isArray(pair) ? (pair as [unknown, unknown]) : [];
+    const isRepeated = Array.isArray(kinds) && Number.isInteger(times) && (times as number) <= MOST_BLOCKS;
+    return isRepeated ? Array.from({ length: times as number }, () => kinds as unknown[]).flat() : [undefined];
+  });
 }

@@ -1,6 +1,7 @@
 import { ACTIVATION_NAMES } from "../activations.js";
-import { count, flag, MOST_BLOCKS, optional, positive, refuse, word, type Json } from "../configField.js";
-import { DECODER, DECODER_CLASSES, yes, type Family, type LayerPlace } from "../family.js";
+import { count, flag, MOST_BLOCKS, optional, positive, word } from "../configField.js";
+import { DECODER, DECODER_CLASSES, yes, type Family } from "../family.js";
+import { attentionTypes } from "../windowField.js";
 
 /** GPT-Neo (Black et al. 2021, doi:10.5281/zenodo.5297715): GPT-2 without a factor of scores, with windows in some layers. */
 export const GPT_NEO: Family = {
@@ -29,9 +30,9 @@ export const GPT_NEO: Family = {
     output: "attn.attention.out_proj",
     biases: () => ({ input: false, output: true }),
     scale: () => 1,
-    window: (json, { layer, ...place }) => {
+    window: (json, place) => {
       const window = count("window_size", 256)(json);
-      return kindsOf(json, place)[layer] === "local" ? window : undefined;
+      return attentionTypes(json, place) === "local" ? window : undefined;
     },
   },
   feedForward: {
@@ -43,22 +44,3 @@ export const GPT_NEO: Family = {
   lastNorm: "transformer.ln_f",
   heads: { classes: DECODER_CLASSES, words: { decoder: "lm_head", bias: false } },
 };
-
-/** The kind of each layer: `attention_layers`, otherwise `attention_types`, such as `[[["global", "local"], 12]]`. */
-function kindsOf(json: Json, { numLayers }: Omit<LayerPlace, "layer">): readonly unknown[] {
-  const types = json.value("attention_types") ?? [[["global", "local"], numLayers / 2]];
-  const given = json.value("attention_layers") ?? repeated(types);
-  const isKnown = (kind: unknown) => kind === "global" || kind === "local";
-  if (Array.isArray(given) && given.length === numLayers && given.every(isKnown)) return given;
-  const name = json.value("attention_layers") === undefined ? "attention_types" : "attention_layers";
-  throw refuse(json, name, `give ${numLayers} times "global" or "local"`);
-}
-
-function repeated(types: unknown): readonly unknown[] {
-  const pairs = Array.isArray(types) ? (types as unknown[]) : [];
-  return pairs.flatMap((pair) => {
-    const [kinds, times] = Array.isArray(pair) ? (pair as [unknown, unknown]) : [];
-    const isRepeated = Array.isArray(kinds) && Number.isInteger(times) && (times as number) <= MOST_BLOCKS;
-    return isRepeated ? Array.from({ length: times as number }, () => kinds as unknown[]).flat() : [undefined];
-  });
-}

@@ -1,16 +1,7 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { count, flag, only, optional, positive, word, type Field } from "../configField.js";
-import { DECODER, DECODER_CLASSES, no, USUAL_SIZES, type Biases, type Family } from "../family.js";
+import { DECODER, DECODER_CLASSES, lengthOf, no, USUAL_SIZES, type Biases, type Family } from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
-
-/** The longest text: by two names, of which the second is that of 2023. */
-export function lengthOf(absent: number): Field<number> {
-  const [newer, older] = ["max_position_embeddings", "max_sequence_length"];
-  return (json) => {
-    const [first, second] = [optional(newer, count(newer))(json), optional(older, count(older))(json)];
-    return first ?? second ?? absent;
-  };
-}
 
 /** `attention_bias`: all four maps have biases. */
 export const attentionBias: Field<Biases> = (json) => {

@@ -1,7 +1,7 @@
 import { only } from "../configField.js";
-import type { Family } from "../family.js";
+import { lengthOf, type Family } from "../family.js";
 import { windowOf } from "../windowField.js";
-import { lengthOf, LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
+import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 
 const { biases: _, ...attention } = LLAMA.attention;
 

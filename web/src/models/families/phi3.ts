@@ -1,7 +1,7 @@
 import { count, only, optional } from "../configField.js";
-import type { Family } from "../family.js";
+import { lengthOf, type Family } from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
-import { lengthOf, LLAMA } from "./llama.js";
+import { LLAMA } from "./llama.js";
 import { MISTRAL } from "./mistral.js";
 
 /** Phi-3 (Abdin et al. 2024, arXiv:2404.14219): Llama with packed matrices, and a part of each head that turns. */

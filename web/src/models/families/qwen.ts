@@ -1,7 +1,7 @@
 import { only } from "../configField.js";
-import type { Family } from "../family.js";
+import { lengthOf, type Family } from "../family.js";
 import { laterLayersOnly } from "../windowField.js";
-import { lengthOf, LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
+import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 
 /** Qwen 3 (Yang et al. 2025, arXiv:2505.09388): Llama with norms of every head's queries and keys. */
 export const QWEN3: Family = {
