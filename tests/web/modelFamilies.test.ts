@@ -210,6 +210,12 @@ describe("Fields", () => {
     ["gpt_neox", { rotary_pct: -1 }, "rotary_pct must be a number above 0, got -1"],
     ["gpt_neo", { attention_layers: ["global"] }, 'attention_layers must give 2 times "global" or "local"'],
     ["gpt_neo", { attention_layers: undefined, attention_types: [[["far"], 2]] }, "attention_types must give 2 times"],
+    ["gpt_neo", { attention_layers: undefined, attention_types: [[[], 2 ** 50]] }, "attention_types must give 2 times"],
+    [
+      "gpt_neo",
+      { attention_layers: undefined, attention_types: [[["local"], 2 ** 50]] },
+      "attention_types must give 2",
+    ],
     ["gemma", { use_bidirectional_attention: true }, "use_bidirectional_attention must be false"],
     ["gemma2", { attn_logit_softcapping: -1 }, "attn_logit_softcapping must be a number above 0"],
     ["gemma2", { sliding_window: 0 }, "sliding_window must be an integer of 1 or more"],

@@ -5,14 +5,13 @@
  * @module
  */
 export type { ActivationName } from "../models/activations.js";
-export type { ModelType } from "../models/families.js";
 export { type GeneratedToken, type GenerateOptions, type GenerateStep } from "../models/generate.js";
 export { NetworkError } from "../errors/errors.js";
 export { hub, type HubOptions } from "../models/hub.js";
 export { inspectModel, type InspectModelOptions, type ModelPlan } from "../models/inspectModel.js";
 export { loadModel, type LoadModelOptions } from "../models/loadModel.js";
 export { Model, type RunOptions, type RunResult } from "../models/model.js";
-export type { ModelConfig } from "../models/modelConfig.js";
+export type { ModelConfig, ModelType } from "../models/modelConfig.js";
 export type { ModelFileList } from "../models/modelFiles.js";
 export type { EachPrecision } from "../models/modelRoom.js";
 export { openModel, type OpenedFiles, type OpenModelOptions } from "../models/openModel.js";

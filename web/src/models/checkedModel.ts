@@ -1,9 +1,9 @@
 import { UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { Json, readFields, tokens, word, refuse } from "./configField.js";
-import { FAMILIES, MODEL_TYPES, type ModelType } from "./families.js";
+import { FAMILIES } from "./families.js";
 import { isIgnored } from "./ignoredFields.js";
-import { ARCHITECTURES } from "./modelConfig.js";
+import { ARCHITECTURES, MODEL_TYPES, type ModelType } from "./modelConfig.js";
 import { ModelFiles, type ModelFileList } from "./modelFiles.js";
 import { networkOf, type Network } from "./network.js";
 import { Parts } from "./parts.js";

@@ -1,8 +1,8 @@
 import { ACTIVATIONS, type Activation } from "./activations.js";
 import type { Json } from "./configField.js";
-import { FAMILIES, type ModelType } from "./families.js";
+import { FAMILIES } from "./families.js";
 import { STOP_TOKENS, type Family } from "./family.js";
-import { labelClassOf, labelsOf, type LabelClass, type ModelConfig } from "./modelConfig.js";
+import { labelClassOf, labelsOf, type LabelClass, type ModelConfig, type ModelType } from "./modelConfig.js";
 import type { Norm, Parts } from "./parts.js";
 
 /** What the parts of a network are made from. */
@@ -21,7 +21,7 @@ export interface Design {
 
 /** Reads the fields that every family has. */
 export function designOf(modelType: ModelType, json: Json, parts: Parts): Design {
-  const family: Family = FAMILIES[modelType];
+  const family = FAMILIES[modelType];
   const { fields, prefix } = family;
   const modelDim = fields.modelDim(json);
   const numHeads = fields.numHeads(json);

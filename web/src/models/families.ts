@@ -15,9 +15,10 @@ import { PHI3 } from "./families/phi3.js";
 import { QWEN2, QWEN3 } from "./families/qwen.js";
 import { ROBERTA, XLM_ROBERTA } from "./families/roberta.js";
 import type { Family } from "./family.js";
+import type { ModelType } from "./modelConfig.js";
 
 /** The families that `loadModel` reads, by `model_type` of config.json. */
-export const FAMILIES = {
+export const FAMILIES: Readonly<Record<ModelType, Family>> = {
   bert: BERT,
   gpt2: GPT2,
   llama: LLAMA,
@@ -36,8 +37,4 @@ export const FAMILIES = {
   gemma3_text: GEMMA3,
   opt: OPT,
   modernbert: MODERNBERT,
-} satisfies Readonly<Record<string, Family>>;
-
-export type ModelType = keyof typeof FAMILIES;
-
-export const MODEL_TYPES = Object.keys(FAMILIES) as readonly ModelType[];
+};

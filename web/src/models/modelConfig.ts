@@ -1,7 +1,30 @@
 import type { ActivationName } from "./activations.js";
 import { refuse, texts, type Json } from "./configField.js";
-import type { ModelType } from "./families.js";
 import type { Family } from "./family.js";
+
+/** The kinds of models that `loadModel` reads: `model_type` of config.json. */
+export const MODEL_TYPES = [
+  "bert",
+  "gpt2",
+  "llama",
+  "mistral",
+  "qwen2",
+  "qwen3",
+  "phi3",
+  "roberta",
+  "xlm-roberta",
+  "distilbert",
+  "mpnet",
+  "gpt_neox",
+  "gpt_neo",
+  "gemma",
+  "gemma2",
+  "gemma3_text",
+  "opt",
+  "modernbert",
+] as const;
+
+export type ModelType = (typeof MODEL_TYPES)[number];
 
 /** A checked configuration. In parentheses are usual names in config.json; families have others too. */
 export interface ModelConfig {

@@ -1,4 +1,4 @@
-import { count, flag, MOST_BLOCKS, refuse, type Json } from "./configField.js";
+import { count, flag, refuse, type Json } from "./configField.js";
 import type { LayerPlace } from "./family.js";
 
 /** `sliding_window`: absent, it is 4096; `null` means none. */
@@ -30,18 +30,21 @@ export function isSliding(json: Json, { layer, numLayers }: LayerPlace, other: (
 /** Whether a layer of GPT-Neo is local: `attention_layers`, otherwise `attention_types`, as `[[["global", "local"], 12]]`. */
 export function attentionTypes(json: Json, { layer, numLayers }: LayerPlace): "global" | "local" {
   const types = json.value("attention_types") ?? [[["global", "local"], numLayers / 2]];
-  const given = json.value("attention_layers") ?? repeated(types);
+  const given = json.value("attention_layers") ?? repeated(types, numLayers);
   const isKnown = (kind: unknown): kind is "global" | "local" => kind === "global" || kind === "local";
   if (Array.isArray(given) && given.length === numLayers && given.every(isKnown)) return given[layer]!;
   const name = json.value("attention_layers") === undefined ? "attention_types" : "attention_layers";
   throw refuse(json, name, `give ${numLayers} times "global" or "local"`);
 }
 
-function repeated(types: unknown): readonly unknown[] {
-  const pairs = Array.isArray(types) ? (types as unknown[]) : [];
-  return pairs.flatMap((pair) => {
-    const [kinds, times] = Array.isArray(pair) ? (pair as [unknown, unknown]) : [];
-    const isRepeated = Array.isArray(kinds) && Number.isInteger(times) && (times as number) <= MOST_BLOCKS;
-    return isRepeated ? Array.from({ length: times as number }, () => kinds as unknown[]).flat() : [undefined];
-  });
+/** The kinds of `attention_types`, at most one more than there are layers. */
+function repeated(types: unknown, numLayers: number): readonly unknown[] {
+  const all: unknown[] = [];
+  for (const pair of Array.isArray(types) ? (types as unknown[]) : []) {
+    const [kinds, times] = Array.isArray(pair) ? (pair as unknown[]) : [];
+    if (!Array.isArray(kinds) || kinds.length === 0 || !Number.isSafeInteger(times)) return [];
+    for (let n = 0; n < (times as number) && all.length <= numLayers; n++)
+      all.push(...(kinds as unknown[]).slice(0, numLayers + 1));
+  }
+  return all;
 }
