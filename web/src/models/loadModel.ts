@@ -39,7 +39,7 @@ const NAMES = { precision: true, folder: true, onProgress: true, signal: true, t
 
 /**
  * Reads a model from files that the user has chosen: config.json and weights in `.safetensors`. The models are BERT, GPT-2,
- * Llama and others: `families.ts` lists them. Weights are read piece by piece, straight to where they
+ * Llama and others, which the page "Your model" lists. Weights are read piece by piece, straight to where they
  * are kept. It fetches nothing by itself: `openModel` gives the files at an address. `inspectModel` says what it would do.
  *
  * @param hw - The instance that computes. The weights lie in its memory, which `maximumMemory` limits.
