@@ -117,8 +117,9 @@ describe("A configuration that is not supported is refused by the name of its fi
     [
       "gpt2",
       { model_type: "t5" },
-      'model_type must be "bert" or "gpt2" or "llama" or "mistral" or "qwen2" or "qwen3" or "phi3", got "t5"',
+      'model_type must be "bert" or "gpt2" or "llama" or "mistral" or "qwen2" or "qwen3" or "phi3" or ',
     ],
+    ["gpt2", { model_type: "t5" }, 'got "t5"'],
     ["gpt2", { model_type: undefined }, "model_type must be"],
     ["gpt2", { n_embd: 0 }, "n_embd must be an integer of 1 or more, got 0"],
     ["gpt2", { n_layer: undefined }, "n_layer must be an integer of 1 or more, got undefined"],

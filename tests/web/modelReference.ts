@@ -43,8 +43,8 @@ const dot = (a: Row, b: Row, round: Rounding) => {
   return round(sum, size, a.length);
 };
 
-const mapped = (x: Rows, f: (value: number) => number): Rows => x.map((row) => row.map(f));
-const added = (a: Rows, b: Rows): Rows => a.map((row, n) => row.map((value, m) => value + b[n]![m]!));
+export const mapped = (x: Rows, f: (value: number) => number): Rows => x.map((row) => row.map(f));
+export const added = (a: Rows, b: Rows): Rows => a.map((row, n) => row.map((value, m) => value + b[n]![m]!));
 
 /** Φ by Simpson's rule on its density: 2,000 intervals from −12. */
 function normalDistribution(x: number): number {
@@ -71,6 +71,10 @@ export interface AttentionForm {
   readonly scale: number;
   /** Whether query i may see key j. */
   readonly sees: (i: number, j: number) => boolean;
+  /** Limits scores to ± this. */
+  readonly softcap?: number | undefined;
+  /** What is added to the score of query i and key j in a head. */
+  readonly bias?: ((head: number, i: number, j: number) => number) | undefined;
 }
 
 /** What a reference model gives. */
@@ -136,13 +140,17 @@ export class Calculation {
   }
 
   /** Attention of heads that lie side by side in the columns. */
-  attention(q: Rows, k: Rows, v: Rows, { heads, kvHeads, scale, sees }: AttentionForm): Rows {
+  attention(q: Rows, k: Rows, v: Rows, form: AttentionForm): Rows {
+    const { heads, kvHeads, scale, sees, softcap, bias } = form;
+    const capped = (score: number) => (softcap === undefined ? score : softcap * tanh(score / softcap));
     const width = q[0]!.length / heads;
     const probs = Array.from({ length: heads }, (_, h) => {
       const g = Math.floor(h / (heads / kvHeads));
       return q.map((row, i) => {
         const scores = k.map((key, j) =>
-          sees(i, j) ? scale * dot(headOf(row, h, width), headOf(key, g, width), this.#round) : -Infinity,
+          sees(i, j)
+            ? capped(scale * dot(headOf(row, h, width), headOf(key, g, width), this.#round)) + (bias?.(h, i, j) ?? 0)
+            : -Infinity,
         );
         const largest = Math.max(...scores);
         const weights = scores.map((score) => exp(score - largest));
@@ -166,7 +174,7 @@ export class Calculation {
   }
 }
 
-const headOf = (row: Row, head: number, width: number) => row.slice(head * width, (head + 1) * width);
+export const headOf = (row: Row, head: number, width: number) => row.slice(head * width, (head + 1) * width);
 const transposed = (matrix: Rows): Rows => matrix[0]!.map((_, column) => matrix.map((row) => row[column]!));
 
 /** The angle by which pair m turns at a position. */

@@ -1,6 +1,6 @@
 // Models by address: what is asked for, what is kept, and what happens when a server or a connection fails.
 
-import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -66,6 +66,16 @@ const bytesOf = async (
 ) => new Uint8Array(await file.slice(from, to).arrayBuffer());
 /** Jest takes minutes to compare megabytes number by number. */
 const areSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
+/** A BERT, and how embeddings of texts are made. */
+const sentenceFiles = () => ({
+  ...small("bert"),
+  "modules.json": textFile([
+    { idx: 0, name: "0", path: "", type: "sentence_transformers.models.Transformer" },
+    { idx: 1, name: "1", path: "1_Pooling", type: "sentence_transformers.models.Pooling" },
+  ]),
+  "1_Pooling/config.json": textFile({ pooling_mode_mean_tokens: true }),
+});
+
 /** Ranges of the weights that were asked for after they were opened. */
 const blocksAsked = () =>
   server.asked
@@ -83,6 +93,19 @@ describe("a model by its address", () => {
     const files = await open();
     expect(Object.keys(files).filter((name) => name.includes("-of-"))).toHaveLength(3);
     expect(await logitsOf(files)).toEqual(await logitsOf(server.files as ModelFileList));
+  });
+
+  test("may have the files of sentence-transformers; the pooling is asked for only if modules.json names it", async () => {
+    server.files = sentenceFiles();
+    const files = await open();
+    expect(Object.keys(files)).toContain("1_Pooling/config.json");
+    const model = await loadModel(hw, files);
+    expect((await model.run([3, 1])).embedding!.shape).toEqual([16]);
+    model.dispose();
+    server.files = small("bert");
+    server.asked.length = 0;
+    await open();
+    expect(server.asked.filter(({ file }) => file.includes("Pooling"))).toEqual([]);
   });
 
   test.each([
@@ -337,6 +360,16 @@ describe("in Node, a folder", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
     for (const [name, bytes] of Object.entries(small("gpt2"))) writeFileSync(path.join(folder, name), bytes);
     expect(await logitsOf(await openModel(form(folder)))).toEqual(await logitsOf(small("gpt2")));
+    rmSync(folder, { recursive: true });
+  });
+
+  test("may have the files of sentence-transformers", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
+    mkdirSync(path.join(folder, "1_Pooling"));
+    for (const [name, bytes] of Object.entries(sentenceFiles())) writeFileSync(path.join(folder, name), bytes);
+    const model = await loadModel(hw, await openModel(folder));
+    expect((await model.run([3, 1])).embedding!.shape).toEqual([16]);
+    model.dispose();
     rmSync(folder, { recursive: true });
   });
 

@@ -3,6 +3,7 @@ import { createAttention } from "headwise";
 import { loadModel } from "headwise/models";
 
 import { differences } from "../web/close.js";
+import { FAMILY_MODELS, type FamilyName } from "../web/familyModels.js";
 import { compute, expected, KINDS, settingsOf, throughInt8, TOKENS } from "../web/modelExpected.js";
 import { expectStory, hasStories, storiesTitle } from "../web/storiesCheckpoint.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf } from "../web/smallModels.js";
@@ -48,6 +49,17 @@ describeOnGpu("Models on WebGPU", () => {
       onGpu!.dispose();
       onCpu!.dispose();
     });
+  });
+
+  test.each(Object.keys(FAMILY_MODELS) as FamilyName[])("of type %s, computes its formula", async (name) => {
+    const { config, shapes, compute: computeFamily } = FAMILY_MODELS[name];
+    const weights = randomWeights(shapes);
+    const tokens = Array.from({ length: 20 }, (_, n) => (n * 7 + 3) % 29);
+    const model = await loadModel(engines.onGpu, filesOf(config, weights));
+    const { logits } = await model.run(tokens);
+    const must = expected((round) => computeFamily({ config, weights, tokens, round }).logits);
+    expect(differences(logits, must)).toEqual([]);
+    model.dispose();
   });
 
   (hasStories ? test.each : test.skip.each)(["float32", "float16"] as const)(

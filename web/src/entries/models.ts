@@ -1,6 +1,6 @@
 /**
- * `headwise/models`: BERT-, GPT-2- and Llama-shaped models from the user's files or an address, computed by an instance,
- * with every attention layer open by name.
+ * `headwise/models`: models of the families BERT, GPT-2, Llama and others from the user's files or an address, computed by an
+ * instance, with every attention layer open by name.
  *
  * @module
  */

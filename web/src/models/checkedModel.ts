@@ -1,15 +1,14 @@
 import { UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { bert } from "./bert.js";
 import { Json, readFields, tokens, word, refuse } from "./configField.js";
-import { gpt2 } from "./gpt2.js";
+import { FAMILIES } from "./families.js";
 import { isIgnored } from "./ignoredFields.js";
-import { llama } from "./llama.js";
 import { ARCHITECTURES, MODEL_TYPES, type ModelType } from "./modelConfig.js";
 import { ModelFiles, type ModelFileList } from "./modelFiles.js";
-import type { Network } from "./network.js";
+import { networkOf, type Network } from "./network.js";
 import { Parts } from "./parts.js";
 import { refuseQuantised } from "./quantised.js";
+import { sentenceOf, type SentencePart } from "./sentence.js";
 import { TensorFiles } from "./tensorFiles.js";
 
 /** A model whose files were opened and checked. No weight has been read. */
@@ -18,6 +17,8 @@ export interface CheckedModel {
   readonly tensors: TensorFiles;
   readonly parts: Parts;
   readonly network: Network;
+  /** How the embedding of a text is made; undefined: the files do not say it. */
+  readonly sentence: SentencePart | undefined;
   /** Fields of config.json that nothing reads, and that may change what the model computes. */
   readonly unknownFields: readonly (readonly [name: string, value: unknown])[];
   /** Fields of config.json that nothing reads, because they change nothing. */
@@ -52,13 +53,15 @@ export async function checkedModel(
   const tensors = await TensorFiles.open(operation, files, mayMiss);
   refuseQuantised(operation, json, files, tensors.names);
   const parts = new Parts(tensors);
-  const { config, ...network } = networkOf(operation, modelType, json, parts);
+  const { config, ...network } = checkedNetwork(operation, modelType, json, parts);
+  const sentence = await sentenceOf(operation, files, config.modelDim);
   tensors.assertNoHoles();
   const { unread } = json;
   return {
     files,
     tensors,
     parts,
+    sentence,
     network: { ...network, config: { ...config, ...(stopTokens && { stopTokens }) } },
     unknownFields: unread.filter(([name]) => !isIgnored(name)),
     ignoredFields: unread.map(([name]) => name).filter(isIgnored),
@@ -75,13 +78,20 @@ export function refuseUnknownFields(operation: string, { unknownFields: [first] 
   );
 }
 
-/** `model_type`. Files of 2019 lack it, and name a class in `architectures`. */
+/** `model_type`. Files of 2019 lack it, and name a class in `architectures`: the longest name that it begins with. */
 function modelTypeOf(json: Json): ModelType {
   const [name] = ARCHITECTURES(json);
-  const ofName = MODEL_TYPES.filter((type) => name?.toLowerCase().startsWith(type));
-  if (json.value("model_type") === undefined && name !== undefined && ofName.length === 0)
-    throw refuse(json, "architectures", `begin with ${MODEL_TYPES.map(describe).join(" or ")} if model_type is absent`);
-  return word("model_type", MODEL_TYPES, ofName[0])(json);
+  const classOf = (type: ModelType) => FAMILIES[type].className.toLowerCase();
+  const [ofName] = MODEL_TYPES.filter((type) => name?.toLowerCase().startsWith(classOf(type))).sort(
+    (a, b) => classOf(b).length - classOf(a).length,
+  );
+  if (json.value("model_type") === undefined && name !== undefined && ofName === undefined)
+    throw refuse(
+      json,
+      "architectures",
+      `begin with ${MODEL_TYPES.map((type) => describe(FAMILIES[type].className)).join(" or ")} if model_type is absent`,
+    );
+  return word("model_type", MODEL_TYPES, ofName)(json);
 }
 
 /** `eos_token_id` of generation_config.json; undefined if it is absent. */
@@ -92,9 +102,8 @@ async function stopTokensOf(operation: string, files: ModelFiles): Promise<reado
   return stopTokens.length > 0 ? stopTokens : undefined;
 }
 
-function networkOf(operation: string, modelType: ModelType, json: Json, parts: Parts): Network {
-  const network =
-    modelType === "bert" ? bert(json, parts) : modelType === "gpt2" ? gpt2(json, parts) : llama(modelType, json, parts);
+function checkedNetwork(operation: string, modelType: ModelType, json: Json, parts: Parts): Network {
+  const network = networkOf(modelType, json, parts);
   const { numHeads, numKvHeads, headDim } = network.config;
   if (!Number.isInteger(headDim) || !Number.isInteger(numHeads / numKvHeads))
     throw new UnsupportedError(

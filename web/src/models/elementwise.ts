@@ -39,3 +39,13 @@ export function tokenAt({ data, shape }: Floats, token: number): Floats {
   }
   return { data: y, shape: [...texts, width] };
 }
+
+/** factor · x, element by element. */
+export function scaled({ data, shape }: Floats, factor: number): Floats {
+  return { data: Float32Array.from(data, (value) => value * factor), shape };
+}
+
+/** cap · tanh(x / cap), element by element. */
+export function softcapped({ data, shape }: Floats, cap: number): Floats {
+  return { data: Float32Array.from(data, (value) => cap * Math.tanh(value / cap)), shape };
+}

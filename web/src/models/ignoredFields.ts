@@ -9,10 +9,12 @@ const IGNORED = [
   /^(summary_\w+|predict_special_tokens)$/,
   // training
   /dropout|_pdrop$/,
+  /^(layerdrop|init_std|initializer_cutoff_factor|sparse_prediction|sparse_pred_ignore_index)$/,
   /^(initializer_range|initializer_factor|gradient_checkpointing|use_gradient_checkpointing)$/,
   // how another program computes the same numbers
   /^(torch_dtype|dtype|use_bfloat16|torchscript|tf_legacy_loss|use_cache|chunk_size_feed_forward|pretraining_tp)$/,
   /^(attn_implementation|use_sdpa|use_flash_attn\w*|use_flash_attention\w*|reorder_and_upcast_attn)$/,
+  /^(reference_compile|deterministic_flash_attn|repad_logits_with_grad)$/,
   /^(output_(past|attentions|hidden_states|scores)|return_dict|return_dict_in_generate)$/,
   // tokens, and lengths for the tokenizer
   /_token(_ids?)?$/,

@@ -1,16 +1,20 @@
 import { isObject } from "../foreign/describe.js";
 
 /**
- * The object in a text of JSON; undefined if there is none. Python also writes `Infinity`, `-Infinity` and `NaN`, which are
+ * The value of a text of JSON; undefined if there is none. Python also writes `Infinity`, `-Infinity` and `NaN`, which are
  * not JSON. They are read too: infinities as numbers, `NaN` as the text "NaN", which no field allows.
  */
-export function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  let value: unknown;
+export function parsed(text: string): unknown {
   try {
-    value = JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|\bInfinity\b|\bNaN\b/g, (token) => PYTHON[token] ?? token));
+    return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|\bInfinity\b|\bNaN\b/g, (token) => PYTHON[token] ?? token));
   } catch {
     return undefined;
   }
+}
+
+/** The object in a text of JSON; undefined if there is none. */
+export function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  const value = parsed(text);
   return isObject(value) && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
 }
 

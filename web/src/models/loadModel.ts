@@ -39,7 +39,7 @@ const NAMES = { precision: true, folder: true, onProgress: true, signal: true, t
 
 /**
  * Reads a model from files that the user has chosen: config.json and weights in `.safetensors`. The models are BERT, GPT-2,
- * Llama, Mistral, Qwen 2 and Qwen 3, and others of their shapes. Weights are read piece by piece, straight to where they
+ * Llama and others, which the page "Your model" lists. Weights are read piece by piece, straight to where they
  * are kept. It fetches nothing by itself: `openModel` gives the files at an address. `inspectModel` says what it would do.
  *
  * @param hw - The instance that computes. The weights lie in its memory, which `maximumMemory` limits.
@@ -66,7 +66,7 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
   throwIfAborted(signal);
   const opened = await checkedModel(OPERATION, files, { folder, mayMiss: false });
   refuseUnknownFields(OPERATION, opened);
-  const { parts, network } = opened;
+  const { parts, network, sentence } = opened;
   assertRoom(OPERATION, parts, precision, roomOf(hw));
   const ready = tokenizer && (await openTokenizer(OPERATION, opened.files, tokenizer));
   try {
@@ -76,5 +76,5 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
     parts.dispose();
     throw error;
   }
-  return new Model(network, parts, ready);
+  return new Model(network, parts, sentence, ready);
 }

@@ -20,6 +20,7 @@ import type { ModelConfig } from "./modelConfig.js";
 import type { Network } from "./network.js";
 import type { Parts } from "./parts.js";
 import { Pass, readPassOptions, readPatches, type LayerResult, type PassOptions } from "./pass.js";
+import type { SentencePart } from "./sentence.js";
 import type { Tokenizer } from "./tokenizer.js";
 import { numbersIn, readTokens, type NumberRule, type TokenBatch, type Tokens } from "./tokens.js";
 
@@ -32,7 +33,10 @@ export interface RunOptions<R extends ForwardReturns | undefined = ForwardReturn
    * `attention_mask`. Texts of a batch that differ in length need none.
    */
   readonly attentionMask?: Tokens | undefined;
-  /** Whether the scores of tokens are computed: after every token, after the last one, or not at all. Default: true. */
+  /**
+   * Whether scores are computed: after every token, after the last one, or not at all. A classifier of texts has one row for
+   * a text. Default: true.
+   */
   readonly logits?: boolean | "last" | undefined;
   /** Whether what went into each block is kept. Default: false. */
   readonly hiddenStates?: boolean | undefined;
@@ -45,10 +49,15 @@ export interface RunOptions<R extends ForwardReturns | undefined = ForwardReturn
 export interface RunResult<R extends ForwardReturns | undefined = ForwardReturns | undefined> {
   /** `[B, S, modelDim]`: the last hidden state, after the last norm. */
   readonly lastHiddenState: TypedTensor<"float32">;
-  /** `[B, S, vocabSize]`, or `[B, vocabSize]` of the last tokens. Absent if the files have no head. */
+  /**
+   * Scores of tokens: `[B, S, vocabSize]`, or `[B, vocabSize]` of the last tokens. Of a classifier, scores of
+   * `config.labels`: `[B, labels]` for texts, `[B, S, labels]` for tokens. Absent if the files have no head.
+   */
   readonly logits?: TypedTensor<"float32">;
   /** `[B, modelDim]`: BERT's pooled first tokens, if the files have a pooler. */
   readonly pooled?: TypedTensor<"float32">;
+  /** `[B, modelDim]`: the embedding of each text, if 1_Pooling/config.json of sentence-transformers says how it is made. */
+  readonly embedding?: TypedTensor<"float32">;
   /** `[B, S, modelDim]` each: what went into the first block, the second, …, and the last hidden state. */
   readonly hiddenStates?: readonly TypedTensor<"float32">[];
   /** What `returns` asked for, by the names of layers, and each layer's `output`. */
@@ -89,14 +98,16 @@ const GENERATE_NAMES = {
 export class Model extends Disposing {
   readonly #network: Network;
   readonly #parts: Parts;
+  readonly #sentence: SentencePart | undefined;
   readonly #tokenizer: Tokenizer | undefined;
   #disposed = false;
 
   /** @internal */
-  constructor(network: Network, parts: Parts, tokenizer: Tokenizer | undefined) {
+  constructor(network: Network, parts: Parts, sentence: SentencePart | undefined, tokenizer: Tokenizer | undefined) {
     super();
     this.#network = network;
     this.#parts = parts;
+    this.#sentence = sentence;
     this.#tokenizer = tokenizer;
   }
 
@@ -146,13 +157,16 @@ export class Model extends Disposing {
     const patch = readPatches(reader.call, "patch", known.patch, this.names);
     const pass = new Pass({ ...changes, ...(patch && { patch }) }, watched, batch, mask);
 
-    const { hidden, logits, pooled } = this.#network;
-    const last = await hidden({ ...batch, tokenTypes }, pass);
+    const { hidden, logits, labels, pooled } = this.#network;
+    const input = { ...batch, tokenTypes, shown: mask?.data };
+    const last = await hidden(input, pass);
     const scored = wanted === "last" ? tokenAt(last, batch.shape.at(-1)! - 1) : last;
+    const scores = wanted && (labels ? labels(last, input) : logits?.(scored));
     return {
       lastHiddenState: typed(last),
-      ...(wanted && logits && { logits: typed(await logits(scored)) }),
+      ...(scores && { logits: typed(await scores) }),
       ...(pooled && { pooled: typed(await pooled(last)) }),
+      ...(this.#sentence && { embedding: typed(this.#sentence(last, input)) }),
       ...(hiddenStates && { hiddenStates: pass.hiddenStates.map(typed) }),
       layers: pass.results as Record<string, LayerResult<R>>,
     };
@@ -243,8 +257,10 @@ function readLike(rule: NumberRule, given: unknown, { shape }: TokenBatch): Toke
   return numbers;
 }
 
+type BatchMask = MaskLike & { readonly data: Uint8Array };
+
 /** The mask of attention: `[S]` or `[B, 1, 1, S]`. */
-function readMask(operation: string, given: unknown, batch: TokenBatch): MaskLike | undefined {
+function readMask(operation: string, given: unknown, batch: TokenBatch): BatchMask | undefined {
   if (given === undefined) return undefined;
   const rule = { operation, argument: "attentionMask", limit: 2, limitName: "2" };
   const { data, shape } = readLike(rule, given, batch);

@@ -1,12 +1,32 @@
 import type { ActivationName } from "./activations.js";
-import { empty, only, refuse, texts, tokens, type Field } from "./configField.js";
+import { refuse, texts, type Json } from "./configField.js";
+import type { Family } from "./family.js";
 
 /** The kinds of models that `loadModel` reads: `model_type` of config.json. */
-export const MODEL_TYPES = ["bert", "gpt2", "llama", "mistral", "qwen2", "qwen3", "phi3"] as const;
+export const MODEL_TYPES = [
+  "bert",
+  "gpt2",
+  "llama",
+  "mistral",
+  "qwen2",
+  "qwen3",
+  "phi3",
+  "roberta",
+  "xlm-roberta",
+  "distilbert",
+  "mpnet",
+  "gpt_neox",
+  "gpt_neo",
+  "gemma",
+  "gemma2",
+  "gemma3_text",
+  "opt",
+  "modernbert",
+] as const;
 
 export type ModelType = (typeof MODEL_TYPES)[number];
 
-/** A checked configuration. In parentheses are the names in config.json; GPT-2's are the second ones. */
+/** A checked configuration. In parentheses are usual names in config.json; families have others too. */
 export interface ModelConfig {
   /** `model_type` */
   readonly modelType: ModelType;
@@ -32,56 +52,45 @@ export interface ModelConfig {
   readonly epsilon: number;
   /** Tokens that end a text (`eos_token_id` of generation_config.json, otherwise of config.json). */
   readonly stopTokens: readonly number[];
+  /** What the scores of a classifier are called (`id2label`). Empty: the model is no classifier. */
+  readonly labels: readonly string[];
 }
-
-/** The fields that every kind of model has. */
-export const COMMON = {
-  stopTokens: tokens("eos_token_id"),
-  encoderDecoder: only("is_encoder_decoder", false),
-  crossAttention: only("add_cross_attention", false),
-  pruned: empty("pruned_heads"),
-};
 
 /** The names of the classes that the files were saved from. */
 export const ARCHITECTURES = texts("architectures");
 
-/** What the classes of decoders in `architectures` end in. */
-export const DECODER_HEADS = ["Model", "ForCausalLM", "LMHeadModel"];
+/** Heads whose scores belong to labels. */
+const LABEL_CLASSES = { sequence: "ForSequenceClassification", tokens: "ForTokenClassification" } as const;
+
+export type LabelClass = keyof typeof LABEL_CLASSES;
 
 /**
- * `architectures`: the classes that the files were saved from, such as BertForMaskedLM. What comes after the family's name
- * is the head. Other heads, such as classifiers, would be ignored.
+ * Reads `architectures`: the classes that the files were saved from, such as BertForMaskedLM. What comes after the family's
+ * name is the head. Heads that the family does not have would be ignored.
+ *
+ * @returns Which head gives scores of labels, if one does.
  */
-export function headOf(heads: readonly string[]): Field<void> {
-  const known = new RegExp(`^(TF|Flax)?(${MODEL_TYPES.join("|")})(${heads.join("|")})$`, "i");
-  const examples = heads.map((head) => `"…${head}"`).join(" or ");
-  return (json) => {
-    if (ARCHITECTURES(json).every((name) => known.test(name))) return;
+export function labelClassOf(json: Json, { className, heads }: Family): LabelClass | undefined {
+  const kinds = (Object.keys(LABEL_CLASSES) as LabelClass[]).filter((kind) => heads[kind]);
+  const endings = [...heads.classes, ...kinds.map((kind) => LABEL_CLASSES[kind])];
+  const known = new RegExp(`^(TF|Flax)?${className}(${endings.join("|")})$`, "i");
+  const names = ARCHITECTURES(json);
+  if (!names.every((name) => known.test(name)))
     throw refuse(
       json,
       "architectures",
-      `be ${examples}, because other heads are not computed`,
+      `be ${endings.map((head) => `"…${head}"`).join(" or ")}, because other heads are not computed`,
       "To compute the model without its head, take `architectures` out of config.json.",
     );
-  };
+  return kinds.find((kind) => names.some((name) => name.endsWith(LABEL_CLASSES[kind])));
 }
 
-/** Only the fields of a configuration, of an object that may have more. */
-export function modelConfig(of: ModelConfig): ModelConfig {
-  const { modelType, vocabSize, modelDim, hiddenDim, numLayers, numHeads, numKvHeads, headDim, maxLength } = of;
-  const { activation, epsilon, stopTokens } = of;
-  return {
-    modelType,
-    vocabSize,
-    modelDim,
-    hiddenDim,
-    numLayers,
-    numHeads,
-    numKvHeads,
-    headDim,
-    maxLength,
-    activation,
-    epsilon,
-    stopTokens,
-  };
+/** `id2label`, in the order of its numbers; two labels without it, as transformers has them. */
+export function labelsOf(json: Json): readonly string[] {
+  const given = json.value("id2label") ?? { 0: "LABEL_0", 1: "LABEL_1" };
+  const entries = Object.entries(given).sort(([a], [b]) => Number(a) - Number(b));
+  const labels = entries.map(([, label]) => label as unknown);
+  if (labels.length > 0 && entries.every(([id, label], n) => id === `${n}` && typeof label === "string"))
+    return labels as string[];
+  throw refuse(json, "id2label", "have a text for each number from 0 on");
 }

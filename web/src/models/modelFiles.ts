@@ -3,7 +3,7 @@ import { guarded } from "../errors/guarded.js";
 import { assertIntact, assertIntactNow } from "../errors/intact.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { arrayKind, viewOf } from "../foreign/typedArray.js";
-import { parsedObject } from "./jsonText.js";
+import { parsed, parsedObject } from "./jsonText.js";
 import { modelFolder } from "./modelFolder.js";
 
 /** What is used of a `Blob` or `File`. */
@@ -101,6 +101,17 @@ export class ModelFiles {
     const object = parsedObject(await textOf(await this.source(name)));
     if (object) return object;
     throw new OptionError(`${this.#operation}: ${name} is no JSON object, or is damaged`, { code: "CORRUPT_DATA" });
+  }
+
+  /**
+   * The list in a file of JSON.
+   *
+   * @throws OptionError if there is no such file; with code `"CORRUPT_DATA"` if it holds no list.
+   */
+  async list(name: string): Promise<readonly unknown[]> {
+    const list: unknown = parsed(await textOf(await this.source(name)));
+    if (Array.isArray(list)) return list as unknown[];
+    throw new OptionError(`${this.#operation}: ${name} is no JSON list, or is damaged`, { code: "CORRUPT_DATA" });
   }
 
   /** The names, for messages. */

@@ -9,6 +9,7 @@ import { RemoteFile, type OpenProgress, type Remote } from "../remote/remoteFile
 import { Requests } from "../remote/requests.js";
 import { parsedObject } from "./jsonText.js";
 import { readKnown } from "./knownNames.js";
+import { MODULES, POOLING, poolingFilesIn } from "./sentence.js";
 import { INDEX, shardsOf, WHOLE } from "./weightFiles.js";
 
 /** Options of `openModel`. */
@@ -36,7 +37,15 @@ const OPERATION = "openModel";
 const NAMES = { headers: true, cache: true, onProgress: true, signal: true } as const;
 const CONFIG = "config.json";
 /** Files that a folder may have. The last one cannot be read, but then the error can say so. */
-const OTHERS = ["generation_config.json", "tokenizer.json", "tokenizer_config.json", WHOLE, INDEX, "pytorch_model.bin"];
+const OTHERS = [
+  "generation_config.json",
+  "tokenizer.json",
+  "tokenizer_config.json",
+  MODULES,
+  WHOLE,
+  INDEX,
+  "pytorch_model.bin",
+];
 
 /**
  * Opens the files of a model at an address. It is the only function of headwise that contacts a server that you name. It
@@ -61,7 +70,7 @@ export async function openModel(address: string | URL, options: OpenModelOptions
   throwIfAborted(signal);
   const text = guarded(OPERATION, "address", () => textOf(address));
   const fs = nodeFs();
-  if (fs && !isWeb(text)) return folderFiles(OPERATION, fs, pathOf(text));
+  if (fs && !isWeb(text)) return folderFiles(OPERATION, fs, pathOf(text), [POOLING]);
   const folder = folderAt(text);
   const remote: Remote = {
     operation: OPERATION,
@@ -79,9 +88,12 @@ export async function openModel(address: string | URL, options: OpenModelOptions
   const others = await Promise.all(OTHERS.map((name) => open(name).catch(absentIfForbidden)));
   const files: Record<string, RemoteFile> = { [CONFIG]: config, ...present(OTHERS, others) };
   const index = files[WHOLE] ? undefined : files[INDEX];
-  const shards = index ? shardsOf(OPERATION, parsedObject(new TextDecoder().decode(await index.arrayBuffer()))) : [];
-  return { ...files, ...present(shards, await Promise.all(shards.map(open))) };
+  const shards = index ? shardsOf(OPERATION, parsedObject(await textIn(index))) : [];
+  const more = [...shards, ...(files[MODULES] ? poolingFilesIn(await textIn(files[MODULES])) : [])];
+  return { ...files, ...present(more, await Promise.all(more.map(open))) };
 }
+
+const textIn = async (file: RemoteFile) => new TextDecoder().decode(await file.arrayBuffer());
 
 /** Some servers forbid what they do not have. config.json has come, so the folder itself is not forbidden. */
 function absentIfForbidden(error: unknown): undefined {

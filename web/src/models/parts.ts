@@ -50,8 +50,8 @@ export interface AttentionPart {
   readonly options: AttentionCall;
 }
 
-/** The name of a tensor in the files, and its shape. */
-export type Wanted = readonly [name: string, shape: readonly number[]];
+/** The name of a tensor in the files, and its shape. `row` says where a layer wants each of its rows. */
+export type Wanted = readonly [name: string, shape: readonly number[], row?: (row: number) => number];
 
 /** What the memory of a part is given back with. */
 interface Held {
@@ -123,64 +123,50 @@ export class Parts {
     return this.#files.hasUnder(prefix) ? prefix : "";
   }
 
-  /** A vector of float32. */
-  vector(name: string, width: number): () => Floats {
+  /**
+   * A vector of float32.
+   *
+   * @param plus - What is added to its numbers.
+   */
+  vector(name: string, width: number, plus = 0): () => Floats {
     const tensor = this.#claim([name, [width]]);
     let data: Float32Array<ArrayBuffer>;
     this.#sizes.push(() => vectorBytes(width));
     this.#loads.push(async ({ read }) => {
       data = new Float32Array(width);
       await read(tensor, ({ bytes, at }) => data.set(widened(tensor.dtype, bytes), at));
+      if (plus !== 0) data.forEach((number, n) => (data[n] = number + plus));
       this.#held.add({ bytes: data.byteLength, dispose: () => undefined });
     });
     return () => ({ data, shape: [width] });
   }
 
   /** Layer norm, with `name.weight` and `name.bias`. Older files call them gamma and beta. */
-  layerNorm(name: string, width: number, epsilon: number): Norm {
+  layerNorm(name: string, width: number, epsilon: number, hasBias = true): Norm {
     const isOld = this.has(`${name}.gamma`);
     const gain = this.vector(`${name}.${isOld ? "gamma" : "weight"}`, width);
-    const bias = this.vector(`${name}.${isOld ? "beta" : "bias"}`, width);
-    return (x) => layerNorm(x, gain(), bias(), { epsilon });
+    const bias = hasBias ? this.vector(`${name}.${isOld ? "beta" : "bias"}`, width) : undefined;
+    return (x) => layerNorm(x, gain(), bias?.(), { epsilon });
   }
 
-  /** RMS norm, with `name.weight`. */
-  rmsNorm(name: string, width: number, epsilon: number): Norm {
-    const gain = this.vector(`${name}.weight`, width);
+  /** RMS norm, with `name.weight`, to which `plus` is added. */
+  rmsNorm(name: string, width: number, epsilon: number, plus?: number): Norm {
+    const gain = this.vector(`${name}.weight`, width, plus);
     return (x) => rmsNorm(x, gain().data, epsilon);
   }
 
   /**
-   * A linear map as PyTorch stores it: `name.weight` [out, in].
+   * A linear map, with `name.weight`: `[out, in]` as PyTorch stores it, or `[in, out]` as GPT-2 does.
    *
    * @param bias - Whether it has `name.bias`, or another vector.
    */
-  linear(name: string, { from, to }: Widths, bias: boolean | (() => Floats)): Linear {
-    return this.#linear(name, [to, from], bias === true ? this.#bias(name, to) : bias || undefined, "out-in");
-  }
-
-  /** A head: a linear map without a bias; undefined if the files lack it. */
-  linearIfThere(name: string, widths: Widths): Linear | undefined {
-    return this.has(`${name}.weight`) ? this.linear(name, widths, false) : undefined;
-  }
-
-  /** A linear map as GPT-2 stores it: `name.weight` [in, out], and `name.bias`. */
-  conv1d(name: string, { from, to }: Widths): Linear {
-    return this.#linear(name, [from, to], this.#bias(name, to), "in-out");
-  }
-
-  #bias(name: string, width: number): () => Floats {
-    return this.vector(`${name}.bias`, width);
-  }
-
-  #linear(
-    name: string,
-    shape: readonly [number, number],
-    bias: (() => Floats) | undefined,
-    weightLayout: WeightLayout,
-  ): Linear {
-    const weight = this.#product(this.#matrix(`${name}.weight`, shape, weightLayout), "moved");
-    return (x) => weight(x, bias?.());
+  linear(name: string, { from, to }: Widths, bias: boolean | (() => Floats), stored: WeightLayout = "out-in"): Linear {
+    const shift = bias === true ? this.vector(`${name}.bias`, to) : bias || undefined;
+    const weight = this.#product(
+      this.#matrix(`${name}.weight`, stored === "out-in" ? [to, from] : [from, to], stored),
+      "moved",
+    );
+    return (x) => weight(x, shift?.());
   }
 
   /** A table of rows, with `name.weight`. */
@@ -208,7 +194,7 @@ export class Parts {
     layerOptions: () => Omit<LayerOptions, "weights">,
     options: AttentionCall,
   ): AttentionPart {
-    const tensors = Object.entries<Wanted>(weights).map(([key, each]) => [key, this.#claim(each)] as const);
+    const tensors = Object.entries<Wanted>(weights).map(([key, each]) => [key, this.#claim(each), each[2]] as const);
     const all = tensors.map(([, tensor]) => tensor);
     const maps = Object.entries<Wanted>(weights).flatMap(([key, [, shape]]) => mapsOf(key, shape));
     this.#sizes.push(({ precision }) => layerBytes(maps, all, layerDtypeOf(all, precision)));
@@ -216,10 +202,10 @@ export class Parts {
     this.#loads.push(async ({ hw, precision, read }) => {
       const weightDtype = layerDtypeOf(all, precision);
       const loaded: Record<string, TypedTensor<WeightDtype>> = {};
-      for (const [key, tensor] of tensors) {
+      for (const [key, tensor, row] of tensors) {
         const dtype = tensor.shape.length > 1 && weightDtype === "float16" ? "float16" : "float32";
         const data = this.#scratch(key, dtype, tensor);
-        await read(tensor, ({ bytes, at }) => data.set(converted(tensor.dtype, bytes, dtype), at));
+        await read(tensor, ({ bytes, at }) => setRows(data, converted(tensor.dtype, bytes, dtype), at, tensor, row));
         loaded[key] = { data, shape: tensor.shape, dtype };
       }
       // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
@@ -329,6 +315,19 @@ export class Parts {
     this.#tensors.push(tensor);
     return tensor;
   }
+}
+
+/** Puts a piece of a tensor, which has whole rows, where its rows belong. */
+function setRows(
+  data: WeightData,
+  piece: WeightData,
+  at: number,
+  { shape }: FileTensor,
+  row: ((row: number) => number) | undefined,
+): void {
+  if (!row) return data.set(piece, at);
+  const width = shape[1] ?? 1;
+  for (let n = 0; n < piece.length; n += width) data.set(piece.subarray(n, n + width), row((at + n) / width) * width);
 }
 
 /** The dtype of a matrix: the precision that was asked for. */

@@ -76,8 +76,12 @@ export class Pass {
     return x;
   }
 
-  /** Computes an attention layer. */
-  async attend({ name, layer, options }: AttentionPart, x: Floats): Promise<Floats> {
+  /**
+   * Computes an attention layer.
+   *
+   * @param shared - Options that all layers have in this call.
+   */
+  async attend({ name, layer, options }: AttentionPart, x: Floats, shared: AttentionCall): Promise<Floats> {
     const { returns, headGain, patch, signal } = this.#options;
     throwIfAborted(signal);
     const cache = this.#caches?.get(name);
@@ -85,6 +89,7 @@ export class Pass {
     const changes = { headGain: headGain?.[name], patch: patch?.[name], cache, signal };
     const result = await layer.forward<ForwardReturns, Floats, Floats, "cpu", false>(x, {
       ...options,
+      ...shared,
       ...this.#padding,
       ...(present(changes) as AttentionCall),
       ...(isWatched && { returns: { ...returns, output: true } }),

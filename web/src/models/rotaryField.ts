@@ -54,8 +54,16 @@ export interface RotaryForm {
   /** The longest text that the model was made for, in tokens. */
   readonly maxLength: number;
   readonly headDim: number;
-  /** Whether a part of each head may turn. */
-  readonly isPartial: boolean;
+  /** The field that says which part of each head turns. Default: all of it turns. */
+  readonly part?: FieldName | undefined;
+  /** The field of the base. Default: `rope_theta`, 10000. */
+  readonly base?: FieldName | undefined;
+}
+
+/** A field, and its value if it is absent. */
+export interface FieldName {
+  readonly name: string;
+  readonly absent: number;
 }
 
 /**
@@ -67,11 +75,12 @@ export interface RotaryForm {
 export function rotaryPosition(json: Json, form: RotaryForm): LayerPosition {
   const parameters = json.part("rope_parameters");
   const scaling = parameters ?? json.part("rope_scaling");
-  const outer = positive("rope_theta", 10000)(json);
+  const { name, absent } = form.base ?? { name: "rope_theta", absent: 10000 };
+  const outer = positive(name, absent)(json);
   const base = parameters ? positive("rope_theta", outer)(parameters) : outer;
-  const rotaryDim = form.isPartial ? partialWidth(json, scaling, form.headDim) : undefined;
-  if (!form.isPartial) wholeHead(json);
-  if (!form.isPartial && scaling) wholeHead(scaling);
+  const rotaryDim = form.part && partialWidth(json, scaling, form.headDim, form.part);
+  if (!form.part) wholeHead(json);
+  if (!form.part && scaling) wholeHead(scaling);
   const pairs = Math.floor((rotaryDim ?? form.headDim) / 2);
   const scaled = scaling && readScaling(scaling, json, form.maxLength, pairs);
   return { kind: "rotary", base, ...(rotaryDim && { rotaryDim }), ...(scaled && { scaling: scaled }) };
@@ -83,9 +92,9 @@ export function longestOf(position: LayerPosition): number | undefined {
   return scaling?.kind === "longrope" ? scaling.originalLength : undefined;
 }
 
-/** The number of features of a head that turn: `partial_rotary_factor` of them. */
-function partialWidth(json: Json, scaling: Json | undefined, headDim: number): number {
-  const outer = positive("partial_rotary_factor", 1)(json);
+/** The number of features of a head that turn. Inside of `rope_scaling` the part is called `partial_rotary_factor`. */
+function partialWidth(json: Json, scaling: Json | undefined, headDim: number, { name, absent }: FieldName): number {
+  const outer = positive(name, absent)(json);
   return Math.floor(headDim * (scaling ? positive("partial_rotary_factor", outer)(scaling) : outer));
 }
 

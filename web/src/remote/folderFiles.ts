@@ -2,12 +2,23 @@ import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { NodeFs } from "./nodeFs.js";
 
-/** The files of a folder of this machine. */
-export async function folderFiles(operation: string, fs: NodeFs, folder: string): Promise<Record<string, Blob>> {
+/**
+ * The files of a folder of this machine.
+ *
+ * @param inner - Names of files in folders inside of it, of which those that are there are given too.
+ */
+export async function folderFiles(
+  operation: string,
+  fs: NodeFs,
+  folder: string,
+  inner: readonly string[],
+): Promise<Record<string, Blob>> {
   try {
-    const paths = (await fs.promises.readdir(folder)).map((name) => [name, `${folder}/${name}`] as const);
-    const stats = await Promise.all(paths.map(([, path]) => fs.promises.stat(path)));
-    const files = paths.filter((_, n) => stats[n]!.isFile());
+    const names = await fs.promises.readdir(folder);
+    const there = inner.filter((name) => names.includes(name.split("/")[0]!));
+    const paths = [...names, ...there].map((name) => [name, `${folder}/${name}`] as const);
+    const stats = await Promise.all(paths.map(([, path]) => fs.promises.stat(path).catch(() => undefined)));
+    const files = paths.filter((_, n) => stats[n]?.isFile());
     const blobs = await Promise.all(files.map(([, path]) => fs.openAsBlob(path)));
     return Object.fromEntries(files.map(([name], n) => [name, blobs[n]!]));
   } catch (cause) {

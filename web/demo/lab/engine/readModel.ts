@@ -157,7 +157,8 @@ export class ReadModel {
   }
 
   #effect(plain: Run, changed: Run, at: number): Effect {
-    if (!plain.logits || !changed.logits) {
+    const isClassifier = this.#model.config.labels.length > 0;
+    if (!plain.logits || !changed.logits || isClassifier) {
       const [before, now] = [plain.lastHiddenState.data, changed.lastHiddenState.data];
       return { kind: "states", cosines: rowCosines(before, now, this.facts.width) };
     }

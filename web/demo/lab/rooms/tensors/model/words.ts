@@ -10,11 +10,23 @@ const HARDLY = 0.02;
 
 const TYPES: Readonly<Record<string, string>> = {
   bert: "BERT",
+  distilbert: "DistilBERT",
+  gemma: "Gemma",
+  gemma2: "Gemma 2",
+  gemma3_text: "Gemma 3",
   gpt2: "GPT-2",
+  gpt_neo: "GPT-Neo",
+  gpt_neox: "GPT-NeoX",
   llama: "Llama",
   mistral: "Mistral",
+  modernbert: "ModernBERT",
+  mpnet: "MPNet",
+  opt: "OPT",
+  phi3: "Phi-3",
   qwen2: "Qwen 2",
   qwen3: "Qwen 3",
+  roberta: "RoBERTa",
+  "xlm-roberta": "XLM-RoBERTa",
 };
 
 /** "layer 2 head 1" */

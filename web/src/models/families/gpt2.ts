@@ -1,0 +1,51 @@
+import { ACTIVATION_NAMES } from "../activations.js";
+import { count, flag, MOST_BLOCKS, optional, positive, word } from "../configField.js";
+import { ALL_BIASES, DECODER, DECODER_CLASSES, yes, type Family } from "../family.js";
+
+const isScaled = flag("scale_attn_weights", true);
+const isScaledByLayer = flag("scale_attn_by_inverse_layer_idx", false);
+
+/**
+ * GPT-2 (Radford et al. 2019): learned positions, norms before attention and feed-forward blocks, causal attention.
+ *
+ *     x ← x + attention(norm₁(x))
+ *     x ← x + down(activation(up(norm₂(x))))
+ */
+export const GPT2: Family = {
+  className: "GPT2",
+  fields: {
+    vocabSize: count("vocab_size"),
+    modelDim: count("n_embd"),
+    hiddenDim: optional("n_inner", count("n_inner")),
+    numLayers: count("n_layer", undefined, MOST_BLOCKS),
+    numHeads: count("n_head"),
+    maxLength: count("n_positions", 1024),
+    activation: word("activation_function", ACTIVATION_NAMES, "gelu_new"),
+    epsilon: positive("layer_norm_epsilon", 1e-5),
+    isTied: flag("tie_word_embeddings", true),
+  },
+  fixed: DECODER,
+  prefix: "transformer.",
+  isCausal: true,
+  norm: { kind: "layer" },
+  weightLayout: "in-out",
+  embeddings: { words: "transformer.wte", positions: { name: "transformer.wpe" } },
+  blocks: "transformer.h",
+  attention: {
+    hook: "attn",
+    norms: { before: "ln_1" },
+    inputs: { packed: "attn.c_attn", by: "roles" },
+    output: "attn.c_proj",
+    biases: ALL_BIASES,
+    scale: (json, { layer }, headDim) =>
+      (isScaled(json) ? 1 / Math.sqrt(headDim) : 1) / (isScaledByLayer(json) ? layer + 1 : 1),
+  },
+  feedForward: {
+    norms: { before: "ln_2" },
+    inputs: { up: "mlp.c_fc" },
+    down: "mlp.c_proj",
+    bias: yes,
+  },
+  lastNorm: "transformer.ln_f",
+  heads: { classes: DECODER_CLASSES, words: { decoder: "lm_head", bias: false } },
+};
