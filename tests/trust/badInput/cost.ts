@@ -1,8 +1,6 @@
 // What a call costs: time, and memory of JavaScript.
 
-/** A call with bad input is refused before it costs more. */
-const MOST_MILLISECONDS = 1000;
-const MOST_BYTES = 64 * 2 ** 20;
+import { MOST_BYTES, MOST_MILLISECONDS } from "./limits.js";
 
 /**
  * Starts to measure. `tooMuch` says what has been too much since then, or undefined.

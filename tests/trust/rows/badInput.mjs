@@ -28,8 +28,7 @@ async function measure(run) {
   const calls = await measureCalls(run);
   if (run.isQuick) return calls;
   const sweep = await jest(path.join(run.folder, "sweep"), [SWEEP]);
-  const program = await compiled("tests/trust/badInput/costlyCalls.ts", run.folder);
-  const costly = await reportOf(run.folder, "costlyCalls", program, [], 20); // calls by operation
+  const costly = { ...(await costs("costlyCalls", run.folder)), ...(await costs("costlyPictures", run.folder)) };
   const count = Object.values(costly).flat().length;
   const { verdict, rest } = verdictOf(sweep);
   const ofSweeps = verdict === "held" && count > 0 ? "failed" : verdict;
@@ -38,6 +37,11 @@ async function measure(run) {
     figure: `${calls.figure}; every argument of each call in turn: ${sweep.failed} failed${rest}, ${count} cost too much`,
     numbers: { ...calls.numbers, sweep, costly },
   };
+}
+
+/** What costs too much, by operation or element. */
+async function costs(name, folder) {
+  return reportOf(folder, name, await compiled(`tests/trust/badInput/${name}.ts`, folder), [], 20);
 }
 
 export const badInput = {

@@ -2,6 +2,7 @@ import { throwIfAborted } from "../call/abort.js";
 import { NetworkError, OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
+import { arrayKind, isArray } from "../foreign/typedArray.js";
 import { keptBlocks, type BlockPlace } from "../remote/blockPlace.js";
 import { folderFiles } from "../remote/folderFiles.js";
 import { nodeFs } from "../remote/nodeFs.js";
@@ -142,7 +143,9 @@ function addressIn(folder: URL, name: string): string {
 
 function headersOf(given: unknown): Readonly<Record<string, string>> {
   if (given === undefined) return {};
-  const entries = isObject(given) ? Object.entries(given) : [];
-  if (isObject(given) && entries.every(([, value]) => typeof value === "string")) return Object.fromEntries(entries);
+  const isNamed = isObject(given) && !isArray(given) && !arrayKind(given); // the names of a long list would cost seconds
+  const entries: [string, unknown][] = isNamed ? Object.entries(given) : [];
+  const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === "string";
+  if (isNamed && entries.every(isText)) return Object.fromEntries(entries);
   throw new OptionError(`${OPERATION}: headers must be an object of strings, got ${describe(given)}`);
 }
