@@ -357,6 +357,7 @@ void register_cache_call() {
   property<&CacheCall::shape, &KvCacheShape::capacity>(cache_call, "capacity");
   property<&CacheCall::shape, &KvCacheShape::keep_first>(cache_call, "keepFirst");
   property<&CacheCall::shape, &KvCacheShape::window>(cache_call, "window");
+  property<&CacheCall::shape, &KvCacheShape::cache_positions>(cache_call, "cachePositions");
   property<&CacheCall::turns>(cache_call, "turns");
   rotary_properties<&CacheCall::rotary>(cache_call);
   property<&CacheCall::layout>(cache_call, "layout");

@@ -215,10 +215,6 @@ export function ownPositionsTests(instance: () => Attention): void {
     await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary: { sections: [1, 2, 1] } })).rejects.toThrow(
       /sections must be absent: only a layer turns by sections/,
     );
-    const ring = { window: 4, positions: "cache" };
-    await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary, ring })).rejects.toThrow(
-      /ring\.positions must be absent: keys of a ring are turned by their positions in the text, got "cache"/,
-    );
     const plain = await hw.kvCache({ numKvHeads: H, headDim: D });
     await expect(plain.append(heads(1, 2), heads(2, 2), { positions: [0, 1] })).rejects.toThrow(
       /positions must be absent with a cache that is not rotary/,

@@ -128,6 +128,8 @@ Status Forward::check_given_positions() const {
   const bool turns = layer_.is_rotary() || turned_by_cache;
   if (layer_.options.position == LayerPosition::none && !turned_by_cache)
     return Status::error(StatusCode::invalid_option, "positions need a layer with positions, or a rotary cache");
+  if (inputs_.cache && inputs_.cache->shape().cache_positions)
+    return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
   if (turns && projects_keys() && inputs_.key_context.data)
     return Status::error(StatusCode::unsupported, "positions are those of x: they do not go with key, which is turned");
   if (options_.alibi_slopes)

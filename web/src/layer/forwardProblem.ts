@@ -19,6 +19,7 @@ import { refuseDropped } from "../cache/droppedKeys.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
+import { refuseTextDistances } from "../cache/ringPlaces.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { refuseGpu } from "../call/location.js";
@@ -290,6 +291,7 @@ export function forwardRequest(
     };
   };
   if (cache) refuseDropout(operation, read.settings, "a cache");
+  if (cache) refuseTextDistances(operation, cache.form, read.settings);
   if (patch?.probs) refuseDropout(operation, read.settings, "patch.probs");
   if (!ragged && !cache) refuseMovedDiagonal(options, read.settings, extents.queryLength);
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
@@ -311,6 +313,8 @@ function readPositions(
   const byCache = cache?.form.rotary === true;
   if (!usesPositions && !byCache)
     throw options.refuse("positions", "be absent: neither the layer nor a cache uses them", "See the option position.");
+  if (cache?.form.ring?.positions === "cache")
+    throw options.refuse("positions", 'be absent with ring.positions "cache"', "The places in the cache are the positions.");
   if ((turns || byCache) && options.has("key"))
     throw new UnsupportedError(
       `${operation}: key must be absent with positions, which are those of x: keys are turned`,

@@ -209,6 +209,8 @@ export interface CacheCall extends RotaryProperties {
   capacity: number;
   keepFirst: number;
   window: number;
+  /** Whether ring.positions is "cache". */
+  cachePositions: number;
   turns: number;
   layout: number;
   numTokens: number;

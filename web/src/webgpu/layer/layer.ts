@@ -250,15 +250,16 @@ export class GpuLayer {
           problem.settings,
           problem.positions !== undefined,
         );
-    const query = cache.turn(
+    const { rows: query, keptQueries } = cache.turnQueries(
       call,
       heads.query!,
       [batchSize, numHeads, queryLength],
-      cache.queryTokens(sequences, problem.positions?.data),
+      sequences,
+      problem.positions?.data,
     );
     return {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
-      inPlace: { query: query.strides, cached: cache.cached(growth) },
+      inPlace: { query: query.strides, keptQueries, cached: cache.cached(growth) },
       growth,
       heads: {
         query: { ...query, extents: queryExtents },
