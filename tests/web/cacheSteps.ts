@@ -210,6 +210,7 @@ async function attendProblems(
   const reference = referenceAttention(turned, call.key, call.value, {
     ...(options as ReferenceOptions),
     ...call.options,
+    turns: model.shape.rotary ? 4 : 0, // of the query, of the key, and if `keep` has moved the key
   });
   return resultProblems(await cache.attend(query, { ...options, returns: RETURNS }), RETURNS, reference);
 }
