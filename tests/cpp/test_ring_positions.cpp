@@ -1,5 +1,5 @@
-// Rings whose rotary positions are places in the cache (StreamingLLM), against attention to keys that are turned by their
-// places. Every query is compared by itself: its token is then the last one of the ring.
+// Rings whose rotary positions are places in the cache (StreamingLLM), against attention to keys that are turned by
+// their places. Every query is compared by itself: its token is then the last one of the ring.
 
 #include <gtest/gtest.h>
 
@@ -137,8 +137,7 @@ TEST(RingPositions, EveryQueryOfALongStepStandsWhereItWouldAlone) {
           Results row(one.shape, one.returns, one.dtype);
           for (std::int64_t h = 0; h < kHeads; ++h) {
             row.lse[h] = results.lse[h * piece + i];
-            for (std::int64_t d = 0; d < 7; ++d)
-              row.output.set(h * 7 + d, results.output.get((h * piece + i) * 7 + d));
+            for (std::int64_t d = 0; d < 7; ++d) row.output.set(h * 7 + d, results.output.get((h * piece + i) * 7 + d));
           }
           const auto heads = reference::attention(one.shape, one.inputs(), one.options());
           expect_near_reference(one.shape, one.options(), one.returns, heads, row);
@@ -232,8 +231,7 @@ TEST(RingPositions, BatchesDropEachTheirOwnTokens) {
     one.shape.query_length = 1;
     one.query = Array(Dtype::float32, 2 * kHeads * kWidth);
     for (std::int64_t h = 0; h < 2 * kHeads; ++h)
-      for (std::int64_t d = 0; d < kWidth; ++d)
-        one.query.set(h * kWidth + d, call.query.get((h * 9 + i) * kWidth + d));
+      for (std::int64_t d = 0; d < kWidth; ++d) one.query.set(h * kWidth + d, call.query.get((h * 9 + i) * kWidth + d));
     const std::int32_t gain[] = {1, i < 2 ? 1 : 0};
     one.query_lengths = {gain[0], gain[1]};
     Results row(one.shape, one.returns, one.dtype);

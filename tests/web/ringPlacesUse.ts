@@ -240,7 +240,11 @@ export const ringPlacesUses: Readonly<Record<string, Use>> = {
         /patch\.query must be absent with ring\.positions "cache"/,
         true,
       ],
-      [cache.slice(1, 4), /cache\.slice: a slice must not have tokens before and after row 2.*got from 1 and to 4/, true],
+      [
+        cache.slice(1, 4),
+        /cache\.slice: a slice must not have tokens before and after row 2.*got from 1 and to 4/,
+        true,
+      ],
       [cache.slice(0), /got from 0 and to 8/, true],
     ];
     for (const [call, message, unsupported] of calls) {

@@ -84,11 +84,14 @@ const KINDS: [what: string, kind: () => Kind][] = [
   [
     "a ring of float16 with rotary embedding",
     () =>
-      cacheKind(cacheOf({ dtype: "float16", ring: { keepFirst: 4, window: 4096, positions: "text" }, rotary: angles }), {
-        numHeads: 4,
-        dtype: "float32",
-        features: { ...PLAIN, causal: "lower-right" },
-      }),
+      cacheKind(
+        cacheOf({ dtype: "float16", ring: { keepFirst: 4, window: 4096, positions: "text" }, rotary: angles }),
+        {
+          numHeads: 4,
+          dtype: "float32",
+          features: { ...PLAIN, causal: "lower-right" },
+        },
+      ),
   ],
   [
     "a ring with positions of its own",

@@ -21,10 +21,11 @@ struct KvCacheShape {
   /// Ring: the first `keep_first` tokens and the last `window` tokens stay. The others are dropped. window 0: no ring.
   std::int64_t keep_first = 0;
   std::int64_t window = 0;
-  /// Where the rotary embedding of a ring counts from: the text, or, if true, the cache (Xiao et al. 2023, StreamingLLM).
-  /// Then a query stands at most keep_first + window - 1 positions from every key: the tokens that the ring has dropped
-  /// do not count. Masks, windows and formulas go on by index. It needs `rotary`, but no tables. Keys are stored as
-  /// without it: once tokens were dropped, queries are turned a second time, for the keys of the first tokens.
+  /// Where the rotary embedding of a ring counts from: the text, or, if true, the cache (Xiao et al. 2023,
+  /// StreamingLLM). Then a query stands at most keep_first + window - 1 positions from every key: the tokens that the
+  /// ring has dropped do not count. Masks, windows and formulas go on by index. It needs `rotary`, but no tables. Keys
+  /// are stored as without it: once tokens were dropped, queries are turned a second time, for the keys of the first
+  /// tokens.
   bool cache_positions = false;
   /// If given, keys are turned by their positions when they are appended, and queries in `attend`. Its arrays are
   /// copied: every cache has its own.

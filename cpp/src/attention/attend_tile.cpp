@@ -176,8 +176,7 @@ void Sweep::score_kept(const Strip& strip) {
 
 /// Adds what the mean of the keys adds to the scores of keys `keys` of the tile.
 void Sweep::shift(std::int64_t r, KeyRange keys, float* scores) const {
-  const std::int64_t seam =
-      std::clamp(call_.kept_keys(*rows_.sequence) - tile_.begin, keys.begin, keys.end);
+  const std::int64_t seam = std::clamp(call_.kept_keys(*rows_.sequence) - tile_.begin, keys.begin, keys.end);
   if (seam > keys.begin) shift_scores(scratch_.kept_shifts[r], seam - keys.begin, scores + keys.begin);
   shift_scores(scratch_.shifts[r], keys.end - seam, scores + seam);
 }
@@ -323,8 +322,7 @@ void load_rows(const Call& call, const RowTile& rows, ConstArray queries, const 
   const std::int64_t depth = call.shape.head_dim, group = call.group_size;
   for (std::int64_t r = 0; r < std::min(group, rows.size()); ++r) {  // every `group`-th row is of the same head
     const QueryRow& first = query_rows[r];
-    const RowRun run =
-        call.rows_of(queries, *rows.sequence, first.head, first.i, divide_up(rows.size() - r, group));
+    const RowRun run = call.rows_of(queries, *rows.sequence, first.head, first.i, divide_up(rows.size() - r, group));
     call.kernels.widen(run, depth, loaded + r * depth, group * depth);
   }
   call.kernels.scale(loaded, rows.size() * depth, call.scale);

@@ -62,12 +62,14 @@ struct Call {
   /// Row i of `head` of `queries` as float32, times the scale: [head_dim].
   void load_query(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
 
-  /// The queries that meet the first keys of a ring, and how many of a sequence's keys do. 0: there are no such queries.
+  /// The queries that meet the first keys of a ring, and how many of a sequence's keys do. 0: there are no such
+  /// queries.
   [[nodiscard]] ConstArray kept_query() const { return {inputs.kept_query, Dtype::float32}; }
   [[nodiscard]] std::int64_t kept_keys(const Sequence& sequence) const {
     return inputs.kept_query ? std::min(sequence.positions.kept, sequence.num_keys) : 0;
   }
-  /// Raw scores of `rows` queries against keys `keys`, which are kept ones: [rows, lds]. `kept` has the queries, scaled.
+  /// Raw scores of `rows` queries against keys `keys`, which are kept ones: [rows, lds]. `kept` has the queries,
+  /// scaled.
   void score_kept(const Sequence& sequence, std::int64_t group, KeyRange keys, const float* kept, std::int64_t rows,
                   float* scores, std::ptrdiff_t lds) const {
     if (keys.empty()) return;

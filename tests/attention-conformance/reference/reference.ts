@@ -360,7 +360,11 @@ export function* rowsOf({ shape, options }: Problem): Generator<Row> {
 }
 
 /** Pass 1: the raw and the softcapped score of every pair, visible or not. */
-function scores({ shape, q, k, scale, softcap, options }: Problem, row: Row, { raw, softcapped }: ReferenceResult): void {
+function scores(
+  { shape, q, k, scale, softcap, options }: Problem,
+  row: Row,
+  { raw, softcapped }: ReferenceResult,
+): void {
   const { batch: b, keyStart, keyEnd } = row.sequence;
   const g = floor(row.h / (shape.Hq / shape.Hkv));
   const queryRow = rowStart(q, b, row.h, row.i);

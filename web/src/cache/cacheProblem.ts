@@ -201,9 +201,12 @@ function readRing(options: OptionReader, rotary: CheckedAngles | undefined): Com
   if (!ring) return undefined;
   const positions = ring.oneOf("positions", RING_POSITIONS, "text");
   if (positions === "cache" && !rotary)
-    throw new OptionError(`${ring.at("positions")} "cache" needs the option rotary: nothing else reads these positions`, {
-      hint: "A layer that turns its keys itself cannot turn them by their places: give `rotary` to its cache instead.",
-    });
+    throw new OptionError(
+      `${ring.at("positions")} "cache" needs the option rotary: nothing else reads these positions`,
+      {
+        hint: "A layer that turns its keys itself cannot turn them by their places: give `rotary` to its cache instead.",
+      },
+    );
   if (positions === "cache" && rotary?.tables)
     throw new UnsupportedError(`${ring.at("positions")} "cache" does not go with tables of cos and sin`, {
       hint: "Give `base` and `scaling`, or `frequencies`.",

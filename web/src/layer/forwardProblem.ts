@@ -314,7 +314,11 @@ function readPositions(
   if (!usesPositions && !byCache)
     throw options.refuse("positions", "be absent: neither the layer nor a cache uses them", "See the option position.");
   if (cache?.form.ring?.positions === "cache")
-    throw options.refuse("positions", 'be absent with ring.positions "cache"', "The places in the cache are the positions.");
+    throw options.refuse(
+      "positions",
+      'be absent with ring.positions "cache"',
+      "The places in the cache are the positions.",
+    );
   if ((turns || byCache) && options.has("key"))
     throw new UnsupportedError(
       `${operation}: key must be absent with positions, which are those of x: keys are turned`,
