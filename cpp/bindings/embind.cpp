@@ -507,6 +507,7 @@ void register_layer_call() {
   property<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
   property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::data>(layer_call, "positions");
   property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::planes>(layer_call, "positionPlanes");
+  property<&L::layer_inputs, &LayerInputs::key_positions>(layer_call, "keyPositions");
   property<&L::saves>(layer_call, "saves");
   property<&L::saved>(layer_call, "saved");
 }
