@@ -192,7 +192,7 @@ export function ownPositionsTests(instance: () => Attention): void {
       positions: [0, 1, 2],
       keyPositions: [0, 1, 2, 6, 3],
     });
-    await expect(call).rejects.toThrow(/position 6/);
+    await expect(call).rejects.toThrow(/keyPositions must be rows of cos and sin, 0 to 5, got 6/);
     layer.dispose();
   });
 

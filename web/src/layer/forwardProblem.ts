@@ -319,7 +319,6 @@ function readPositions(
   cache: EngineCache | undefined,
   rows: Rows,
 ): TokenPositions | undefined {
-  const { operation } = options;
   const positions = readTokenPositions(options, rows, turns?.sections && 3);
   if (!positions) return undefined;
   const byCache = cache?.form.rotary === true;
@@ -377,7 +376,7 @@ function checkGivenKeys(
     const first = ragged ? ragged.key[n]! : n * contextLength;
     const count = cache ? (appendLengths?.[n] ?? contextLength) : keyLength;
     for (let plane = 0; plane < data.length; plane += total)
-      checkTableRows(operation, turns, data.subarray(plane + first, plane + first + count));
+      checkTableRows(operation, turns, data.subarray(plane + first, plane + first + count), "keyPositions");
   });
 }
 
