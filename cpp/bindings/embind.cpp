@@ -357,6 +357,7 @@ void register_cache_call() {
   property<&CacheCall::shape, &KvCacheShape::capacity>(cache_call, "capacity");
   property<&CacheCall::shape, &KvCacheShape::keep_first>(cache_call, "keepFirst");
   property<&CacheCall::shape, &KvCacheShape::window>(cache_call, "window");
+  property<&CacheCall::shape, &KvCacheShape::cache_positions>(cache_call, "cachePositions");
   property<&CacheCall::turns>(cache_call, "turns");
   rotary_properties<&CacheCall::rotary>(cache_call);
   property<&CacheCall::layout>(cache_call, "layout");
@@ -506,6 +507,7 @@ void register_layer_call() {
   property<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
   property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::data>(layer_call, "positions");
   property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::planes>(layer_call, "positionPlanes");
+  property<&L::layer_inputs, &LayerInputs::key_positions>(layer_call, "keyPositions");
   property<&L::saves>(layer_call, "saves");
   property<&L::saved>(layer_call, "saved");
 }

@@ -300,6 +300,25 @@ TEST(SavedKvCache, RemembersThatTokensWereGivenPositionsWhichKeepDoesNotTurn) {
   EXPECT_EQ(saved(*first), saved(*make_cache(shape)));
 }
 
+TEST(SavedKvCache, RemembersThatPositionsArePlacesWhichOnlyRotaryRingsHave) {
+  constexpr std::size_t kTurnsAt = 80;
+  KvCacheShape shape = small_shape(Dtype::float32);
+  shape.rotary = RotaryOptions();
+  shape.keep_first = 1, shape.window = 2;
+  shape.cache_positions = true;
+  Bytes bytes = saved(*small_cache(shape, 3, 2));
+  EXPECT_EQ(get(bytes, kTurnsAt), 3);
+  std::unique_ptr<KvCache> copy;
+  ASSERT_TRUE(load(bytes, &copy).ok());
+  EXPECT_TRUE(copy->shape().cache_positions);
+  EXPECT_EQ(saved(*copy), bytes);
+  put(bytes, kTurnsAt, 1);
+  shape.cache_positions = false;
+  EXPECT_EQ(sealed(bytes), saved(*small_cache(shape, 3, 2)));
+  put(bytes, kTurnsAt, 4);
+  expect_corrupt(sealed(bytes), "impossible");
+}
+
 TEST(SavedKvCache, LeavesOutWhatTheAnglesDoNotUse) {
   KvCacheShape plain = small_shape(Dtype::float32), idle = plain;
   plain.rotary = RotaryOptions();

@@ -7,7 +7,7 @@ import { randomTensor } from "./randomTensor.js";
 import { referenceAttention, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
-const shapes: fc.Arbitrary<CacheShape> = fc.record(
+const plainShapes: fc.Arbitrary<CacheShape> = fc.record(
   {
     batchSize: fc.integer({ min: 1, max: 3 }),
     numKvHeads: fc.integer({ min: 1, max: 2 }),
@@ -18,6 +18,19 @@ const shapes: fc.Arbitrary<CacheShape> = fc.record(
   },
   { requiredKeys: ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype"] },
 );
+
+/** Rings whose positions are places. Turning rounds keys, so they stay float32. */
+const placesShapes: fc.Arbitrary<CacheShape> = fc
+  .tuple(plainShapes, fc.integer({ min: 1, max: 4 }), fc.nat(5), fc.integer({ min: 1, max: 70 }))
+  .map(([shape, pairs, keepFirst, window]) => ({
+    ...shape,
+    headDim: 2 * pairs,
+    dtype: "float32" as const,
+    ring: { keepFirst, window, positions: "cache" as const },
+    rotary: { base: 50 },
+  }));
+
+const shapes = fc.oneof({ weight: 3, arbitrary: plainShapes }, { weight: 1, arbitrary: placesShapes });
 
 const KINDS = [
   "append",
@@ -134,6 +147,10 @@ async function take(hw: Attention, step: Step, n: number, { cache, model }: Pair
     case "slice": {
       const from = first % (length + 1);
       const to = from + (second % (length - from + 1));
+      if (!model.canSlice(from, to)) {
+        await expect(cache.slice(from, to)).rejects.toThrow("a slice must not have tokens before and after row");
+        return undefined;
+      }
       return { cache: await cache.slice(from, to), model: model.slice(from, to) };
     }
     case "save":
@@ -167,8 +184,10 @@ async function append(cache: KvCache, model: ModelCache, firstNumber: number, le
   model.append(firstNumber, lengths);
 }
 
-function countsPositions({ causal, window, excludeSelf }: AttendOptions): boolean {
+/** @param turns - Whether queries are turned by their positions. */
+function countsPositions({ causal, window, excludeSelf }: AttendOptions, turns: boolean): boolean {
   if (causal !== undefined) return causal !== "upper-left";
+  if (turns) return true;
   return window?.left !== undefined || window?.right !== undefined || excludeSelf === true;
 }
 
@@ -181,15 +200,17 @@ async function attendProblems(
 ): Promise<Record<string, string[]>> {
   const { batchSize, numKvHeads, headDim } = model.shape;
   const query = randomTensor(seed, [batchSize, 2 * numKvHeads, queries, headDim], 2);
-  const queryLengths = model.queryLengths(queries, countsPositions(options));
+  const queryLengths = model.queryLengths(queries, countsPositions(options, model.shape.rotary !== undefined));
   if (model.missesDropped(queries, options, queryLengths)) {
     await expect(cache.attend(query, options)).rejects.toThrow("the ring has dropped those before");
     return {};
   }
   const call = model.asCall(queryLengths, options.causal);
-  const reference = referenceAttention(query, call.key, call.value, {
+  const turned = model.asQueries(query, queryLengths, options.causal);
+  const reference = referenceAttention(turned, call.key, call.value, {
     ...(options as ReferenceOptions),
     ...call.options,
+    turns: model.shape.rotary ? 4 : 0, // of the query, of the key, and if `keep` has moved the key
   });
   return resultProblems(await cache.attend(query, { ...options, returns: RETURNS }), RETURNS, reference);
 }

@@ -20,6 +20,7 @@ const KINDS: readonly [string, KvCacheOptions][] = [
   ["float32", FORM],
   ["float16 with a capacity", { ...FORM, dtype: "float16", capacity: 9 }],
   ["an int8 ring", { ...FORM, dtype: "int8", ring: { keepFirst: 1, window: 4 } }],
+  ["a ring with positions of its own", { ...scaled(undefined), ring: { keepFirst: 1, window: 4, positions: "cache" } }],
   ["no batch", { ...FORM, batchSize: 0 }],
   ["rotary", scaled(undefined)],
   ["linear angles", scaled({ kind: "linear", factor: 4 })],

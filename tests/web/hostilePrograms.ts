@@ -190,6 +190,29 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       }
     },
   },
+  "a ring with positions of its own": {
+    args: () => [
+      {
+        batchSize: B,
+        numKvHeads: H,
+        headDim: D,
+        ring: { keepFirst: 1, window: 3, positions: "cache" },
+        rotary: { base: 100 },
+      },
+      heads(3),
+      heads(1),
+      heads(2),
+      { causal: true, returns: { probs: true, query: true } },
+    ],
+    async run(hw, [options, query, key, value, step]: never[]) {
+      const cache = await hw.kvCache(options!);
+      try {
+        return await cache.step(query!, key!, value!, step);
+      } finally {
+        cache.dispose();
+      }
+    },
+  },
   "saved bytes": {
     args: () => [savedBytes.slice()],
     async run(hw, [bytes]: [never]) {

@@ -3,6 +3,7 @@ import { f16round } from "@petamoriken/float16";
 import type { AttendOptions } from "headwise";
 
 import { word } from "./cases.js";
+import type { randomTensor } from "./randomTensor.js";
 import type { Input, ReferenceOptions } from "../attention-conformance/reference/reference.js";
 
 export interface CacheShape {
@@ -11,7 +12,8 @@ export interface CacheShape {
   readonly headDim: number;
   readonly valueDim: number;
   readonly dtype: "float32" | "float16";
-  readonly ring?: { readonly keepFirst: number; readonly window: number };
+  readonly ring?: { readonly keepFirst: number; readonly window: number; readonly positions?: "text" | "cache" };
+  readonly rotary?: { readonly base: number };
 }
 
 /** A token. `number` decides its keys and values. `position` is the number of tokens that its batch had before. */
@@ -136,6 +138,40 @@ export class ModelCache {
     this.last = undefined;
   }
 
+  /** Whether rows can become a cache of their own. They cannot if they are turned as if a gap between them were none. */
+  canSlice(from: number, to: number): boolean {
+    const { ring } = this.shape;
+    if (ring?.positions !== "cache" || from >= ring.keepFirst || to <= ring.keepFirst) return true;
+    return this.held.every((tokens, b) => tokens.length === this.ends[b]);
+  }
+
+  /** The queries of a call as attention sees them. */
+  asQueries({ data, shape }: ReturnType<typeof randomTensor>, queryLengths: readonly number[], alignment: unknown) {
+    if (!this.shape.rotary) return { data, shape };
+    const [, heads, length, width] = shape as [number, number, number, number];
+    const rows = Array.from({ length: data.length / width }, (_, n) => {
+      const [b, i] = [Math.floor(n / (heads * length)), n % length];
+      const end = this.ends[b]!;
+      const offset = alignment === "upper-left" ? 0 : end - queryLengths[b]!;
+      return this.turned([...data.subarray(n * width, (n + 1) * width)], offset + i - (end - this.held[b]!.length));
+    });
+    return { data: Float32Array.from(rows.flat()), shape };
+  }
+
+  /** A row turned by a position in the ring. */
+  private turned(x: readonly number[], position: number): readonly number[] {
+    const { rotary, headDim } = this.shape;
+    const half = headDim / 2;
+    if (!rotary) return x;
+    return x.map((_, d) => {
+      const angle = position * rotary.base ** ((-2 * (d % half)) / headDim);
+      const [first, second] = [x[d % half]!, x[(d % half) + half]!];
+      return d < half
+        ? first * Math.cos(angle) - second * Math.sin(angle)
+        : second * Math.cos(angle) + first * Math.sin(angle);
+    });
+  }
+
   fork(): ModelCache {
     return new ModelCache(this.shape, this.held, this.ends, this.last);
   }
@@ -164,11 +200,12 @@ export class ModelCache {
       shape: [this.held.length, numKvHeads, length, width],
       data: this.held.flatMap((tokens) =>
         Array.from({ length: numKvHeads }, (_, g) =>
-          Array.from({ length }, (_, j) =>
-            Array.from({ length: width }, (_, d) =>
+          Array.from({ length }, (_, j) => {
+            const numbers = Array.from({ length: width }, (__, d) =>
               tokens[j] ? stored(tokenElement(side, tokens[j].number, g, d)) : NaN,
-            ),
-          ),
+            );
+            return side === "key" ? this.turned(numbers, j) : numbers;
+          }),
         ).flat(2),
       ),
     });

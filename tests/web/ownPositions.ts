@@ -135,6 +135,82 @@ export function ownPositionsTests(instance: () => Attention): void {
     for (const cache of [tree, branch, loaded, fork]) cache.dispose();
   });
 
+  test("keyPositions: tokens of another tensor give keys that stand where they say, and so do gradients", async () => {
+    const sections = [1, 2, 1];
+    const planes = (...numbers: number[][]) => ({
+      data: Int32Array.from(numbers.flat()),
+      shape: [3, 1, numbers[0]!.length],
+    });
+    const cases: [LayerPosition, ForwardOptions["positions"], ForwardOptions["positions"]][] = [
+      [{ kind: "rotary", base: 50 }, [9, 2, 4], [3, 8, 0, 5, 5]],
+      [
+        { kind: "rotary", sections },
+        planes([1, 1, 2], [0, 1, 2], [2, 1, 2]),
+        planes([1, 2, 3, 4, 5], [5, 4, 3, 2, 1], [0, 0, 7, 0, 0]),
+      ],
+    ];
+    for (const [position, positions, keyPositions] of cases) {
+      const layer = await layerWith(position);
+      const [x, context, dOutput] = [
+        randomTensor(50, [1, 3, E]),
+        randomTensor(51, [1, 5, E]),
+        randomTensor(52, [1, 3, E]),
+      ];
+      // The same as self-attention over both, where the last three rows ask and the first five answer.
+      const both = { data: Float32Array.of(...context.data, ...x.data), shape: [1, 8, E] };
+      const joined = (of: (at: number) => number[]) => Int32Array.from([0, 1, 2].flatMap(of));
+      const all =
+        position.kind === "rotary" && position.sections
+          ? {
+              data: joined((n) => [
+                ...(keyPositions as ReturnType<typeof planes>).data.subarray(5 * n, 5 * n + 5),
+                ...(positions as ReturnType<typeof planes>).data.subarray(3 * n, 3 * n + 3),
+              ]),
+              shape: [3, 1, 8],
+            }
+          : [...(keyPositions as number[]), ...(positions as number[])];
+      const mask = { data: Uint8Array.of(1, 1, 1, 1, 1, 0, 0, 0), shape: [1, 8] };
+      const expected = await layer.forward(both, { positions: all, mask, save: true });
+      const actual = await layer.forward(x, { key: context, positions, keyPositions, save: true });
+      expectClose(actual.output.data, rowsOf(expected.output, [5, 6, 7]).data);
+      const padded = { data: Float32Array.of(...new Float32Array(5 * E), ...dOutput.data), shape: [1, 8, E] };
+      const [gradients, whole] = [
+        await layer.backward(actual.saved, dOutput, { returns: { dInput: true, dContext: true } }),
+        await layer.backward(expected.saved, padded),
+      ];
+      expectClose(gradients.dInput.data, rowsOf(whole.dInput, [5, 6, 7]).data);
+      expectClose(gradients.dContext.data, rowsOf(whole.dInput, span(0, 5)).data);
+      layer.dispose();
+    }
+    const tables = {
+      cos: randomTensor(53, [6, 4]),
+      sin: randomTensor(54, [6, 4]),
+    };
+    const layer = await layerWith({ kind: "rotary", ...tables });
+    const call = layer.forward(randomTensor(50, [1, 3, E]), {
+      key: randomTensor(51, [1, 5, E]),
+      positions: [0, 1, 2],
+      keyPositions: [0, 1, 2, 6, 3],
+    });
+    await expect(call).rejects.toThrow(/keyPositions must be rows of cos and sin, 0 to 5, got 6/);
+    layer.dispose();
+  });
+
+  test("keyPositions: a rotary cache turns the keys of another tensor by them", async () => {
+    const hw = instance();
+    const layer = await layerWith(undefined);
+    const [x, context] = [randomTensor(55, [1, 2, E]), randomTensor(56, [1, 4, E])];
+    const turning = await layerWith({ kind: "rotary", base: 50 });
+    const cache = await layer.kvCache({ rotary });
+    const given = { key: context, positions: [6, 1], keyPositions: [2, 7, 3, 0] } as const;
+    const expected = await turning.forward(x, given);
+    expectClose((await layer.forward(x, { ...given, cache })).output.data, expected.output.data);
+    const again = await layer.forward(x, { cache, attendOnly: true, positions: [6, 1] });
+    expectClose(again.output.data, expected.output.data);
+    for (const held of [layer, turning, cache]) held.dispose();
+    expect(hw.report.backend).toBeDefined();
+  });
+
   test("append and attend at positions of each batch", async () => {
     const hw = instance();
     const form = { numKvHeads: H, headDim: D, rotary };
@@ -198,7 +274,32 @@ export function ownPositionsTests(instance: () => Attention): void {
       [{ kind: "rotary" }, { positions: [0, 1] }, /positions\.shape must be \[3\] or \[1, 3\], got \[2\]/],
       [{ kind: "rotary" }, { positions: [0, 1.5, 2] }, /positions\[1\] must be an integer/],
       [{ kind: "rotary" }, { positions: [0, 1, 2], alibiSlopes: [1, 1] }, /alibiSlopes must be absent with positions/],
-      [{ kind: "rotary" }, { positions: [0, 1, 2], key: x }, /key must be absent with positions/],
+      [
+        { kind: "rotary" },
+        { positions: [0, 1, 2], key: x },
+        /keyPositions must be given: positions are those of x, and the keys of `key` are turned/,
+      ],
+      [
+        { kind: "rotary" },
+        { positions: [0, 1, 2], keyPositions: [0, 1, 2] },
+        /keyPositions must be absent without key/,
+      ],
+      [{ kind: "rotary" }, { keyPositions: [0, 1, 2], key: x }, /keyPositions must be absent without positions/],
+      [
+        { kind: "rotary" },
+        { positions: [0, 1, 2], keyPositions: [0, 1], key: x },
+        /keyPositions\.shape must be \[3\] or \[1, 3\], got \[2\]/,
+      ],
+      [
+        POSITIONS.sinusoidal,
+        { positions: [0, 1, 2], keyPositions: [0, 1, 2], key: x },
+        /keyPositions must be absent where keys are not turned/,
+      ],
+      [
+        { kind: "rotary", sections: [1, 2, 1] },
+        { positions: { data: new Int32Array(9), shape: [3, 1, 3] }, keyPositions: [0, 1, 2], key: x },
+        /keyPositions must have as many planes as positions, got 1 and 3/,
+      ],
       [
         { kind: "rotary", sections: [1, 2, 1] },
         { positions: { data: new Int32Array(6), shape: [2, 1, 3] } },
@@ -214,10 +315,6 @@ export function ownPositionsTests(instance: () => Attention): void {
     await expect(layerWith({ kind: "rotary", sections: [1, 2, 3] })).rejects.toThrow(/sections must sum to/);
     await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary: { sections: [1, 2, 1] } })).rejects.toThrow(
       /sections must be absent: only a layer turns by sections/,
-    );
-    const ring = { window: 4, positions: "cache" };
-    await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary, ring })).rejects.toThrow(
-      /ring\.positions must be absent: keys of a ring are turned by their positions in the text, got "cache"/,
     );
     const plain = await hw.kvCache({ numKvHeads: H, headDim: D });
     await expect(plain.append(heads(1, 2), heads(2, 2), { positions: [0, 1] })).rejects.toThrow(

@@ -2,6 +2,7 @@ import { expect } from "@jest/globals";
 import { OptionError, tensor, type Attention, type CacheDtype, type KvCache, type RotaryAngles } from "headwise";
 
 import { randomTensor } from "./randomTensor.js";
+import { ringPlacesUses } from "./ringPlacesUse.js";
 
 // Steps of several tokens over a ring, against a cache that keeps all tokens and a mask of what the ring shows. The same
 // tests run on all engines.
@@ -97,6 +98,7 @@ async function filled(hw: Attention, length: number): Promise<KvCache> {
 type Use = (hw: Attention) => Promise<void>;
 
 export const ringUses: Readonly<Record<string, Use>> = {
+  ...ringPlacesUses,
   ...Object.fromEntries(
     CASES.map((ring): [string, Use] => [
       `${nameOf(ring)}: attends before it drops`,

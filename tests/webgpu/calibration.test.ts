@@ -84,7 +84,19 @@ const KINDS: [what: string, kind: () => Kind][] = [
   [
     "a ring of float16 with rotary embedding",
     () =>
-      cacheKind(cacheOf({ dtype: "float16", ring: { keepFirst: 4, window: 4096 }, rotary: angles }), {
+      cacheKind(
+        cacheOf({ dtype: "float16", ring: { keepFirst: 4, window: 4096, positions: "text" }, rotary: angles }),
+        {
+          numHeads: 4,
+          dtype: "float32",
+          features: { ...PLAIN, causal: "lower-right" },
+        },
+      ),
+  ],
+  [
+    "a ring with positions of its own",
+    () =>
+      cacheKind(cacheOf({ ring: { keepFirst: 4, window: 4096, positions: "cache" }, rotary: angles }), {
         numHeads: 4,
         dtype: "float32",
         features: { ...PLAIN, causal: "lower-right" },

@@ -121,6 +121,9 @@ struct AttentionInputs {
   const KvCache* cache = nullptr;  ///< keys and values come from here instead of `key` and `value`
   /// Of a rotary cache: where the queries stand, [B, Sq]; null: at their indices. Masks and the like go by index.
   const std::int32_t* query_positions = nullptr;
+  /// Of a ring: float32 in the layout of `query`, or null. The queries in the scores of the keys that the ring keeps
+  /// for ever. KvCache::attend fills it in.
+  const float* kept_query = nullptr;
   const std::uint8_t* mask = nullptr;  ///< nonzero = may attend
   BroadcastExtents mask_extents;
   ConstArray bias;  ///< added to the scores; -inf hides

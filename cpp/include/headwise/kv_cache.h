@@ -21,6 +21,12 @@ struct KvCacheShape {
   /// Ring: the first `keep_first` tokens and the last `window` tokens stay. The others are dropped. window 0: no ring.
   std::int64_t keep_first = 0;
   std::int64_t window = 0;
+  /// Where the rotary embedding of a ring counts from: the text, or, if true, the cache (Xiao et al. 2023,
+  /// StreamingLLM). Then a query stands at most keep_first + window - 1 positions from every key: the tokens that the
+  /// ring has dropped do not count. Masks, windows and formulas go on by index. It needs `rotary`, but no tables. Keys
+  /// are stored as without it: once tokens were dropped, queries are turned a second time, for the keys of the first
+  /// tokens.
+  bool cache_positions = false;
   /// If given, keys are turned by their positions when they are appended, and queries in `attend`. Its arrays are
   /// copied: every cache has its own.
   std::optional<RotaryOptions> rotary;
@@ -81,7 +87,8 @@ class KvCache {
   /// `query_lengths` when queries of the same S tokens attend.
   [[nodiscard]] Status append(ThreadPool& pool, const NewTokens& tokens);
   /// attention() over this cache. It replaces inputs.cache. With `rotary` the query is turned first: row i of batch b
-  /// by its position i + offset_b, or by inputs.query_positions. Scratch for `inside`: the queries as float32, if they
+  /// by its position i + offset_b, or by inputs.query_positions. With cache_positions there must be no query_positions,
+  /// alibi_slopes and inside.query. Scratch for `inside`: the queries as float32, if they
   /// are overwritten or shown; the output as float32, if head_outputs are and the output is not float32 or not wanted.
   [[nodiscard]] Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                               const AttentionOptions& options, const AttentionOutputs& outputs,
@@ -114,7 +121,8 @@ class KvCache {
   /// the query's token were the last one. So it can be given `more` tokens without dropping any.
   [[nodiscard]] Status widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const;
   /// A new cache of the same shape with key rows [from, to) of every batch, or those of them that a shorter batch has.
-  /// Its positions start at 0. 0 <= from <= to <= max_length().
+  /// Its positions start at 0. 0 <= from <= to <= max_length(). Rows keep their angles: if a ring has dropped tokens
+  /// between two of them, their distance in the slice is that in the text, also with cache_positions.
   [[nodiscard]] Status slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const;
 
   /// The number of bytes that `save` writes.

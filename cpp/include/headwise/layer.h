@@ -110,6 +110,9 @@ struct LayerInputs {
   /// [B, Sq]: where the tokens of X stand, for the layer's own positions and those of a rotary cache; null: at their
   /// indices. Queries stand there, and keys that come from X. Masks, windows and ALiBi go on by index.
   TokenPositions positions;
+  /// [planes, B, Skv], with as many planes as `positions`: where the tokens of the key context stand. It needs both,
+  /// and a layer or cache that turns keys.
+  const std::int32_t* key_positions = nullptr;
 };
 
 class Forward;

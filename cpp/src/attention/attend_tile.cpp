@@ -21,6 +21,7 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.rows = round_up(tiles.rows, kernels.row_step);
   scratch.value_width = round_up(shape.value_dim, kernels.panel_width);
   scratch.query = place.take<float>(scratch.rows, shape.head_dim);
+  scratch.kept_query = place.take<float>(scratch.rows, shape.head_dim);
   const std::int64_t strip_rows = round_up(tiles.strip, kernels.row_step);
   scratch.scores = place.take<float>(strip_rows, tiles.keys);
   scratch.out = place.take<float>(scratch.rows, scratch.value_width);
@@ -28,6 +29,7 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.clean_values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.shifts = place.take<float>(scratch.rows);
+  scratch.kept_shifts = place.take<float>(scratch.rows);
   scratch.visible = place.take<std::uint8_t>(strip_rows, tiles.keys);
   auto* const panels = place.take<std::uint64_t>(scratch.rows);
   scratch.panels.place(panels, place.take<std::uint64_t>(scratch.rows));
@@ -59,7 +61,10 @@ class Sweep {
   void pack_keys(std::uint64_t panels);
   void pack_values(std::uint64_t panels);
   void score(const Strip& strip);
+  void score_in_panels(const Strip& strip);
   void score_directly(const Strip& strip);
+  void score_kept(const Strip& strip);
+  void shift(std::int64_t r, KeyRange keys, float* scores) const;
   bool weigh(const Strip& strip);
   bool weigh_row(const Strip& strip, std::int64_t r);
   void add_values(const Strip& strip);
@@ -133,7 +138,14 @@ void Sweep::pack_values(std::uint64_t panels) {
 }
 
 void Sweep::score(const Strip& strip) {
-  if (scratch_.tiles.direct) return score_directly(strip);
+  if (scratch_.tiles.direct)
+    score_directly(strip);
+  else
+    score_in_panels(strip);
+  score_kept(strip);
+}
+
+void Sweep::score_in_panels(const Strip& strip) {
   const std::int64_t depth = call_.shape.head_dim;
   const int width = call_.kernels.panel_width;
   for_each_panel_run(strip.panels, width, [&](KeyRange keys) {
@@ -153,6 +165,20 @@ void Sweep::score_directly(const Strip& strip) {
                              scratch_.scores + keys.begin + first, scratch_.tiles.keys);
     });
   });
+}
+
+/// Overwrites the scores of the keys that a ring keeps for ever, if they have queries of their own.
+void Sweep::score_kept(const Strip& strip) {
+  const KeyRange kept = common({0, call_.kept_keys(*rows_.sequence)}, tile_);
+  call_.score_kept(*rows_.sequence, rows_.group, kept, scratch_.kept_query + strip.begin * call_.shape.head_dim,
+                   strip.size(), scratch_.scores + (kept.begin - tile_.begin), scratch_.tiles.keys);
+}
+
+/// Adds what the mean of the keys adds to the scores of keys `keys` of the tile.
+void Sweep::shift(std::int64_t r, KeyRange keys, float* scores) const {
+  const std::int64_t seam = std::clamp(call_.kept_keys(*rows_.sequence) - tile_.begin, keys.begin, keys.end);
+  if (seam > keys.begin) shift_scores(scratch_.kept_shifts[r], seam - keys.begin, scores + keys.begin);
+  shift_scores(scratch_.shifts[r], keys.end - seam, scores + seam);
 }
 
 /// Turns the raw scores of the strip into weights, and rescales the outputs accumulated so far. Returns whether a key
@@ -179,7 +205,7 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const bool rescored = static_cast<bool>(call_.formulas.score());
   bool hidden = false;
   if (!reach.empty()) {
-    shift_scores(scratch_.shifts[r], last - first, scores + first);
+    shift(r, {first, last}, scores);
     const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
     const KeyRange asked = common(shifted(scratch_.panels.asked_of(r), tile_.begin), keys);
     hidden = apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::formula, scratch_.formulas, scores + first,
@@ -288,6 +314,26 @@ void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionSha
   place_scratch(*this, memory, sizes, shape, kernels, call_formulas);
 }
 
+namespace {
+
+/// Loads the rows of `queries`, times the scale, and what the mean of the keys adds to their scores.
+void load_rows(const Call& call, const RowTile& rows, ConstArray queries, const QueryRow* query_rows, float* loaded,
+               float* shifts) {
+  const std::int64_t depth = call.shape.head_dim, group = call.group_size;
+  for (std::int64_t r = 0; r < std::min(group, rows.size()); ++r) {  // every `group`-th row is of the same head
+    const QueryRow& first = query_rows[r];
+    const RowRun run = call.rows_of(queries, *rows.sequence, first.head, first.i, divide_up(rows.size() - r, group));
+    call.kernels.widen(run, depth, loaded + r * depth, group * depth);
+  }
+  call.kernels.scale(loaded, rows.size() * depth, call.scale);
+  const float* const mean = call.key_mean(*rows.sequence, rows.group);
+  for (std::int64_t r = 0; r < rows.size(); ++r) shifts[r] = shift_of(loaded + r * depth, mean, depth);
+  const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
+  std::fill(loaded + rows.size() * depth, loaded + padded * depth, 0.0f);
+}
+
+}  // namespace
+
 void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
   const std::int64_t depth = call.shape.head_dim, group = call.group_size;
   const Sequence& sequence = *rows.sequence;
@@ -300,16 +346,9 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
   }
   scratch.formulas.set_rows(call.formulas, formula_sequence(sequence, &sequence - call.sequences, depth),
                             {rows.begin, rows.size(), group, rows.group * group, rows.group});
-  for (std::int64_t r = 0; r < std::min(group, rows.size()); ++r) {  // every `group`-th row is of the same head
-    const QueryRow& first = scratch.query_rows[r];
-    const RowRun run = call.query_rows(sequence, first.head, first.i, divide_up(rows.size() - r, group));
-    call.kernels.widen(run, depth, scratch.query + r * depth, group * depth);
-  }
-  call.kernels.scale(scratch.query, rows.size() * depth, call.scale);
-  const float* const mean = call.key_mean(sequence, rows.group);
-  for (std::int64_t r = 0; r < rows.size(); ++r) scratch.shifts[r] = shift_of(scratch.query + r * depth, mean, depth);
-  const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
-  std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
+  load_rows(call, rows, call.inputs.query, scratch.query_rows, scratch.query, scratch.shifts);
+  if (call.kept_keys(sequence) > 0)
+    load_rows(call, rows, call.kept_query(), scratch.query_rows, scratch.kept_query, scratch.kept_shifts);
 }
 
 void attend_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {

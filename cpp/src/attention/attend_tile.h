@@ -16,12 +16,14 @@ struct TileScratch {
   std::int64_t rows;         ///< tiles.rows, padded to kernels.row_step
   std::int64_t value_width;  ///< value_dim, padded to the panel width
   float* query;              ///< [rows, head_dim], scaled
+  float* kept_query;         ///< the same of Call::kept_query, if there is one
   float* scores;             ///< [tiles.strip, tiles.keys]: scores, then weights
   float* out;                ///< [rows, value_width]: the accumulated output
   float* keys;               ///< keys of the tile, packed or widened
   float* values;             ///< values of the tile, packed
   float* clean_values;       ///< values as one row may see them
   float* shifts;             ///< [rows]: what the mean of the keys adds to every score of a row
+  float* kept_shifts;        ///< [rows]: the same for kept_query
   std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
   TilePanels panels;
   QueryRow* query_rows;    ///< [rows]

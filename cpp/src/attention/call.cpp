@@ -59,20 +59,22 @@ std::uint64_t Call::shown_panels(const Sequence& sequence, std::int64_t head, st
   return panels;
 }
 
-RowRun Call::query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i, std::int64_t count) const {
+RowRun Call::rows_of(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i,
+                     std::int64_t count) const {
   const std::int64_t at =
       sequence.batch * query.batch + head * query.head + (sequence.query_begin + i) * query.position;
   RowRun run;
-  run.data = static_cast<const char*>(inputs.query.data) + at * size_of(inputs.query.dtype);
-  run.dtype = inputs.query.dtype;
+  run.data = static_cast<const char*>(queries.data) + at * size_of(queries.dtype);
+  run.dtype = queries.dtype;
   run.row_stride = query.position;
   run.column_stride = query.feature;
   run.count = count;
   return run;
 }
 
-void Call::load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const {
-  kernels.widen(query_rows(sequence, head, i, 1), shape.head_dim, row, shape.head_dim);
+void Call::load_query(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i,
+                      float* row) const {
+  kernels.widen(rows_of(queries, sequence, head, i, 1), shape.head_dim, row, shape.head_dim);
   kernels.scale(row, shape.head_dim, scale);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "attention/call_formulas.h"
@@ -50,10 +52,31 @@ struct Call {
 
   /// Query rows i, i + 1, … of `head` where they lie.
   [[nodiscard]] RowRun query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i,
-                                  std::int64_t count) const;
+                                  std::int64_t count) const {
+    return rows_of(inputs.query, sequence, head, i, count);
+  }
+  /// The same of `queries`: inputs.query, or kept_query().
+  [[nodiscard]] RowRun rows_of(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i,
+                               std::int64_t count) const;
 
-  /// Query row i of `head` as float32, times the scale: [head_dim].
-  void load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
+  /// Row i of `head` of `queries` as float32, times the scale: [head_dim].
+  void load_query(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
+
+  /// The queries that meet the first keys of a ring, and how many of a sequence's keys do. 0: there are no such
+  /// queries.
+  [[nodiscard]] ConstArray kept_query() const { return {inputs.kept_query, Dtype::float32}; }
+  [[nodiscard]] std::int64_t kept_keys(const Sequence& sequence) const {
+    return inputs.kept_query ? std::min(sequence.positions.kept, sequence.num_keys) : 0;
+  }
+  /// Raw scores of `rows` queries against keys `keys`, which are kept ones: [rows, lds]. `kept` has the queries,
+  /// scaled.
+  void score_kept(const Sequence& sequence, std::int64_t group, KeyRange keys, const float* kept, std::int64_t rows,
+                  float* scores, std::ptrdiff_t lds) const {
+    if (keys.empty()) return;
+    for_each_key_run(sequence, group, keys, [&](const RowRun& run, std::int64_t first) {
+      kernels.dot_rows(kept, shape.head_dim, rows, run, shape.head_dim, scores + first, lds);
+    });
+  }
 
   /// What must be added to every key of kv head `group`, [head_dim], or null: see KeyValueSource::key_mean.
   [[nodiscard]] const float* key_mean(const Sequence& sequence, std::int64_t group) const {

@@ -70,8 +70,11 @@ void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, 
                 InspectionScratch& scratch) {
   const Sequence& sequence = *rows.sequence;
   const std::int64_t depth = call.shape.head_dim, group = head / call.group_size, width = call.kernels.panel_width;
-  for (std::int64_t r = 0; r < rows.size(); ++r)
-    call.load_query(sequence, head, chosen.query(rows.begin + r) - sequence.query_begin, scratch.query + r * depth);
+  const auto load = [&](ConstArray queries, float* loaded) {
+    for (std::int64_t r = 0; r < rows.size(); ++r)
+      call.load_query(queries, sequence, head, chosen.query(rows.begin + r) - sequence.query_begin, loaded + r * depth);
+  };
+  load(call.inputs.query, scratch.query);
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
   std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
   const auto score = reads_in_place(call.group_size * sequence.num_queries) ? score_in_place : score_packed;
@@ -79,9 +82,19 @@ void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, 
     score(call, rows, group, {j, std::min(j + scratch.sizes.keys, keys.end)}, scratch);
   const float* const mean = call.key_mean(sequence, group);
   const std::int64_t first = keys.begin / width * width;
-  for (std::int64_t r = 0; r < rows.size(); ++r)
-    shift_scores(shift_of(scratch.query + r * depth, mean, depth), keys.end - first,
-                 scratch.scores + r * scratch.sizes.width + first);
+  const auto shift = [&](const float* loaded, KeyRange shifted) {
+    for (std::int64_t r = 0; r < rows.size(); ++r)
+      shift_scores(shift_of(loaded + r * depth, mean, depth), shifted.size(),
+                   scratch.scores + r * scratch.sizes.width + shifted.begin);
+  };
+  const KeyRange kept = common({first, call.kept_keys(sequence)}, {first, keys.end});
+  if (!kept.empty()) {
+    load(call.kept_query(), scratch.kept_query);
+    call.score_kept(sequence, group, kept, scratch.kept_query, rows.size(), scratch.scores + kept.begin,
+                    scratch.sizes.width);
+    shift(scratch.kept_query, kept);
+  }
+  shift(scratch.query, {std::max(first, kept.empty() ? first : kept.end), keys.end});
 }
 
 /// Turns raw scores of one row into those of `stage`, biased or formula, and hidden ones into -inf. Returns the columns

@@ -31,6 +31,12 @@ InspectionSizes inspection_sizes(const Call& call) {
 
 namespace {
 
+/// Floats of `query`; -1 on overflow.
+std::int64_t query_floats(const Call& call) {
+  std::int64_t floats = 0;
+  return multiply_sizes(inspection_sizes(call).rows, round_up(call.shape.head_dim, 16), &floats) ? floats : -1;
+}
+
 /// Floats of `out` and `values`; -1 on overflow.
 std::int64_t value_floats(const Call& call) {
   std::int64_t floats = 0;
@@ -41,12 +47,14 @@ std::int64_t value_floats(const Call& call) {
 /// Bytes without those of the formulas; -1 on overflow.
 std::int64_t plain_bytes(const Call& call) {
   const InspectionSizes sizes = inspection_sizes(call);
-  std::int64_t query, keys;
-  if (!multiply_sizes(sizes.rows, round_up(call.shape.head_dim, 16), &query)) return -1;
+  std::int64_t keys;
+  const std::int64_t query = query_floats(call);
+  if (query < 0) return -1;
   if (!multiply_sizes(sizes.keys, call.shape.head_dim, &keys)) return -1;
   const std::int64_t values = value_floats(call);
   if (values < 0) return -1;
-  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width + values;
+  const std::int64_t queries = call.inputs.kept_query ? 2 * query : query;
+  const std::int64_t floats = queries + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width + values;
   return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
 }
 
@@ -54,7 +62,8 @@ std::int64_t plain_bytes(const Call& call) {
 
 InspectionScratch::InspectionScratch(const Call& call, char* memory) : sizes(inspection_sizes(call)) {
   auto* floats = reinterpret_cast<float*>(memory);
-  query = floats, floats += sizes.rows * round_up(call.shape.head_dim, 16);
+  query = floats, floats += query_floats(call);
+  kept_query = floats, floats += call.inputs.kept_query ? query_floats(call) : 0;
   keys = floats, floats += round_up(sizes.keys * call.shape.head_dim, 16);
   scores = floats, floats += sizes.rows * sizes.width;
   mean = floats, floats += sizes.rows * sizes.width;

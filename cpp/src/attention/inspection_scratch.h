@@ -19,6 +19,7 @@ constexpr std::int64_t kValueRows = 16;
 struct InspectionScratch {
   InspectionSizes sizes;
   float* query;               ///< [rows, head_dim]
+  float* kept_query;          ///< [rows, head_dim]: the same of Call::kept_query, if there is one
   float* keys;                ///< packed keys
   float* scores;              ///< [rows, width]
   float* mean;                ///< [rows, width]: probabilities added up over heads

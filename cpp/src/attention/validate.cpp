@@ -336,6 +336,9 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
   if (inputs.probs.given()) {
     if (Status s = validate_patch("patch.probs", inputs.probs, shape.num_heads, shape.query_length); !s.ok()) return s;
   }
+  if (inputs.cache && inputs.cache->shape().cache_positions && options.alibi_slopes)
+    return Status::error(StatusCode::unsupported,
+                         "alibiSlopes do not go with a ring whose positions are its places: they count in the text");
   if (inputs.cache) {
     if (Status s = check_dropped(shape, *inputs.cache, options, growth); !s.ok()) return s;
   }

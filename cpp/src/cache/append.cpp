@@ -58,10 +58,14 @@ AttentionShape arrays_shape(const KvCacheShape& shape, std::int64_t num_tokens) 
 
 Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
                  const std::int32_t* given, Buffer<float>* turned) {
-  Buffer<std::int64_t> first;
-  if (!first.allocate(store.shape.batch_size)) return Status::out_of_memory(store.shape.batch_size * 8);
-  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) first[b] = store.appended[b] + store.rotary_origin[b];
-  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), given, turned);
+  Buffer<double> positions;
+  const std::int64_t rows = store.shape.batch_size * num_tokens;
+  if (!positions.allocate(rows)) return Status::out_of_memory(rows * 8);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t b = row / num_tokens, i = row % num_tokens;
+    positions[row] = given ? given[row] : static_cast<double>(store.appended[b] + store.rotary_origin[b] + i);
+  }
+  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, positions.data(), turned);
 }
 
 /// Stores a run of rows in a block, less `mean` if it is not null. `row` is scratch for one row.
@@ -113,6 +117,8 @@ bool reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int
 Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
   if (!store.shape.rotary && tokens.positions)
     return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
+  if (store.shape.cache_positions && tokens.positions)
+    return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
   if (!store.shape.rotary || store.shape.rotary->scaling != RotaryScaling::tables) return {};
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
     for (std::int64_t i = 0; i < gain_of(tokens.lengths, tokens.num_tokens, b); ++i) {

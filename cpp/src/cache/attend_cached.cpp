@@ -8,31 +8,59 @@
 
 namespace headwise {
 
-Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
-                    AttentionInputs* inputs, Buffer<float>* turned) {
-  const KvCache::Store& store = inputs->cache->store();
-  Buffer<Sequence> sequences;
-  Buffer<std::int64_t> first;
-  if (!sequences.allocate(shape.batch_size) || !first.allocate(shape.batch_size))
-    return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)));
-  resolve_sequences(shape, *inputs, options, sequences.data());
-  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
-    first[b] = sequences[b].offset + store.rotary_origin[b];
-    for (std::int64_t i = 0; i < sequences[b].query_length; ++i) {
-      const std::int64_t position =
-          inputs->query_positions ? inputs->query_positions[b * shape.query_length + i] : first[b] + i;
-      if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
+namespace {
+
+/// The positions by which the queries of a call are turned, [B, Sq].
+struct QueryAngles {
+  Buffer<double> all, kept;  ///< kept: for the keys that a ring with cache_positions keeps for ever
+  bool kept_differ = false;
+
+  /// Refuses positions that tables of cos and sin do not have.
+  [[nodiscard]] Status find(const AttentionShape& shape, const AttentionInputs& inputs,
+                            const AttentionOptions& options) {
+    const KvCache::Store& store = inputs.cache->store();
+    const std::int64_t length = shape.query_length, rows = shape.batch_size * length;
+    Buffer<Sequence> sequences;
+    if (!sequences.allocate(shape.batch_size) || !all.allocate(rows) || !kept.allocate(rows))
+      return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)) + rows * 16);
+    resolve_sequences(shape, inputs, options, sequences.data());
+    const bool has_kept = store.shape.cache_positions && store.shape.keep_first > 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const Sequence& sequence = sequences[row / length];
+      const std::int64_t i = row % length, origin = store.rotary_origin[sequence.batch];
+      const std::int64_t position = sequence.offset + i;
+      const std::int64_t place = has_kept ? sequence.positions.place_of(position) : position;
+      const std::int64_t angle = inputs.query_positions ? inputs.query_positions[row] : position + origin;
+      all[row] = static_cast<double>(angle);
+      kept[row] = static_cast<double>(place + origin);
+      if (i >= sequence.query_length) continue;
+      kept_differ |= place != position;
+      if (Status status = check_table_rows(*store.shape.rotary, angle); !status.ok()) return status;
     }
+    return {};
   }
+};
+
+}  // namespace
+
+Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
+                    AttentionInputs* inputs, CachedQueries* turned) {
+  const KvCache::Store& store = inputs->cache->store();
+  QueryAngles angles;
+  if (Status status = angles.find(shape, *inputs, options); !status.ok()) return status;
   if (inputs->arrival) {  // turning reads all queries
     inputs->arrival->complete();
     inputs->arrival = nullptr;
   }
-  if (Status status = turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, inputs->query,
-                                first.data(), inputs->query_positions, turned);
-      !status.ok())
-    return status;
-  inputs->query = {turned->data(), Dtype::float32};
+  const ConstArray query = inputs->query;
+  const auto turn = [&](const Buffer<double>& positions, Buffer<float>* rows) {
+    return turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, query, positions.data(), rows);
+  };
+  if (Status status = turn(angles.all, &turned->all); !status.ok()) return status;
+  inputs->query = {turned->all.data(), Dtype::float32};
+  if (!angles.kept_differ) return {};
+  if (Status status = turn(angles.kept, &turned->kept); !status.ok()) return status;
+  inputs->kept_query = turned->kept.data();
   return {};
 }
 
@@ -40,7 +68,7 @@ Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const Attent
                      const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (!inputs.cache->shape().rotary) return attend_checked(pool, shape, inputs, options, outputs);
   AttentionInputs turned_inputs = inputs;
-  Buffer<float> turned;
+  CachedQueries turned;
   if (Status status = turn_queries(pool, shape, options, &turned_inputs, &turned); !status.ok()) return status;
   return attend_checked(pool, shape, turned_inputs, options, outputs);
 }

@@ -69,32 +69,33 @@ class AttendWithInside {
 
   /// The queries as attention sees them, in a buffer if they are turned, overwritten or shown.
   Status prepare_queries() {
+    Buffer<float>& query = queries_.all;
     if (inputs_.cache->shape().rotary) {
-      if (Status status = turn_queries(pool_, shape_, options_, &inputs_, &query_); !status.ok()) return status;
+      if (Status status = turn_queries(pool_, shape_, options_, &inputs_, &queries_); !status.ok()) return status;
     } else if (inside_.query.given() || inside_.views.query.data) {
-      if (!query_.allocate(elements(shape_.head_dim))) return out_of_memory(shape_.head_dim);
+      if (!query.allocate(elements(shape_.head_dim))) return out_of_memory(shape_.head_dim);
       if (inputs_.arrival) inputs_.arrival->complete();
       inputs_.arrival = nullptr;
       widen_queries();
-      inputs_.query = {query_.data(), Dtype::float32};
+      inputs_.query = {query.data(), Dtype::float32};
     }
-    overwrite(pool_, rows(query_.data(), shape_.head_dim), inside_.query);
+    overwrite(pool_, rows(query.data(), shape_.head_dim), inside_.query);
     return {};
   }
 
   void widen_queries() {
     const std::int64_t count = elements(shape_.head_dim);
     if (inputs_.query.dtype == Dtype::float32)
-      std::copy_n(static_cast<const float*>(inputs_.query.data), count, query_.data());
+      std::copy_n(static_cast<const float*>(inputs_.query.data), count, queries_.all.data());
     else
       for (std::int64_t n = 0; n < count; ++n)
-        query_[n] = load_element(static_cast<const std::uint16_t*>(inputs_.query.data) + n);
+        queries_.all[n] = load_element(static_cast<const std::uint16_t*>(inputs_.query.data) + n);
   }
 
   void show(const HeadRows& heads) {
     const AttentionViews& views = inside_.views;
     if (views.query.data)
-      copy_chosen(pool_, rows(query_.data(), shape_.head_dim), views.query.selection, views.query.data);
+      copy_chosen(pool_, rows(queries_.all.data(), shape_.head_dim), views.query.selection, views.query.data);
     show_keys_and_values(pool_, shape_, inputs_, KvCacheSource(*inputs_.cache), views);
     if (views.head_outputs.data) copy_chosen(pool_, heads, views.head_outputs.selection, views.head_outputs.data);
   }
@@ -110,7 +111,8 @@ class AttendWithInside {
   const AttentionOptions& options_;
   const AttentionOutputs& outputs_;
   const AttendInside& inside_;
-  Buffer<float> query_, heads_;
+  CachedQueries queries_;
+  Buffer<float> heads_;
 };
 
 }  // namespace
@@ -122,6 +124,11 @@ Status KvCache::attend(ThreadPool& pool, const AttentionShape& shape, const Atte
   cached.cache = this;
   if (inputs.query_positions && !store_->shape.rotary)
     return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
+  if (store_->shape.cache_positions && inputs.query_positions)
+    return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
+  if (store_->shape.cache_positions && inside.query.given())
+    return Status::error(StatusCode::unsupported,
+                         "patch.query does not go with a ring whose positions are its places: there are two queries");
   if (Status status = validate(shape, cached, options, outputs); !status.ok()) return status;
   if (Status status = validate_inside(inside, shape, max_length()); !status.ok()) return status;
   const AttentionViews& views = inside.views;

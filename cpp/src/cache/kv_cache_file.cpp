@@ -38,7 +38,8 @@ std::int64_t version_of(Dtype dtype) { return dtype == Dtype::int8 ? 2 : 1; }
 struct Header {
   std::int64_t version = 1;
   KvCacheShape shape;
-  /// 0: no rotary embedding. Otherwise the numbers of shape.rotary follow. 2: tokens were given positions.
+  /// 0: no rotary embedding. Otherwise the numbers of shape.rotary follow. 2: tokens were given positions. 3: positions
+  /// are places in a ring (KvCacheShape::cache_positions).
   std::int64_t turns = 0;
 };
 
@@ -300,6 +301,12 @@ class ReadArrays {
 
 std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNumberBytes; }
 
+/// Header::turns of a cache.
+std::int64_t turns_of(const KvCache::Store& store) {
+  if (store.shape.cache_positions) return 3;
+  return store.shape.rotary ? 1 + std::int64_t{store.has_given_positions} : 0;
+}
+
 /// Magic and header of a cache of this shape.
 void write_header(Writer& writer, const KvCacheShape& shape, std::int64_t version, std::int64_t turns) {
   const Header header{version, shape, turns};
@@ -311,7 +318,7 @@ void write_header(Writer& writer, const KvCacheShape& shape, std::int64_t versio
 /// Whether a cache of this shape, read from `bytes`, would be saved as the same header in that version. Then no number
 /// was cut when it was read, and no unused number differs from its default.
 bool is_header_of(const KvCacheShape& shape, std::int64_t version, std::int64_t turns, const std::uint8_t* bytes) {
-  if (turns < 0 || turns > 2) return false;
+  if (turns < 0 || turns > 3 || (shape.cache_positions && shape.window == 0)) return false;
   constexpr std::int64_t kMostHeaderBytes = 256;
   std::uint8_t header[kMostHeaderBytes];
   Writer writer(header);
@@ -388,8 +395,7 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
                          static_cast<long long>(saved_size()), static_cast<long long>(size));
   const Store& store = *store_;
   Writer writer(bytes);
-  const std::int64_t turns = store.shape.rotary ? 1 + std::int64_t{store.has_given_positions} : 0;
-  write_header(writer, store.shape, version_of(store.shape.dtype), turns);
+  write_header(writer, store.shape, version_of(store.shape.dtype), turns_of(store));
   write_arrays(writer, store.shape);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     writer.number(store.appended[b]);
@@ -411,6 +417,7 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   std::int64_t rest = size - header_bytes(header.turns != 0) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
   if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
+  header.shape.cache_positions = header.turns == 3;
   ReadArrays arrays;
   if (Status status = arrays.read(reader, header.shape, rest); !status.ok()) return status;
   rest -= array_sizes(header.shape).bytes();

@@ -71,13 +71,17 @@ class Forward {
   [[nodiscard]] Status attend();
   [[nodiscard]] Status widen_ring();
   [[nodiscard]] Status append();
+  /// Where the tokens stand that give keys, if the caller says it.
+  [[nodiscard]] const std::int32_t* given_key_positions() const {
+    return inputs_.key_context.data ? inputs_.key_positions : inputs_.positions.data;
+  }
   [[nodiscard]] NewTokens new_tokens() const {
     return {heads_layout_,
             key_length_,
             {key_.data(), Dtype::float32},
             {value_.data(), Dtype::float32},
             growth_.gains,
-            inputs_.cache->shape().rotary ? inputs_.positions.data : nullptr};
+            inputs_.cache->shape().rotary ? given_key_positions() : nullptr};
   }
   void undo_append();
   void project_output();

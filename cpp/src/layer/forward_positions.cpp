@@ -30,11 +30,11 @@ void Forward::resolve_key_positions() {
   }
 }
 
-/// Positions of the caller replace those of X's tokens.
+/// Positions of the caller replace those of the tokens.
 void Forward::take_given_positions() {
   std::copy_n(inputs_.positions.data, query_positions_.size(), query_positions_.data());
-  if (projects_keys() && !inputs_.key_context.data)
-    std::copy_n(inputs_.positions.data, key_positions_.size(), key_positions_.data());
+  if (projects_keys() && given_key_positions())
+    std::copy_n(given_key_positions(), key_positions_.size(), key_positions_.data());
 }
 
 /// Finds the row of every token: what is added to X, or the angles.

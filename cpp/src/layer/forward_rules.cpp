@@ -123,13 +123,18 @@ Status Forward::check_call() const {
 /// The rules on given positions.
 Status Forward::check_given_positions() const {
   const TokenPositions& given = inputs_.positions;
-  if (!given.data) return {};
   const bool turned_by_cache = inputs_.cache && inputs_.cache->shape().rotary;
   const bool turns = layer_.is_rotary() || turned_by_cache;
+  if (inputs_.key_positions && (!given.data || !inputs_.key_context.data || !turns))
+    return Status::error(StatusCode::invalid_option, "keyPositions need positions, key, and keys that are turned");
+  if (!given.data) return {};
   if (layer_.options.position == LayerPosition::none && !turned_by_cache)
     return Status::error(StatusCode::invalid_option, "positions need a layer with positions, or a rotary cache");
-  if (turns && projects_keys() && inputs_.key_context.data)
-    return Status::error(StatusCode::unsupported, "positions are those of x: they do not go with key, which is turned");
+  if (inputs_.cache && inputs_.cache->shape().cache_positions)
+    return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
+  if (turns && projects_keys() && !given_key_positions())
+    return Status::error(StatusCode::invalid_option,
+                         "positions are those of x: with key, which is turned, give keyPositions");
   if (options_.alibi_slopes)
     return Status::error(StatusCode::unsupported, "alibiSlopes read indices: with positions give a bias instead");
   const bool has_planes = layer_.is_rotary() && has_sections(layer_.options.rotary);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace headwise {
@@ -12,6 +13,12 @@ struct KeyPositions {
   std::int64_t sight = 0;
   /// Beside the first `kept`, the positions before this one were never held. They are hidden if there is a sight.
   std::int64_t gone = 0;
+
+  /// The place in a ring of a query at `position`: the tokens do not count that the ring has dropped, or would have, if
+  /// the query's token were the last one.
+  [[nodiscard]] std::int64_t place_of(std::int64_t position) const {
+    return sight > 0 ? std::min(position, kept + sight - 1) : position - dropped;
+  }
 
   [[nodiscard]] std::int64_t of(std::int64_t j) const { return j < kept ? j : j + dropped; }
   /// The number of key rows before `position`, as if the rows had no end: the first j with of(j) >= position.

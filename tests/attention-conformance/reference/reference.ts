@@ -47,6 +47,8 @@ export interface ReferenceOptions {
   readonly emptyRows?: "zero" | "nan" | "uniform" | "throw" | undefined;
   readonly cuSeqLensQuery?: List | undefined;
   readonly cuSeqLensKey?: List | undefined;
+  /** How many times the engine has turned the rows of a product and rounded them. Here they were turned in double. */
+  readonly turns?: number | undefined;
   /** The position of each key of a cache, [B][keys held]. Default: j itself. */
   readonly keyPositions?: readonly (readonly number[])[] | undefined;
 }
@@ -94,6 +96,9 @@ const { abs, exp, floor, log, log2, max, sqrt, tanh } = Math;
 
 /** Half the distance from 1 to the next float32. */
 export const EPSILON = 2 ** -24;
+
+/** A turned row is off by less than this many EPSILON of its length: cosines, sines, products and sums are rounded. */
+const ROUNDED_TURN = 5;
 /** Below this an engine may write zero. Smaller weights would make subnormal products, which processors are slow with. */
 export const FLUSHED = 2 ** -114;
 
@@ -355,7 +360,11 @@ export function* rowsOf({ shape, options }: Problem): Generator<Row> {
 }
 
 /** Pass 1: the raw and the softcapped score of every pair, visible or not. */
-function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softcapped }: ReferenceResult): void {
+function scores(
+  { shape, q, k, scale, softcap, options }: Problem,
+  row: Row,
+  { raw, softcapped }: ReferenceResult,
+): void {
   const { batch: b, keyStart, keyEnd } = row.sequence;
   const g = floor(row.h / (shape.Hq / shape.Hkv));
   const queryRow = rowStart(q, b, row.h, row.i);
@@ -364,14 +373,18 @@ function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softc
     const keyRow = rowStart(k, b, g, j);
     let dot = 0;
     let magnitude = 0;
+    let [query2, key2] = [0, 0];
     for (let d = 0; d < shape.D; ++d) {
-      const product = q.data[queryRow + d]! * k.data[keyRow + d]!;
-      dot += product;
-      magnitude += abs(product);
+      const [x, y] = [q.data[queryRow + d]!, k.data[keyRow + d]!];
+      dot += x * y;
+      magnitude += abs(x * y);
+      query2 += x * x;
+      key2 += y * y;
     }
+    const turning = (options.turns ?? 0) * ROUNDED_TURN * sqrt(query2 * key2);
     const s = scale * dot;
     raw.values[at] = s;
-    raw.tolerance[at] = (4 + shape.D / 4) * EPSILON * magnitude * abs(scale) + FLUSHED;
+    raw.tolerance[at] = ((4 + shape.D / 4) * magnitude + turning) * EPSILON * abs(scale) + FLUSHED;
     const capped = softcap > 0 ? softcap * tanh(s / softcap) : s;
     softcapped.values[at] = capped;
     // the slope of tanh is at most 1, so the error does not grow; tanh itself and the product are rounded

@@ -2,6 +2,7 @@ import { ATTEND_PATCHES, readRowPatch, type GivenPatches, type PatchName } from 
 import { ATTEND_RETURNS, ATTEND_VIEWS, readViews, type ViewExtents, type Views } from "../attention/views.js";
 import type { OptionReader } from "../call/options.js";
 import { UnsupportedError } from "../errors/errors.js";
+import type { CacheForm } from "./cacheProblem.js";
 
 /** Reads the option `returns` of attend. */
 export function attendReturns(options: OptionReader): OptionReader | undefined {
@@ -22,7 +23,11 @@ export function attendViews(returns: OptionReader | undefined, extents: ViewExte
 }
 
 /** Reads the option `patch` of attend. */
-export function attendPatch(options: OptionReader, extents: ViewExtents): GivenPatches | undefined {
+export function attendPatch(
+  options: OptionReader,
+  { ring }: Pick<CacheForm, "ring">,
+  extents: ViewExtents,
+): GivenPatches | undefined {
   const patch = options.object("patch", [...ATTEND_PATCHES, "key", "value"]);
   if (!patch) return undefined;
   for (const name of ["key", "value"])
@@ -30,6 +35,11 @@ export function attendPatch(options: OptionReader, extents: ViewExtents): GivenP
       throw new UnsupportedError(`${patch.at(name)} is offered by layers: a cache holds what was appended to it`, {
         hint: "Give the new numbers to `append` or `step`. For earlier tokens: `read` the cache, change them, and append them to a new cache that is not rotary.",
       });
+  if (ring?.positions === "cache" && patch.has("query"))
+    throw new UnsupportedError(
+      `${patch.at("query")} must be absent with ring.positions "cache": a query is turned twice, for the first and the other keys`,
+      { hint: "Give the changed query to the call instead." },
+    );
   const given = (ATTEND_PATCHES as readonly PatchName[]).filter((name) => patch.has(name));
   return Object.fromEntries(given.map((name) => [name, readRowPatch(patch, name, extents, undefined)]));
 }

@@ -32,6 +32,7 @@ import { cachePositions } from "./cachePositions.js";
 import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
 import { readCachePositions } from "./readCachePositions.js";
 import { refuseDropped } from "./droppedKeys.js";
+import { refuseTextDistances } from "./ringPlaces.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {
@@ -134,7 +135,7 @@ export function attendRequest(
   };
   const returns = attendReturns(options);
   const views = attendViews(returns, extents);
-  const patch = attendPatch(options, extents);
+  const patch = attendPatch(options, form, extents);
   const read = {
     operation,
     layout,
@@ -149,6 +150,7 @@ export function attendRequest(
     keepRank: (full: readonly number[]) => keepRank(layout, rank, full),
   };
   refuseDropout(operation, read.settings, "a cache");
+  refuseTextDistances(operation, form, read.settings);
   return {
     numQueries: extents.queryLength,
     signal: read.signal,

@@ -1,7 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
 import {
   ANGLE_NAMES,
   followsLength,
@@ -20,16 +19,27 @@ import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
  */
 export type CacheDtype = "float32" | "float16" | "int8";
 
+/** Where the positions of a ring are counted: in the text, or in the cache. */
+export type RingPositions = "text" | "cache";
+
 /** A ring keeps the first `keepFirst` tokens and the last `window` tokens of each batch. */
 export interface Ring {
   /** Default 0. */
   readonly keepFirst?: number | undefined;
   readonly window: number;
+  /**
+   * What the rotary embedding of the cache counts as positions. `"text"`, the default: where a token was appended.
+   * `"cache"`: its place among the tokens that the ring holds, as in StreamingLLM (Xiao et al. 2023). No key is then
+   * farther from a query than `keepFirst + window − 1`. Masks, windows and formulas go on by index in the text. `"cache"` needs
+   * `rotary` without tables.
+   */
+  readonly positions?: RingPositions | undefined;
 }
 
 /** A ring with its defaults. */
 export interface CompleteRing extends Ring {
   readonly keepFirst: number;
+  readonly positions: RingPositions;
 }
 
 /** A ring as it is held. */
@@ -38,7 +48,7 @@ export interface HeldRing extends CompleteRing {
    * Of a ring that is longer during one call: the query at position p sees the first `keepFirst` tokens and the `sight`
    * tokens up to p.
    */
-  readonly sight?: number;
+  readonly sight?: number | undefined;
 }
 
 /** Options of `kvCache`. */
@@ -161,7 +171,8 @@ export function layerCacheProblem(call: CallArguments, layer: LayerCacheForm, gi
 function problemOf(options: OptionReader): CacheProblem {
   const { operation } = options;
   const headDim = options.requiredInteger("headDim", { min: 1 });
-  const ring = readRing(options);
+  const rotary = readRotary(options, headDim);
+  const ring = readRing(options, rotary);
   const capacity = options.integer("capacity", { min: 1 });
   const held = ring ? ring.keepFirst + ring.window : 0;
   if (capacity !== undefined && capacity < held)
@@ -177,22 +188,34 @@ function problemOf(options: OptionReader): CacheProblem {
     dtype: options.oneOf("dtype", DTYPES, "float32"),
     capacity,
     ring,
-    rotary: readRotary(options, headDim),
+    rotary,
     placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
     signal: options.signal(),
   };
 }
 
-function readRing(options: OptionReader): CompleteRing | undefined {
-  const ring = options.object("ring", [...namesOf<Ring>({ keepFirst: true, window: true }), "positions"]);
+const RING_POSITIONS: readonly RingPositions[] = ["text", "cache"];
+
+function readRing(options: OptionReader, rotary: CheckedAngles | undefined): CompleteRing | undefined {
+  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true, positions: true }));
   if (!ring) return undefined;
-  if (ring.has("positions"))
-    throw new UnsupportedError(
-      `${ring.at("positions")} must be absent: keys of a ring are turned by their positions in the text, ` +
-        `got ${describe(ring.value("positions"))}`,
-      { hint: "Keys that are turned by their places in the cache (StreamingLLM) are not offered." },
+  const positions = ring.oneOf("positions", RING_POSITIONS, "text");
+  if (positions === "cache" && !rotary)
+    throw new OptionError(
+      `${ring.at("positions")} "cache" needs the option rotary: nothing else reads these positions`,
+      {
+        hint: "A layer that turns its keys itself cannot turn them by their places: give `rotary` to its cache instead.",
+      },
     );
-  return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };
+  if (positions === "cache" && rotary?.tables)
+    throw new UnsupportedError(`${ring.at("positions")} "cache" does not go with tables of cos and sin`, {
+      hint: "Give `base` and `scaling`, or `frequencies`.",
+    });
+  return {
+    keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0,
+    window: ring.requiredInteger("window", { min: 1 }),
+    positions,
+  };
 }
 
 function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {

@@ -34,6 +34,7 @@ import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type Comple
 import type { EngineCache } from "./engineCache.js";
 import { keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
 import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
+import { refuseSliceAcrossGap } from "./ringPlaces.js";
 import { readRows, type CacheRows } from "./savedRows.js";
 import { selectedBatches } from "./selectedBatches.js";
 import { tokenCounts, tokenRange } from "./tokenRange.js";
@@ -383,13 +384,17 @@ export class KvCache extends Disposing {
    * positions start at 0. A batch that holds fewer tokens gives those that it has.
    *
    * @param to - Default `length`.
-   * @throws OptionError if the range is not within `length`; OutOfMemoryError; DisposedError.
+   * @throws OptionError if the range is not within `length`; UnsupportedError if `ring.positions` is `"cache"` and the range
+   *   has first tokens of the ring and later ones, between which it has dropped some; OutOfMemoryError; DisposedError.
    */
   async slice(from: number, to?: number): Promise<KvCache> {
     const call = this.#arguments("cache.slice");
     const rangeOf = tokenRange(call, from, to);
-    const slice = async () =>
-      cacheOver(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
+    const slice = async () => {
+      const range = rangeOf(this.length);
+      refuseSliceAcrossGap(call.operation, this.#cache, range);
+      return cacheOver(this.#context, await this.#cache.slice(call.operation, ...range));
+    };
     return this.#context.run(call, slice);
   }
 

@@ -8,5 +8,11 @@ export function readCachePositions(options: OptionReader, form: CacheForm, lengt
   if (!positions) return undefined;
   if (!form.rotary)
     throw options.refuse("positions", "be absent with a cache that is not rotary", "Nothing else reads them.");
+  if (form.ring?.positions === "cache")
+    throw options.refuse(
+      "positions",
+      'be absent with ring.positions "cache"',
+      "The places in the cache are the positions.",
+    );
   return positions.data;
 }

@@ -31,7 +31,7 @@ export function cacheKind(
     dtype,
     ...(call.dtype === "float32" ? [] : [`query ${call.dtype}`]),
     `group ${group}`,
-    ...(ring ? ["ring"] : []),
+    ...(ring ? [ring.positions === "cache" ? "ring with its own positions" : "ring"] : []),
     ...(problem.rotary ? ["rotary"] : []),
     ...featureNames(call.features),
   ];
@@ -50,6 +50,7 @@ export function cacheKind(
         capacity: undefined,
         // Queries that count from the first token must not see tokens that a ring has dropped.
         ring: ring && {
+          ...ring,
           keepFirst: Math.min(ring.keepFirst, 2),
           window: call.features.causal === "upper-left" ? 2 * TOKENS : 300,
         },

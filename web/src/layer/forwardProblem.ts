@@ -19,6 +19,7 @@ import { refuseDropped } from "../cache/droppedKeys.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
+import { refuseTextDistances } from "../cache/ringPlaces.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { refuseGpu } from "../call/location.js";
@@ -70,6 +71,11 @@ export interface ForwardOptions extends AttentionSettingsOptions, WatchOptions {
    * come from x. Masks, windows and causal go on by index, as with `position_ids` in transformers.
    */
   readonly positions?: GivenPositions | undefined;
+  /**
+   * Where the tokens of `key` stand, if the layer or the cache turns keys: `[S]` or `[B, S]` for the length of `key`; with
+   * sections as many planes as `positions`. It needs `positions`.
+   */
+  readonly keyPositions?: GivenPositions | undefined;
   /** Ragged batch: where each sequence begins in x, and where the last one ends. Needs cuSeqLensKey. */
   readonly cuSeqLensQuery?: NumberList | undefined;
   /** The same for the key context, or for x if there is none. */
@@ -102,6 +108,8 @@ export interface ForwardProblem extends Watched {
   readonly attendOnly: boolean;
   readonly appendLengths: Int32Array | undefined;
   readonly positions: TokenPositions | undefined;
+  /** `[planes, B, contextLength]`. */
+  readonly keyPositions: TokenPositions | undefined;
   readonly settings: AttentionSettings;
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
@@ -124,6 +132,7 @@ const FORWARD_NAMES = [
     attendOnly: true,
     appendLengths: true,
     positions: true,
+    keyPositions: true,
     cuSeqLensQuery: true,
     cuSeqLensKey: true,
     save: true,
@@ -224,6 +233,7 @@ export function forwardRequest(
   const views = readLayerViews(returns, extents, cache ? undefined : contextLength, layer.shape.outputProjection);
   if (cache?.form.rotary) refuseTurned(operation, patch, views);
   const positions = readPositions(options, layer, cache, rows);
+  const keyPositions = readKeyPositions(options, layer, cache, { ...rows, length: contextLength }, positions);
   const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? outputDim : extent));
   const read = {
     operation,
@@ -236,6 +246,7 @@ export function forwardRequest(
     attendOnly,
     appendLengths: appends ? appendLengths : undefined,
     positions,
+    keyPositions,
     settings: withLengthsOf(
       appends && !key ? { numTokens: contextLength, lengths: appendLengths } : undefined,
       readSettings(options, extents, ragged ? ragged.query.length - 1 : extents.batchSize),
@@ -260,6 +271,7 @@ export function forwardRequest(
     if (form) refuseDropped(operation, form, after(), read.settings, sequences);
     checkKeys(operation, read.settings, shape, sequences);
     if (read.positions) checkGiven(operation, layer, sequences, read.positions.data, read);
+    if (read.keyPositions) checkGivenKeys(operation, layer, sequences, read.keyPositions.data, read);
     else if (layer.turns?.tables) checkTurned(operation, layer.turns, sequences, cache?.appended, read);
     checkViewedKeys(operation, views, shape.keyLength);
     const patches = checkedPatches(operation, patch, { shape, contextLength, sequences, ragged });
@@ -276,6 +288,7 @@ export function forwardRequest(
       attendOnly,
       appendLengths: read.appendLengths,
       positions: read.positions,
+      keyPositions: read.keyPositions,
       settings: read.settings,
       ragged,
       wanted: read.wanted,
@@ -290,6 +303,7 @@ export function forwardRequest(
     };
   };
   if (cache) refuseDropout(operation, read.settings, "a cache");
+  if (cache) refuseTextDistances(operation, cache.form, read.settings);
   if (patch?.probs) refuseDropout(operation, read.settings, "patch.probs");
   if (!ragged && !cache) refuseMovedDiagonal(options, read.settings, extents.queryLength);
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
@@ -305,20 +319,65 @@ function readPositions(
   cache: EngineCache | undefined,
   rows: Rows,
 ): TokenPositions | undefined {
-  const { operation } = options;
   const positions = readTokenPositions(options, rows, turns?.sections && 3);
   if (!positions) return undefined;
   const byCache = cache?.form.rotary === true;
   if (!usesPositions && !byCache)
     throw options.refuse("positions", "be absent: neither the layer nor a cache uses them", "See the option position.");
-  if ((turns || byCache) && options.has("key"))
-    throw new UnsupportedError(
-      `${operation}: key must be absent with positions, which are those of x: keys are turned`,
-      {
-        hint: "Append the keys to a rotary cache with positions, then call forward with attendOnly.",
-      },
+  if (cache?.form.ring?.positions === "cache")
+    throw options.refuse(
+      "positions",
+      'be absent with ring.positions "cache"',
+      "The places in the cache are the positions.",
     );
+  if ((turns || byCache) && options.has("key") && !options.has("keyPositions"))
+    throw options.missing("keyPositions", "positions are those of x, and the keys of `key` are turned");
   return positions;
+}
+
+/** Reads the positions of the keys' own tokens, and refuses what cannot go with them. */
+function readKeyPositions(
+  options: OptionReader,
+  { turns }: LayerForm,
+  cache: EngineCache | undefined,
+  keys: Rows,
+  positions: TokenPositions | undefined,
+): TokenPositions | undefined {
+  const refuse = (why: string, hint: string) => options.refuse("keyPositions", `be absent ${why}`, hint);
+  const keyPositions = readTokenPositions(options, keys, turns?.sections && 3, "keyPositions");
+  if (!keyPositions) return undefined;
+  if (!options.has("key")) throw refuse("without key", "Keys that come from x stand at positions.");
+  if (!positions) throw refuse("without positions", "Say with `positions` where the queries stand.");
+  if (!turns && !cache?.form.rotary) throw refuse("where keys are not turned", "Nothing else reads them.");
+  if (keyPositions.planes !== positions.planes)
+    throw new ShapeError(
+      `${options.operation}: keyPositions must have as many planes as positions, ` +
+        `got ${keyPositions.planes} and ${positions.planes}`,
+    );
+  return keyPositions;
+}
+
+/** Throws if the layer's tables of cos and sin have no row for a given position of a key that is no padding. */
+function checkGivenKeys(
+  operation: string,
+  { turns }: LayerForm,
+  sequences: readonly SequencePositions[],
+  data: Int32Array,
+  {
+    ragged,
+    cache,
+    appendLengths,
+    contextLength,
+  }: Pick<ForwardProblem, "ragged" | "cache" | "appendLengths" | "contextLength">,
+): void {
+  if (!turns?.tables) return;
+  const total = ragged ? contextLength : sequences.length * contextLength;
+  sequences.forEach(({ keyLength }, n) => {
+    const first = ragged ? ragged.key[n]! : n * contextLength;
+    const count = cache ? (appendLengths?.[n] ?? contextLength) : keyLength;
+    for (let plane = 0; plane < data.length; plane += total)
+      checkTableRows(operation, turns, data.subarray(plane + first, plane + first + count), "keyPositions");
+  });
 }
 
 /** Throws if a table of the layer has no row for a given position of a token that is no padding. */

@@ -293,13 +293,18 @@ function copyOf({ data, dtype }: CheckedFloats): Float32Array {
 }
 
 /** Throws if tables have no row for a position. */
-export function checkTableRows(operation: string, { tables }: CheckedAngles, positions: ArrayLike<number>): void {
+export function checkTableRows(
+  operation: string,
+  { tables }: CheckedAngles,
+  positions: ArrayLike<number>,
+  name = "positions",
+): void {
   if (!tables) return;
   for (let n = 0; n < positions.length; ++n) {
     const position = positions[n]!;
     if (!Number.isInteger(position) || position < 0 || position >= tables.rows)
       throw new OptionError(
-        `${operation}: positions must be rows of cos and sin, 0 to ${tables.rows - 1}, got ${position}`,
+        `${operation}: ${name} must be rows of cos and sin, 0 to ${tables.rows - 1}, got ${position}`,
       );
   }
 }

@@ -29,7 +29,7 @@ const LEAST = -(2 ** 31);
 const MOST = 2 ** 31 - 1;
 
 /**
- * Reads the option `positions`, beside which there may be no `alibiSlopes`.
+ * Reads the option `positions`, or another of its kind, beside which there may be no `alibiSlopes`.
  *
  * @param planes - How many planes a tensor of rank 3 must have; undefined: it is refused.
  */
@@ -37,25 +37,26 @@ export function readTokenPositions(
   options: OptionReader,
   { batchSize, length }: Tokens,
   planes?: number,
+  name: "positions" | "keyPositions" = "positions",
 ): TokenPositions | undefined {
   const { operation, call } = options;
-  const value = options.value("positions");
+  const value = options.value(name);
   if (value === undefined) return undefined;
   if (options.has("alibiSlopes"))
-    throw new UnsupportedError(`${operation}: alibiSlopes must be absent with positions: they read indices`, {
+    throw new UnsupportedError(`${operation}: alibiSlopes must be absent with ${name}: they read indices`, {
       hint: "Give a bias of your own: −slope · distance.",
     });
-  const read = readPosition(operation, "positions");
+  const read = readPosition(operation, name);
   const shapes = `[${length}] or [${batchSize}, ${length}]${planes ? ` or [${planes}, ${batchSize}, ${length}]` : ""}`;
   const wrong = (given: unknown) =>
-    new ShapeError(`${operation}: positions.shape must be ${shapes}, got ${describe(given)}`);
+    new ShapeError(`${operation}: ${name}.shape must be ${shapes}, got ${describe(given)}`);
   if (isList(value)) {
     const check = (given: number) => {
       if (given !== length) throw wrong([given]);
     };
-    return { data: repeated(call.list("positions", value, check, read), batchSize), planes: 1 };
+    return { data: repeated(call.list(name, value, check, read), batchSize), planes: 1 };
   }
-  const { data, shape } = call.tensor("positions", value, ["int32", "float32"]);
+  const { data, shape } = call.tensor(name, value, ["int32", "float32"]);
   const expected = [...(planes ? [planes] : []), batchSize, length].slice(-shape.length);
   const isKnown = shape.length >= 1 && shape.length <= (planes ? 3 : 2);
   if (!isKnown || shape.some((extent, axis) => extent !== expected[axis])) throw wrong(shape);

@@ -37,6 +37,7 @@ export function createCache(core: WasmCore, problem: CacheProblem): Eventually<E
     call.capacity = problem.capacity ?? 0;
     call.keepFirst = problem.ring?.keepFirst ?? 0;
     call.window = problem.ring?.window ?? 0;
+    call.cachePositions = Number(problem.ring?.positions === "cache");
     if (!problem.rotary) return;
     call.turns = 1;
     writeAngles(call, problem.rotary, arena);
@@ -232,7 +233,7 @@ export class WasmCache implements EngineCache {
 
 function formOf(call: CacheCall, address: number): CacheForm {
   call.describe(address);
-  const { batchSize, numKvHeads, headDim, valueDim, dtype, capacity, keepFirst, window, turns } = call;
+  const { batchSize, numKvHeads, headDim, valueDim, dtype, capacity, keepFirst, window, cachePositions, turns } = call;
   return {
     batchSize,
     numKvHeads,
@@ -240,7 +241,7 @@ function formOf(call: CacheCall, address: number): CacheForm {
     valueDim,
     dtype: STORED[dtype]!,
     capacity: capacity === 0 ? undefined : capacity,
-    ring: window === 0 ? undefined : { keepFirst, window },
+    ring: window === 0 ? undefined : { keepFirst, window, positions: cachePositions === 1 ? "cache" : "text" },
     rotary: turns === 1,
   };
 }

@@ -178,6 +178,7 @@ class WasmLayer implements EngineLayer {
         call.positions = arena.copy(problem.positions.data);
         call.positionPlanes = problem.positions.planes;
       }
+      call.keyPositions = arena.copy(problem.keyPositions?.data);
       call.saves = Number(kept !== undefined);
       writeSettings(call, inputs, settings);
       if (ragged) writeRagged(call, inputs, ragged);

@@ -209,6 +209,8 @@ export interface CacheCall extends RotaryProperties {
   capacity: number;
   keepFirst: number;
   window: number;
+  /** Whether ring.positions is "cache". */
+  cachePositions: number;
   turns: number;
   layout: number;
   numTokens: number;
@@ -343,6 +345,7 @@ export interface LayerCall extends AttentionCall {
   appendLengths: number;
   positions: number;
   positionPlanes: number;
+  keyPositions: number;
   /** 1 if C++ keeps what the gradient needs. The call's inputs must then stay where they are. */
   saves: number;
   /** The address of what C++ has kept. It must be released. */

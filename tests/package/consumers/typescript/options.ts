@@ -93,7 +93,13 @@ export async function made(options: Omit<LayerOptions, "signal">): Promise<void>
     signal,
     qkNorm: { kind: "rms", gain: { query: undefined }, epsilon: undefined },
   });
-  await hw.kvCache({ numKvHeads: 1, headDim: 1, signal, ring: { window: 1, keepFirst: undefined }, dtype: undefined });
+  await hw.kvCache({
+    numKvHeads: 1,
+    headDim: 1,
+    signal,
+    ring: { window: 1, keepFirst: undefined, positions: undefined },
+    dtype: undefined,
+  });
   await layer.kvCache({ signal, rotary: undefined });
   quantizeWeight(x, { weightLayout: undefined });
   sinusoidalPositions(2, 2, { base: undefined });

@@ -5,7 +5,7 @@ import type { Arrays } from "./attentionArrays.js";
 import { tablesOf } from "../plan/attentionParams.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import { divideUp } from "../plan/limits.js";
-import { FEATURE } from "../plan/params.js";
+import { FEATURE, type Params } from "../plan/params.js";
 import type { InspectPlan } from "../plan/plan.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
 import { handInRank } from "./result.js";
@@ -78,12 +78,28 @@ export function inspect(
   };
   const tables = call.table(tablesOf(problem, sequences, formulaWords, [...chosen.heads, ...chosen.queries]));
   const pairs = shape.batchSize * (plan.selection.average ? shape.numHeads : plan.heads) * count * shape.keyLength;
-  call.dispatchLong(plan.kernel, workgroups, pairs * shape.headDim, (start, some) => call.params(params, some, start), {
-    ...arrays.inputs,
-    6: tables,
-    7: target,
-    8: arrays.rows,
-  });
+  const given = { ...arrays.inputs, 6: tables, 7: target, 8: arrays.rows };
+  for (const keys of inspectedKeys(params))
+    call.dispatchLong(
+      plan.kernel,
+      workgroups,
+      pairs * shape.headDim,
+      (start, some) => call.params({ ...params, ...keys }, some, start),
+      given,
+    );
+}
+
+/** The first keys of a ring may have queries of their own: then they are inspected by themselves. */
+function inspectedKeys({
+  kept_queries,
+  ring_kept,
+  key_to,
+}: Params): Pick<Params, "kept_queries" | "key_from" | "key_to">[] {
+  if (kept_queries === 0) return [{ kept_queries, key_from: 0, key_to }];
+  return [
+    { kept_queries, key_from: 0, key_to: ring_kept },
+    { kept_queries: 0, key_from: ring_kept, key_to },
+  ];
 }
 
 function chosenIndices({ heads, queries }: Selection, { numHeads, queryLength }: AttentionShape) {

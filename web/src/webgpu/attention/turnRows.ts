@@ -9,6 +9,7 @@ import { stridesOf } from "../plan/strides.js";
  * Rotary embedding of heads on the GPU, [B, H, S, width] in `layout`, with the width padded to whole vec4.
  *
  * @param positions - `[B, S]`.
+ * @param turned - Where to write them. Default: new scratch.
  */
 export function turnRows(
   call: Call,
@@ -18,11 +19,12 @@ export function turnRows(
   layout: "BHSD" | "BSHD",
   [batchSize, count, length]: readonly [number, number, number],
   positions: Float64Array,
+  turned?: Span,
 ): Span {
   const width = 4 * divideUp(headDim, 4);
   const { batch, head, position, feature } = stridesOf(layout, count, length, width);
   const total = batchSize * length * count * width;
-  const turned = call.room(4 * total);
+  const target = turned ?? call.room(4 * total);
   const rotaryDim = angles.rotaryDim || headDim;
   const workgroups = divideUp(total, FLAT_WORKGROUP);
   const sizes = [count, length, width, rotaryDim, Number(angles.interleaved), total];
@@ -30,7 +32,7 @@ export function turnRows(
     0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
     1: heads,
     2: call.table(anglePairs(angles, headDim, positions)),
-    3: turned,
+    3: target,
   });
-  return turned;
+  return target;
 }

@@ -9,6 +9,7 @@ import type { EngineCache } from "../../cache/engineCache.js";
 import type { KeptTokens } from "../../cache/keptTokens.js";
 import { savedBytes } from "../../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../../errors/errors.js";
+import { placeOfQuery } from "../../cache/ringPlaces.js";
 import { checkTableRows } from "../../position/rotaryAngles.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
@@ -37,6 +38,7 @@ import { packRows } from "../attention/pack.js";
 import { patchAttended } from "../attention/patchAttended.js";
 import { refuseWithWeights } from "../attention/patchedWeights.js";
 import { patchRows } from "../attention/patchRows.js";
+import { divideUp } from "../plan/limits.js";
 import { plannedAttention } from "../plan/plannedAttention.js";
 import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
 import { storeMeans, storeRows, type Rows } from "./storeRows.js";
@@ -48,6 +50,9 @@ import { UNWATCHED } from "../../call/watched.js";
 
 /** Room for this many tokens at the start. It doubles when it is full. */
 const FIRST_PLACES = 64;
+
+/** The offset of a part of a buffer is a multiple of this. */
+const PART_BYTES = 256;
 
 /** The content of a cache at one moment. */
 interface Held {
@@ -70,7 +75,14 @@ interface TurnedTokens {
   readonly first: number;
   readonly count: number;
   /** Where the rows stand, if the caller says it. */
-  readonly given?: Int32Array | undefined;
+  readonly given?: Int32Array | Float64Array | undefined;
+}
+
+/** Queries as attention reads them. */
+interface CachedQueries {
+  readonly rows: Rows;
+  /** See InPlace. */
+  readonly keptQueries?: number | undefined;
 }
 
 /** The content of a cache after a call. Until `commit` the cache is as before. */
@@ -226,7 +238,7 @@ export class GpuCache {
     this.#assertHere(call);
     refuseWithWeights(problem);
     const sequences = this.sequences(problem, held, held.store.form);
-    const rows = this.#queries(call, problem, sequences);
+    const { rows, keptQueries } = this.#queries(call, problem, sequences) ?? {};
     const attention: AttentionProblem = {
       ...problem,
       kvLayout: problem.layout, // keys lie in the cache
@@ -236,7 +248,7 @@ export class GpuCache {
       wanted: { ...wanted, output: wanted.output || views.headOutputs !== undefined },
       ...UNWATCHED,
     };
-    const inPlace: InPlace = { ...(rows && { query: rows.strides }), cached: this.cached(held) };
+    const inPlace: InPlace = { ...(rows && { query: rows.strides, keptQueries }), cached: this.cached(held) };
     const planned = plannedAttention(attention, sequences, call.core.device.capabilities, inPlace);
     const attended = attendOn(call, planned, wanted.output ? location : "cpu", patches?.probs);
     const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
@@ -252,7 +264,7 @@ export class GpuCache {
   }
 
   /** The queries as attention sees them, if they are turned, overwritten or shown. Otherwise they stay where they are. */
-  #queries(call: Call, problem: AttendProblem, sequences: readonly Sequence[]): Rows | undefined {
+  #queries(call: Call, problem: AttendProblem, sequences: readonly Sequence[]): CachedQueries | undefined {
     const { layout, query, shape, patches, views } = problem;
     const { batchSize, numHeads, queryLength, headDim } = shape;
     const turns = this.#problem.rotary !== undefined;
@@ -260,12 +272,13 @@ export class GpuCache {
     const extents = [batchSize, numHeads, queryLength] as const;
     const strides = stridesOf(layout, numHeads, queryLength, headDim);
     const given = { span: call.place(query), dtype: query.dtype, strides };
-    const rows = turns
-      ? this.turn(call, given, extents, this.queryTokens(sequences, problem.positions))
-      : this.#packed(call, given, extents);
+    const queries = turns
+      ? this.turnQueries(call, given, extents, sequences, problem.positions)
+      : { rows: this.#packed(call, given, extents) };
+    const { rows } = queries;
     const target: HeadArray = { ...rows, extents: [...extents, headDim] };
     if (patches?.query) patchRows(call, "query", patches.query, target, queryTokens(sequences, queryLength));
-    return rows;
+    return queries;
   }
 
   /** The batches as the kernels need them. By default query 0 is at position appended tokens − query length. */
@@ -290,7 +303,7 @@ export class GpuCache {
       const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
       const reach = form.ring?.sight && form.ring.keepFirst === 0 ? form.ring.sight - 1 : undefined;
       const gone = form.ring?.sight === undefined ? undefined : goneOf(this.form, this.appended)[batch];
-      return { ...whole, queryLength, keyLength, offset, dropped, seam, reach, gone };
+      return { ...whole, queryLength, keyLength, offset, dropped, seam, sight: form.ring?.sight, reach, gone };
     });
   }
 
@@ -348,8 +361,42 @@ export class GpuCache {
     });
   }
 
+  /** If the cache is rotary, turns queries. Those for the first keys of a ring may be turned by other positions. */
+  turnQueries(
+    call: Call,
+    heads: Rows,
+    extents: readonly [batch: number, heads: number, length: number],
+    sequences: readonly Sequence[],
+    positions: Int32Array | undefined,
+  ): CachedQueries {
+    const tokens = this.#queryTokens(sequences, positions);
+    const kept = this.#keptTokens(sequences);
+    if (!kept) return { rows: this.turn(call, heads, extents, tokens) };
+    const rows = this.#packed(call, heads, extents);
+    const bytes = PART_BYTES * divideUp(4 * extents[0] * rows.strides.batch, PART_BYTES);
+    const room = call.room(2 * bytes);
+    this.#turned(call, rows.span, "BHSD", extents, tokens, { ...room, bytes });
+    this.#turned(call, rows.span, "BHSD", extents, kept, { ...room, offset: room.offset + bytes, bytes });
+    return { rows: { ...rows, span: room }, keptQueries: bytes / 16 };
+  }
+
+  /** The places of queries in a ring, if its positions are places, and it has dropped tokens. */
+  #keptTokens(sequences: readonly Sequence[], ring = this.form.ring): TurnedTokens[] | undefined {
+    if (ring?.positions !== "cache" || ring.keepFirst === 0) return undefined;
+    let differ = false;
+    const tokens = sequences.map(({ offset, queryLength, numQueries, dropped, sight }, b) => {
+      const given = Float64Array.from({ length: numQueries }, (_, i) => {
+        const place = placeOfQuery({ ...ring, sight }, offset + i, dropped);
+        differ ||= i < queryLength && place !== offset + i;
+        return place + this.#held.origins[b]!;
+      });
+      return { first: 0, count: queryLength, given };
+    });
+    return differ ? tokens : undefined;
+  }
+
   /** By batch: where the angles of queries begin. */
-  queryTokens(sequences: readonly Sequence[], positions: Int32Array | undefined): TurnedTokens[] {
+  #queryTokens(sequences: readonly Sequence[], positions: Int32Array | undefined): TurnedTokens[] {
     return sequences.map(({ offset, queryLength, numQueries }, b) => ({
       first: offset + this.#held.origins[b]!,
       count: queryLength,
@@ -534,6 +581,7 @@ export class GpuCache {
     layout: "BHSD" | "BSHD",
     extents: readonly [batch: number, heads: number, length: number],
     tokens: readonly TurnedTokens[],
+    turned?: Span,
   ): Span {
     const [batchSize, , length] = extents;
     for (const { first, count, given } of tokens)
@@ -544,7 +592,7 @@ export class GpuCache {
       return given ? given[n % length]! : first + (n % length);
     };
     const positions = Float64Array.from({ length: batchSize * length }, position);
-    return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, positions);
+    return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, positions, turned);
   }
 
   #checkRoom(operation: string, gains: readonly number[]): void {

@@ -8,7 +8,7 @@
 // - a CRC-32 of all that
 // Version 1 of int8 has no means and one scale for each row. It is only read. Other dtypes still have version 1.
 
-import type { CacheDtype, CacheProblem } from "../../cache/cacheProblem.js";
+import type { CacheDtype, CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { OptionError } from "../../errors/errors.js";
 import {
@@ -65,6 +65,12 @@ export function writeCache(saved: Omit<SavedCache, "version">): Uint8Array {
   return bytes;
 }
 
+/** Whether keys are turned, 1; if tokens were given positions, 2; by their places in a ring, 3. */
+function turnsOf({ rotary, ring }: CacheProblem, hasGivenPositions: boolean): number {
+  if (ring?.positions === "cache") return 3;
+  return rotary ? 1 + Number(hasGivenPositions) : 0;
+}
+
 /** Magic and header. */
 function headerOf(problem: CacheProblem, version: number, hasGivenPositions: boolean): Uint8Array {
   const { rotary: angles } = problem;
@@ -73,7 +79,7 @@ function headerOf(problem: CacheProblem, version: number, hasGivenPositions: boo
   const writer = new Writer(new DataView(header.buffer), MAGIC.length);
   const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
   const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
-  writer.integers(version, DTYPES.indexOf(dtype), ...sizes, rotary ? 1 + Number(hasGivenPositions) : 0);
+  writer.integers(version, DTYPES.indexOf(dtype), ...sizes, turnsOf(problem, hasGivenPositions));
   if (rotary) writeAngles(writer, rotary);
   return header;
 }
@@ -126,11 +132,13 @@ function readProblem(
   const batchSize = reader.integer(0, MOST);
   const [numKvHeads, headDim, valueDim] = [reader.integer(1, MOST), reader.integer(1, MOST), reader.integer(1, MOST)];
   const [capacity, keepFirst, window] = [reader.integer(0, MOST), reader.integer(0, MOST), reader.integer(0, MOST)];
-  const turns = reader.integer(0, 2); // 2: tokens were given positions
+  const turns = reader.integer(0, 3); // see turnsOf
   const rotary = turns > 0 ? readAngles(reader, headDim) : undefined;
   const ringFits = window > 0 ? capacity === 0 || capacity >= keepFirst + window : keepFirst === 0;
-  const fits = ringFits && tokenBytes({ dtype, numKvHeads, headDim, valueDim }) <= MOST_TOKEN_BYTES;
+  const placesFit = turns !== 3 || (window > 0 && !rotary?.tables);
+  const fits = ringFits && placesFit && tokenBytes({ dtype, numKvHeads, headDim, valueDim }) <= MOST_TOKEN_BYTES;
   if (!reader.isPossible || !fits) return undefined;
+  const positions: RingPositions = turns === 3 ? "cache" : "text";
   const problem = {
     operation,
     batchSize,
@@ -139,7 +147,7 @@ function readProblem(
     valueDim,
     dtype,
     capacity: capacity === 0 ? undefined : capacity,
-    ring: window === 0 ? undefined : { keepFirst, window },
+    ring: window === 0 ? undefined : { keepFirst, window, positions },
     rotary,
   };
   return { problem, hasGivenPositions: turns === 2 };

@@ -42,6 +42,9 @@ struct Params {
   ring_kept: i32,     // first tokens, which a cache's ring never drops
   ring_window: i32,   // places of the ring for all other tokens
   ring_sight: i32,    // beside the kept tokens a query sees this many tokens up to its own; 0: all
+  kept_queries: u32,  // if not 0, the queries in the scores of the ring's first tokens lie so many vec4 after the others
+  key_from: u32,      // the keys that an inspection is about
+  key_to: u32,
   exclude_self: u32,
   empty_rows: u32,    // EMPTY_…
   num_rows: u32,      // B * Hq * Sq
@@ -205,6 +208,9 @@ fn keys_seen_by(i: i32, sequence: Sequence) -> KeyRange {
   let end = clamp(rows_before(i + sequence.past, sequence.dropped), begin, sequence.key_length);
   return KeyRange(sequence.key_begin + begin, sequence.key_begin + select(end, begin, i >= sequence.query_length));
 }
+
+/// Whether the first keys of a ring meet other queries than the keys after them.
+fn has_kept_queries() -> bool { return has(RING) && params.kept_queries != 0u; }
 
 /// A query row of one head, with everything that decides which keys it sees.
 struct Row {

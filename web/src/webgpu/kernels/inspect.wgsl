@@ -90,6 +90,7 @@ fn load_rows(batch: u32, first: u32, head: u32, t: u32) {
     let packed = packed_query(first + r);
     let sequence = sequence_at(sequence_of(batch, packed));
     row_tile[r] = make_row(sequence, head, packed - sequence.query_begin);
+    row_tile[r].query += params.kept_queries;
     with formula { row_tile[r] = with_formulas(row_tile[r], sequence, sequence_of(batch, packed), packed - sequence.query_begin); }
     atomicStore(&query_poison[r], 0u);
   }
@@ -101,6 +102,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   if (work >= params.workgroups) { return; }
   let key_tiles = (params.key_length + KV_TILE - 1u) / KV_TILE;
   let j0 = i32((work % key_tiles) * KV_TILE);
+  if (u32(j0) + KV_TILE <= params.key_from || u32(j0) >= params.key_to) { return; }
   work /= key_tiles;
   let first = (work % params.row_tiles) * Q_TILE;
   work /= params.row_tiles;
@@ -133,7 +135,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
       for (var c = 0u; c < 4u; c++) {
         let jj = key_of(x, c4, c);
         let j = j0 + i32(jj);
-        if (u32(j) >= params.key_length) { continue; }
+        if (u32(j) < params.key_from || u32(j) >= params.key_to) { continue; }
         var word = probability_word(r, c4, c, 1.0f / f32(heads));
         if (params.stage < PROBS) {
           let poisoned = own_poison || atomicLoad(&key_poison[jj]) != 0u;

@@ -16,6 +16,17 @@ struct Task {
   with formula { number: u32, }
 }
 
+/// The keys of a part. If the ring's first tokens have queries of their own, they are part 0.
+fn keys_of_part(part: u32, key_begin: i32) -> KeyRange {
+  let kept = select(0, params.ring_kept, has_kept_queries());
+  if (has_kept_queries() && part == 0u) { return KeyRange(key_begin, key_begin + kept); }
+  let begin = key_begin + kept + i32((part - select(0u, 1u, has_kept_queries())) * params.keys_per_part);
+  return KeyRange(begin, begin + i32(params.keys_per_part));
+}
+
+/// Where the queries of a part begin, after the others.
+fn queries_of_part(part: u32) -> u32 { return select(0u, params.kept_queries, part == 0u); }
+
 fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
   var task: Task;
   var work = index;
@@ -35,10 +46,10 @@ fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
   // sees.
   let last_row = min(task.first_row + tile_rows, task.num_rows) - 1u;
   let last_i = min(i32(last_row / params.group_size), sequence.query_length - 1);
-  let part_begin = sequence.key_begin + i32(task.part * params.keys_per_part);
-  task.begin = max(keys_seen_by(i32(task.first_row / params.group_size), sequence).begin, part_begin);
-  task.end = min(keys_seen_by(last_i, sequence).end, part_begin + i32(params.keys_per_part));
-  task.query_base = sequence.batch * params.query_batch + task.group * params.group_size * params.query_head;
+  let part = keys_of_part(task.part, sequence.key_begin);
+  task.begin = max(keys_seen_by(i32(task.first_row / params.group_size), sequence).begin, part.begin);
+  task.end = min(keys_seen_by(last_i, sequence).end, part.end);
+  task.query_base = queries_of_part(task.part) + sequence.batch * params.query_batch + task.group * params.group_size * params.query_head;
   task.key_base = sequence.batch * params.key_batch + task.group * params.key_head;
   task.value_base = sequence.batch * params.value_batch + task.group * params.value_head;
   return task;
@@ -57,6 +68,7 @@ fn row_index(task: Task, n: u32) -> u32 {
 fn row_of(task: Task, n: u32) -> Row {
   var row = make_row(task.sequence, head_of(task, n), query_of(n));
   with formula { row = with_formulas(row, task.sequence, task.number, query_of(n)); }
+  row.query += queries_of_part(task.part);
   row.begin = max(row.begin, task.begin);
   row.end = max(row.begin, min(row.end, task.end));
   if (n >= task.num_rows) { row.end = row.begin - 1; }

@@ -30,6 +30,7 @@ import { narrowStep } from "../plan/flatKernels.js";
 import { checkBytes } from "../plan/limits.js";
 import { plannedAttention, type PlannedAttention } from "../plan/plannedAttention.js";
 import { resolveSequences, type Sequence } from "../plan/sequences.js";
+import type { TokenPositions } from "../../position/tokenPositions.js";
 import { stridesOf } from "../plan/strides.js";
 import { finishOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
 import { KeptTable } from "./keptTable.js";
@@ -243,22 +244,27 @@ export class GpuLayer {
               call,
               heads.key!,
               [batchSize, numKvHeads, length],
-              cache.nextTokens(length, problem.appendLengths, problem.positions?.data),
+              cache.nextTokens(
+                length,
+                problem.appendLengths,
+                (problem.key ? problem.keyPositions : problem.positions)?.data,
+              ),
             ),
             value: heads.value!,
           },
           problem.settings,
           problem.positions !== undefined,
         );
-    const query = cache.turn(
+    const { rows: query, keptQueries } = cache.turnQueries(
       call,
       heads.query!,
       [batchSize, numHeads, queryLength],
-      cache.queryTokens(sequences, problem.positions?.data),
+      sequences,
+      problem.positions?.data,
     );
     return {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
-      inPlace: { query: query.strides, cached: cache.cached(growth) },
+      inPlace: { query: query.strides, keptQueries, cached: cache.cached(growth) },
       growth,
       heads: {
         query: { ...query, extents: queryExtents },
@@ -551,12 +557,20 @@ function gainOf({ attendOnly, appendLengths, contextLength }: ForwardProblem, b:
   return attendOnly ? 0 : (appendLengths?.[b] ?? contextLength);
 }
 
-/** Where the tokens of x stand, if the caller says it. Keys that come from a context have indices, which nothing reads. */
-function givenPositions({ positions, key, shape, contextLength }: ForwardProblem): Positions | undefined {
+/** Where tokens stand, if the caller says it. Without keyPositions nothing reads those of a context. */
+function givenPositions({ positions, keyPositions, key, shape, contextLength }: ForwardProblem): Positions | undefined {
   if (!positions) return undefined;
-  const { data, planes: count } = positions;
-  const size = data.length / count;
-  const planes = Array.from({ length: count }, (_, n) => Float64Array.from(data.subarray(n * size, (n + 1) * size)));
-  const keys = key ? [new Float64Array(shape.batchSize * contextLength)] : planes;
-  return { query: planes[0]!, key: keys[0]!, ...(count > 1 && { planes: { query: planes, key: keys } }) };
+  const queries = planesOf(positions);
+  const ofContext = keyPositions ? planesOf(keyPositions) : [new Float64Array(shape.batchSize * contextLength)];
+  const keys = key ? ofContext : queries;
+  return {
+    query: queries[0]!,
+    key: keys[0]!,
+    ...(queries.length > 1 && { planes: { query: queries, key: keys } }),
+  };
+}
+
+function planesOf({ data, planes }: TokenPositions): Float64Array[] {
+  const size = data.length / planes;
+  return Array.from({ length: planes }, (_, n) => Float64Array.from(data.subarray(n * size, (n + 1) * size)));
 }

@@ -25,6 +25,8 @@ export interface Cached {
 /** Inputs that lie in the engine's own arrays; they do not have the call's layout. */
 export interface InPlace {
   readonly query?: Strides;
+  /** How far behind the queries those for the first keys of a ring lie, in vec4; undefined: they are the same. */
+  readonly keptQueries?: number | undefined;
   readonly cached?: Cached;
 }
 
@@ -68,7 +70,7 @@ export function paramsOf(
   plan: Pick<AttentionPlan, "stored" | "rowStride" | "features">,
   sequences: readonly Sequence[],
   strides: AllStrides,
-  cached: Cached | undefined,
+  { cached, keptQueries = 0 }: Pick<InPlace, "cached" | "keptQueries"> = {},
 ): Params {
   const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
   const [query, key, value] = [strides.query.read, strides.key.read, strides.value.read];
@@ -115,6 +117,8 @@ export function paramsOf(
     ring_kept: cached?.ring?.keepFirst ?? 0,
     ring_window: cached?.ring?.window ?? 0,
     ring_sight: cached?.ring?.sight ?? 0,
+    kept_queries: keptQueries,
+    key_to: keyLength,
     ...dropoutParams(settings.dropout ?? NO_DROPOUT),
     exclude_self: Number(settings.excludeSelf),
     empty_rows: EMPTY_ROWS[settings.emptyRows],

@@ -95,7 +95,7 @@ export function plannedBackward(
     plan,
     strides,
     params: {
-      ...paramsOf(problem, { ...plan, rowStride: 0 }, sequences, strides, undefined),
+      ...paramsOf(problem, { ...plan, rowStride: 0 }, sequences, strides),
       key_scales: keyRows * divideUp(shape.headDim, 4),
       value_scales: keyRows * divideUp(shape.valueDim, 4),
       row_tiles: plan.rowTiles,

@@ -25,6 +25,8 @@ export interface AttentionFacts {
   readonly softcap: boolean;
   /** Whether the keys lie in a cache's ring. */
   readonly ring: boolean;
+  /** How many first keys meet queries of their own (`kept_queries` of call.wgsl). Default 0. */
+  readonly keptKeys?: number | undefined;
   readonly sinks: boolean;
   readonly dropout: boolean;
   readonly emptyRows: EmptyRows;

@@ -185,15 +185,17 @@ function planAttend(
   tile: Tile,
   formula: FormulaForm | undefined,
 ): AttendPlan {
-  const { shape, wanted, longestKey, numSequences, dropout } = facts;
+  const { shape, wanted, longestKey, numSequences, dropout, keptKeys = 0 } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
   const value4 = divideUp(shape.valueDim, 4);
-  const { name, tiles, constants, split } = tile;
+  const { name, tiles, constants, split: limitsOfSplit } = tile;
   const rowTiles = divideUp(rowsOf(facts), tiles.queryRows);
   const valueBlocks = wanted.output ? divideUp(shape.valueDim, tiles.valueColumns) : 1;
 
   const workgroups = numSequences * numKvHeads * rowTiles * valueBlocks;
-  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups, tiles.keys, split);
+  const split = splitKeys(longestKey - keptKeys, workgroups, tiles.keys, limitsOfSplit);
+  const { keysPerPart } = split;
+  const keyParts = split.keyParts + Number(keptKeys > 0); // the first keys are a part of their own
   const inParts = keyParts > 1;
   const numRows = batchSize * numHeads * queryLength;
   const options = featuresOf(facts) % FEATURE.output !== 0;
@@ -334,7 +336,7 @@ function checkLimits(plan: AttentionPlan, limits: Limits): void {
   const { B, Hq, Hkv, Sq, Skv, D, Dv } = lettersOf(shape);
   const width = (dim: number) => 4 * divideUp(dim, 4);
   const sizes: Record<string, number> = {
-    query: 4 * B * Hq * Sq * width(D),
+    query: 4 * B * Hq * Sq * width(D) * (plan.facts.keptKeys ? 2 : 1),
     key: BYTES[stored] * B * Hkv * Skv * width(D),
     value: BYTES[stored] * B * Hkv * Skv * width(Dv),
     output: 4 * B * Hq * Sq * Dv,

@@ -30,13 +30,14 @@ export function plannedAttention(
   limits: Limits,
   inPlace: InPlace = {},
 ): PlannedAttention {
-  const { query, cached } = inPlace;
+  const { query, keptQueries, cached } = inPlace;
   const facts = factsOf(problem, sequences);
   const there: AttentionFacts = {
     ...facts,
     inPlace: [...(query ? (["query"] as const) : []), ...(cached ? (["key", "value"] as const) : [])],
     ...(cached && { dtypes: { ...facts.dtypes, key: cached.dtype, value: cached.dtype } }),
     ring: cached?.ring !== undefined,
+    ...(keptQueries && { keptKeys: cached!.ring!.keepFirst }),
   };
   const plan = planAttention(there, limits);
   checkBytes(problem.operation, "the formulas' tables", 4 * formulaWordCount(problem.settings), limits);
@@ -46,7 +47,7 @@ export function plannedAttention(
     sequences,
     plan,
     strides,
-    params: paramsOf(problem, plan, sequences, strides, cached),
+    params: paramsOf(problem, plan, sequences, strides, inPlace),
     formulaWords: formulaWords(problem.settings, problem.shape.headDim),
   };
 }

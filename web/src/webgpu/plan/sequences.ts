@@ -20,6 +20,8 @@ export interface Sequence {
    */
   readonly dropped: number;
   readonly seam: number;
+  /** Of a ring that is longer for one call: see HeldRing. */
+  readonly sight?: number | undefined;
   /** How far back a query sees, beside the window's left side. Default: to the first key. */
   readonly reach?: number | undefined;
   /** Of a ring that is longer for one call: beside the tokens that it keeps, those before this position are not held. */

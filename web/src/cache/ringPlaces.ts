@@ -1,0 +1,43 @@
+import type { AttentionSettings } from "../attention/attentionSettings.js";
+import { UnsupportedError } from "../errors/errors.js";
+import { heldLength, type CacheForm, type HeldRing } from "./cacheProblem.js";
+
+/**
+ * The place in a ring of a query at a position of the text: the tokens do not count that the ring has dropped, or would
+ * have, if the query's token were the last one.
+ *
+ * @param dropped - How many tokens of the batch the ring has dropped.
+ */
+export function placeOfQuery({ keepFirst, sight }: HeldRing, position: number, dropped: number): number {
+  return sight === undefined ? position - dropped : Math.min(position, keepFirst + sight - 1);
+}
+
+/** Throws if a call has ALiBi, which counts in the text, with a ring whose positions are its places. */
+export function refuseTextDistances(
+  operation: string,
+  { ring }: Pick<CacheForm, "ring">,
+  { alibiSlopes }: Pick<AttentionSettings, "alibiSlopes">,
+): void {
+  if (ring?.positions === "cache" && alibiSlopes)
+    throw new UnsupportedError(
+      `${operation}: alibiSlopes must be absent with ring.positions "cache": they count distances in the text`,
+      { hint: "Give a bias of the key axis instead." },
+    );
+}
+
+/** Throws if a slice would join tokens between which a ring has dropped others: their keys stay turned as in the text. */
+export function refuseSliceAcrossGap(
+  operation: string,
+  { form, appended }: { readonly form: Pick<CacheForm, "ring">; readonly appended: readonly number[] },
+  [from, to]: readonly [number, number],
+): void {
+  const { ring } = form;
+  if (ring?.positions !== "cache" || from >= ring.keepFirst || to <= ring.keepFirst) return;
+  const b = appended.findIndex((total) => heldLength(form, total) < total);
+  if (b >= 0)
+    throw new UnsupportedError(
+      `${operation}: a slice must not have tokens before and after row ${ring.keepFirst} with ring.positions "cache" once ` +
+        `the ring has dropped tokens there, as batch ${b} has, got from ${from} and to ${to}`,
+      { hint: "`fork` copies the whole ring. A slice of the later tokens alone starts at `keepFirst`." },
+    );
+}
