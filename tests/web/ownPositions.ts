@@ -2,6 +2,7 @@
 
 import { expect, test } from "@jest/globals";
 import type { Attention, ForwardOptions, LayerPosition } from "headwise";
+import { formula } from "headwise/formula";
 
 import { bits } from "./close.js";
 import { randomTensor } from "./randomTensor.js";
@@ -98,6 +99,25 @@ export function ownPositionsTests(instance: () => Attention): void {
     expectClose(rowsOf(given.output, [2, 3, 4]).data, expected.output.data);
     expectClose(givenNext.output.data, expectedNext.output.data);
     for (const held of [alone, padded, layer]) held.dispose();
+  });
+
+  test("ALiBi by a formula: a packed document, and its gradients, are those of the document by itself", async () => {
+    const slope = [0.5, 0.25];
+    const score = formula("s - slope[h] * abs(at[b][q] - at[b][k])", {
+      slope,
+      at: { data: Float32Array.of(0, 1, 2, 0, 1, 2, 3), shape: [1, 7] },
+    });
+    const layer = await layerWith(undefined);
+    const [x, dOutput] = [randomTensor(6, [1, 7, E]), randomTensor(7, [1, 7, E])];
+    const mask = { data: Uint8Array.from({ length: 49 }, (_, n) => Number(n / 7 >= 3 === n % 7 >= 3)), shape: [7, 7] };
+    const packed = await layer.forward(x, { mask, score, save: true });
+    const gradients = await layer.backward(packed.saved, dOutput);
+    const rows = span(3, 7);
+    const alone = await layer.forward(rowsOf(x, rows), { alibiSlopes: slope, save: true });
+    expectClose(rowsOf(packed.output, rows).data, alone.output.data);
+    const { dInput } = await layer.backward(alone.saved, rowsOf(dOutput, rows));
+    expectClose(rowsOf(gradients.dInput, rows).data, dInput.data);
+    layer.dispose();
   });
 
   const rotary = { base: 50 };

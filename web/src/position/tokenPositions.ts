@@ -44,7 +44,7 @@ export function readTokenPositions(
   if (value === undefined) return undefined;
   if (options.has("alibiSlopes"))
     throw new UnsupportedError(`${operation}: alibiSlopes must be absent with ${name}: they read indices`, {
-      hint: "Give a bias of your own: −slope · distance.",
+      hint: 'Say it as a formula with a table of the positions: formula("s - slope[h] * abs(at[q] - at[k])", { slope, at }).',
     });
   const read = readPosition(operation, name);
   const shapes = `[${length}] or [${batchSize}, ${length}]${planes ? ` or [${planes}, ${batchSize}, ${length}]` : ""}`;
