@@ -3,7 +3,8 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { Checkpoints } from "../../web/demo/lab/engine/checkpoints.js";
-import { axisSteps, placeOfStep, placeOfValue, PLOT, points, thinned } from "../../web/demo/lab/rooms/train/curves.js";
+import { axisSteps, placeOfStep, placeOfValue, PLOT, points, thinned, type Point } from "../../web/demo/lab/rooms/train/curves.js"; // prettier-ignore
+import { History } from "../../web/demo/lab/rooms/train/history.js";
 import { Moments, type Look } from "../../web/demo/lab/rooms/train/moments.js";
 import { headScores, layerScores, type HeadScores } from "../../web/demo/lab/rooms/train/scores.js";
 import { fields, gainsOf, modelKey, placeOf, placesOf, switched } from "../../web/demo/lab/rooms/train/settings.js";
@@ -242,17 +243,16 @@ describe("settings", () => {
 
 describe("curves", () => {
   test("long ones are thinned to means of neighbours", () => {
-    const values = Array.from({ length: 2000 }, (_, at) => at);
-    const kept = thinned(values);
+    const kept = thinned(Array.from({ length: 2000 }, (_, at): Point => [at + 1, at]));
     expect(kept.length).toBeLessThanOrEqual(220);
     expect(kept[0]).toEqual([5.5, 4.5]); // steps 1 to 10
     expect(kept.at(-1)![1]).toBeGreaterThan(1990);
     expect(thinned([])).toEqual([]);
-    expect(thinned([3])).toEqual([[1, 3]]);
+    expect(thinned([[1, 3]])).toEqual([[1, 3]]);
   });
 
   test("points lie in the plot, the first step after its left edge", () => {
-    const places = points([0, 0.5, 1, 7], 100, 1)
+    const places = points([0, 0.5, 1, 7].map((value, at): Point => [at + 1, value]), 100, 1)
       .split(" ")
       .map((point) => point.split(",").map(Number));
     expect(places.map(([, y]) => y)).toEqual([PLOT.bottom, (PLOT.top + PLOT.bottom) / 2, PLOT.top, PLOT.top]);
@@ -269,6 +269,24 @@ describe("curves", () => {
     [60_000, 100_000],
     [250_000, 300_000],
   ])("an axis for %i steps ends at %i", (steps, end) => expect(axisSteps(steps)).toBe(end));
+});
+
+test("headline and curve tell one number: what is copied in sequences that are never learned from", () => {
+  const history = new History();
+  const see = (step: number, copied: number, controlCopied: number) =>
+    history.see({
+      ...{ step, copied, controlCopied, tokens: new Int32Array(4), half: 2, heads: 1 },
+      ...{ control: new Float32Array(16), layers: [new Float32Array(16), new Float32Array(16)] },
+      predictions: new Int32Array(4),
+    });
+  see(0, 0.01, 0.02);
+  // What a step says of its own, shorter sequences is not what the headline says.
+  history.add(Array.from({ length: 5 }, () => ({ two: { loss: 4, accuracy: 0.1 }, one: { loss: 4, accuracy: 0.1 } })));
+  see(5, 0.02, 0.03);
+  see(5, 0.5, 0.5); // the same step again, with a head switched off
+  expect(history.two.copied).toEqual([[0, 0.01], [5, 0.02]]); // prettier-ignore
+  expect(history.one.copied).toEqual([[0, 0.02], [5, 0.03]]); // prettier-ignore
+  expect(history.two.losses.at(-1)).toEqual([5, 4]);
 });
 
 describe("checkpoints", () => {

@@ -33,10 +33,9 @@ export interface Picture {
   readonly controlCopied: number | undefined;
 }
 
-/** The loss of a step, and the share of repeated tokens that the model copied in the step's sequences. */
+/** The loss of a step, on the step's sequences. */
 export interface Learned {
   readonly loss: number;
-  readonly accuracy: number;
 }
 /** One step of both models. */
 export interface PairStep {

@@ -1,24 +1,27 @@
 import type { PairStep, Picture } from "../../engine/trainProtocol.js";
+import type { Point } from "./curves.js";
 import { Moments } from "./moments.js";
 import { layerScores, type HeadScores } from "./scores.js";
 
-/** The losses and accuracies of a model, one for each step. */
+/** What a model has done: points of a step and a value. */
 export interface Course {
-  readonly losses: number[];
-  readonly accuracies: number[];
+  /** After every step, on the sequences of that step. */
+  readonly losses: Point[];
+  /** At every look, the share of repeated tokens that is copied, on the sequences that it never learns from. */
+  readonly copied: Point[];
 }
 
 /** What a training has given until now. */
 export class History {
-  readonly two: Course = { losses: [], accuracies: [] };
-  readonly one: Course = { losses: [], accuracies: [] };
+  readonly two: Course = { losses: [], copied: [] };
+  readonly one: Course = { losses: [], copied: [] };
   readonly moments = new Moments();
   #seen = -1;
 
   add(steps: readonly PairStep[]): void {
     for (const { two, one } of steps) {
-      put(this.two, two);
-      if (one) put(this.one, one);
+      put(this.two.losses, two);
+      if (one) put(this.one.losses, one);
     }
   }
 
@@ -26,7 +29,10 @@ export class History {
   see(picture: Picture): void {
     if (picture.step <= this.#seen) return;
     this.#seen = picture.step;
-    this.moments.add({ step: picture.step, scores: scoresOf(picture), copied: picture.copied });
+    const { step, copied, controlCopied } = picture;
+    this.two.copied.push([step, copied]);
+    if (controlCopied !== undefined) this.one.copied.push([step, controlCopied]);
+    this.moments.add({ step, scores: scoresOf(picture), copied });
   }
 }
 
@@ -37,7 +43,6 @@ export function scoresOf({ control, layers, heads }: Picture): readonly (readonl
   );
 }
 
-function put({ losses, accuracies }: Course, { loss, accuracy }: PairStep["two"]): void {
-  losses.push(loss);
-  accuracies.push(accuracy);
+function put(losses: Point[], { loss }: PairStep["two"]): void {
+  losses.push([losses.length + 1, loss]);
 }
