@@ -55,6 +55,18 @@ test("a bar that is clicked is written", async () => {
   );
 });
 
+test("a sum that cannot be read does not keep the old result", async () => {
+  await lab.enter("generate?model=sums", page);
+  await written();
+  await page.getByLabel("Beginning").fill("12x+3=");
+  await page.locator(".own-text:not(.twin)", { hasText: /^12\+3=$/ }).waitFor();
+  await page.getByText("This model does not know “x”").waitFor();
+  expect(await page.getByLabel("Beginning").inputValue()).toBe("12x+3=");
+  await page.getByLabel("Beginning").fill("what?");
+  await page.getByText("Nothing of this can be read.").waitFor();
+  expect((await own())!.trim()).toBe("");
+});
+
 test("int8 has a larger error than float16, and writes", async () => {
   await lab.enter("generate?dtype=int8", page);
   await page.locator('[data-cache="int8"]', { hasText: "writes" }).waitFor();

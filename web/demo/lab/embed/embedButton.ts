@@ -51,7 +51,7 @@ function openDialog(figures: readonly ShownFigure[]): void {
     "dialog",
     { class: "embed", "aria-labelledby": "embed-heading" },
     heading,
-    element("p", { class: "hint" }, "Both forms have the settings that the room has now."),
+    element("p", { class: "hint" }, "Both forms have the settings that the room has now.", ...hereOnly()),
     element("label", {}, "What to show ", choice),
     script.node,
     frame.node,
@@ -61,6 +61,14 @@ function openDialog(figures: readonly ShownFigure[]): void {
   dialog.onclose = () => dialog.remove();
   document.body.append(dialog);
   dialog.showModal();
+}
+
+/** What must be known where the lab runs on the visitor's own machine. */
+function hereOnly(): readonly string[] {
+  const isHere = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname);
+  return isHere
+    ? [` This lab (${location.host}) runs on your machine: only you see its figures, and only while it runs. “npm run build:demo” makes a lab for a web server.`] // prettier-ignore
+    : [];
 }
 
 interface Copyable {

@@ -1,7 +1,6 @@
-import { createAttention } from "headwise";
-
 import { afterMessages } from "./afterMessages.js";
 import { asFailure } from "./asFailure.js";
+import { openAttention } from "./openAttention.js";
 import type { PairStep, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
 import { TrainedPair } from "./trainedPair.js";
 
@@ -65,7 +64,7 @@ async function answer(request: Exclude<TrainRequest, { kind: "run" }>): Promise<
 }
 
 async function begin({ engine, ...order }: TrainOrder): Promise<void> {
-  const hw = await createAttention(engine);
+  const hw = await openAttention(engine);
   pair = await TrainedPair.create(hw, order);
   say({ kind: "ready", threads: hw.report.threads, parameters: pair.size });
   await show(true);

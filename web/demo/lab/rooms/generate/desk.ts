@@ -14,7 +14,7 @@ import { HeadStrips } from "./headStrips.js";
 import { NextBars } from "./nextBars.js";
 import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
 import { TextView } from "./textView.js";
-import { finding, modelWords, speedWords } from "./words.js";
+import { finding, modelWords, speedWords, unreadWords } from "./words.js";
 
 /** So many characters are written at once. */
 const STRETCH = 300;
@@ -34,6 +34,8 @@ export class Desk {
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
   #generating: Generating | undefined;
+  /** The model whose beginning is there. */
+  #model: Settings["model"];
   #opened = "";
   #begun = "";
   #taking = "";
@@ -55,6 +57,7 @@ export class Desk {
       const { window, keep } = state.values;
       this.#generating?.readOn({ window, keepFirst: keep });
     });
+    this.#model = state.values.model;
     state.onChange(() => this.#followModel());
     const model = choices(state, "model", "Model", { text: "text", sums: "sums" });
     const begin = lines(state, "begin", "Beginning", 2);
@@ -183,6 +186,8 @@ export class Desk {
   /** Another model has another beginning, unless it can read what is there: sums have no letters, the text has no sums. */
   #followModel(): void {
     const { model, begin } = this.#view.state.values;
+    if (model === this.#model) return;
+    this.#model = model;
     const isSum = /^[\d+=]*$/.test(begin);
     if (isSum !== (model === "sums")) this.#view.state.set({ begin: BEGINNINGS[model] });
   }
@@ -219,6 +224,7 @@ export class Desk {
     this.#view.finding(finding(config, written, next));
     this.#status.textContent = speedWords(written.speed, this.#threads);
     this.#text.show(config, written, chosen, off);
+    this.#text.tell(unreadWords(values.begin, config));
     this.#next.show(config, next);
     this.#strips.show(config, written, { off, chosen });
     this.#table.show(written.caches, config);
