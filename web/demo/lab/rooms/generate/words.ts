@@ -1,9 +1,9 @@
 import { textOf, tokensOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Candidate } from "../../../generate/sampling.js";
 import type { CacheState, Endless, Written } from "../../engine/generateProtocol.js";
+import { graphemes } from "../../../model/graphemes.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { bytes, counted, decimal, many, scientific } from "../../shell/numbers.js";
-import { graphemes } from "../../shell/graphemes.js";
 import type { HeadPlace } from "./settings.js";
 
 const SIGNS: Readonly<Record<string, string>> = { " ": "␣", "\n": "⏎", "\t": "⇥" };

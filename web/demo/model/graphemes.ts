@@ -5,8 +5,7 @@ export function graphemes(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** A text of at most so many signs; one that is longer ends in "…". */
-export function shortened(text: string, most: number): string {
-  const signs = graphemes(text);
-  return signs.length <= most ? text : `${signs.slice(0, most - 1).join("")}…`;
+/** The beginning of a text: whole signs, together at most so long as a string. */
+export function beginningOf(text: string, longest: number): string {
+  return text.length <= longest ? text : text.slice(0, segmenter.segment(text).containing(longest)!.index);
 }
