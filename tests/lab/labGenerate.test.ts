@@ -236,7 +236,7 @@ describe("words", () => {
     expect(twinWords(written([1, 2], [1, 2]), off)).toMatch(/write on, and compare/);
     expect(twinWords(written([1, 2, 3], [1, 2, 3]), off)).toMatch(/the same so far\.$/);
     expect(twinWords(written([1, 2, 3], [1, 2, 4]), off)).toBe(
-      "Without layer 1 head 0 the text goes another way from character 3 on. With all heads on it is:",
+      "Without layer 1 head 1 the text goes another way from character 3 on. With all heads on it is:",
     );
   });
 

@@ -81,7 +81,7 @@ describe("moments", () => {
     const moments = new Moments();
     [0.1, 0.4, 0.55, 0.45, 0.6, 0.9].forEach((score, at) => moments.add(look(10 * at, score)));
     expect(moments.list.map(momentWords)).toEqual([
-      "Step 20: layer 2 head 1 now looks at what followed this token last time.",
+      "Step 20: layer 2 head 2 now looks at what followed this token last time.",
     ]);
     expect(moments.having("induction")).toEqual([{ layer: 2, head: 1 }]);
   });
@@ -91,7 +91,7 @@ describe("moments", () => {
     [0.6, 0.1, 0.6].forEach((score, at) => moments.add(look(at, score)));
     expect(moments.list.map(({ kind }) => kind)).toEqual(["begins", "ends", "begins"]);
     expect(momentWords(moments.list[1]!)).toBe(
-      "Step 1: layer 2 head 1 does not look any more at what followed this token last time.",
+      "Step 1: layer 2 head 2 does not look any more at what followed this token last time.",
     );
   });
 
@@ -110,8 +110,8 @@ describe("moments", () => {
     moments.switched(1240, { layer: 1, head: 3 }, false);
     moments.switched(1245, { layer: 1, head: 3 }, true);
     expect(moments.list.slice(1).map(momentWords)).toEqual([
-      "Step 1,240: you switched layer 1 head 3 off.",
-      "Step 1,245: you switched layer 1 head 3 on.",
+      "Step 1,240: you switched layer 1 head 4 off.",
+      "Step 1,245: you switched layer 1 head 4 on.",
     ]);
   });
 });
@@ -153,7 +153,7 @@ describe("words", () => {
       "After 740 steps the two layers copy 97 % of the repeated tokens, and one layer copies 8 %.",
     );
     expect(finding(1, 0.5, undefined, [{ layer: 1, head: 3 }])).toBe(
-      "Without layer 1 head 3: after 1 step the two layers copy 50 % of the repeated tokens.",
+      "Without layer 1 head 4: after 1 step the two layers copy 50 % of the repeated tokens.",
     );
     expect(finding(0, undefined, undefined)).toMatch(/^Nothing is trained yet/);
   });
@@ -161,9 +161,9 @@ describe("words", () => {
   test("what to look for follows what has happened", () => {
     expect(lookFor(0, after(0, 0), true)).toMatch(/random weights/);
     expect(lookFor(50, after(0, 0), true)).toMatch(/^First look for a line beside the diagonal/);
-    expect(lookFor(200, after(1, 0), true)).toMatch(/^Layer 1 head 0 tells every token/);
+    expect(lookFor(200, after(1, 0), true)).toMatch(/^Layer 1 head 1 tells every token/);
     expect(lookFor(700, after(1, 1), true)).toMatch(
-      /^Layer 2 head 0 is an induction head\..*Switch layer 1 head 0 off, /,
+      /^Layer 2 head 1 is an induction head\..*Switch layer 1 head 1 off, /,
     );
     expect(lookFor(700, after(1, 1), false)).not.toMatch(/control/);
   });

@@ -87,12 +87,12 @@ test("a ring keeps its first and last characters, and the others are pale", asyn
 test("a head is switched off, and the text with all heads stands beside it", async () => {
   await lab.enter("generate", page);
   const all = await written();
-  await page.getByLabel("layer 1 head 0 is on").uncheck();
-  await page.getByText(/^Without layer 1 head 0/).waitFor();
+  await page.getByLabel("layer 1 head 1 is on").uncheck();
+  await page.getByText(/^Without layer 1 head 1/).waitFor();
   const without = await written();
   expect(without).not.toBe(all);
   expect(await page.locator(".twin").textContent()).toBe(all);
-  expect(await page.getByText(/^Without layer 1 head 0 the text goes another way/).count()).toBe(1);
+  expect(await page.getByText(/^Without layer 1 head 1 the text goes another way/).count()).toBe(1);
 });
 
 test("another head colours the text anew", async () => {

@@ -81,20 +81,20 @@ describe("a training of some hundred steps", () => {
   });
 
   test("a head is switched off, afterwards and by the address", async () => {
-    await page.getByLabel("layer 1 head 1 is on").uncheck();
-    await page.getByText(/you switched layer 1 head 1 off/).waitFor();
-    await page.locator(".main-finding", { hasText: "Without layer 1 head 1" }).waitFor();
+    await page.getByLabel("layer 1 head 2 is on").uncheck();
+    await page.getByText(/you switched layer 1 head 2 off/).waitFor();
+    await page.locator(".main-finding", { hasText: "Without layer 1 head 2" }).waitFor();
     await page.waitForFunction(() => location.hash.includes("off=1.1"));
     const shared = await page.evaluate(() => location.hash.slice(2));
     const other = await lab.open();
     await lab.enter(shared, other);
-    expect(await other.getByLabel("layer 1 head 1 is on").isChecked()).toBe(false);
+    expect(await other.getByLabel("layer 1 head 2 is on").isChecked()).toBe(false);
     expect(await other.getByLabel("Width").inputValue()).toBe("32");
     await press(other, "Train"); // and during the training
     await reachStep(other, 5);
     await other.close();
-    await page.getByLabel("layer 1 head 1 is on").check();
-    await page.getByText(/you switched layer 1 head 1 on/).waitFor();
+    await page.getByLabel("layer 1 head 2 is on").check();
+    await page.getByText(/you switched layer 1 head 2 on/).waitFor();
   });
 
   test("the maps are near their definition in double precision", async () => {
@@ -116,7 +116,7 @@ describe("a training of some hundred steps", () => {
 
   test("a layer opens in “Your tensors”, with the same map", async () => {
     await page.locator('[data-head="2.1"]').click();
-    await page.getByRole("heading", { name: "Layer 2 head 1" }).waitFor();
+    await page.getByRole("heading", { name: "Layer 2 head 2" }).waitFor();
     const maps = () =>
       page.evaluate(() => [
         ...(document.querySelector("attention-map") as unknown as { probs: { data: Float32Array } }).probs.data,

@@ -3,6 +3,7 @@ import type { Candidate } from "../../../generate/sampling.js";
 import type { CacheState, Endless, Written } from "../../engine/generateProtocol.js";
 import { graphemes } from "../../../model/graphemes.js";
 import { listed, percent } from "../../shell/amounts.js";
+import { headWords } from "../../shell/headWords.js";
 import { bytes, counted, decimal, many, scientific } from "../../shell/numbers.js";
 import type { HeadPlace } from "./settings.js";
 
@@ -13,10 +14,7 @@ export function sign(letter: string): string {
   return SIGNS[letter] ?? letter;
 }
 
-/** "layer 2 head 1" */
-export function headWords({ layer, head }: HeadPlace): string {
-  return `layer ${layer} head ${head}`;
-}
+export { headWords };
 
 /** What stands under the room's title. */
 export function finding(

@@ -55,7 +55,10 @@ export function extents(call: AttentionCall | LayerCall): Extents {
 export function fill(map: AttentionMap, engine: Engine, call: AttentionCall | LayerCall, { probs }: Result): boolean {
   const { causal = false } = call.options;
   map.causal = causal !== false;
-  if (probs) map.probs = probs;
+  if (probs) {
+    map.headNames = headLabels(probs.shape.at(-3) ?? 1);
+    map.probs = probs;
+  }
   else if (call.kind === "attention") map.source = rowsOnDemand(engine, call);
   else return false;
   return true;
