@@ -271,22 +271,35 @@ describe("curves", () => {
   ])("an axis for %i steps ends at %i", (steps, end) => expect(axisSteps(steps)).toBe(end));
 });
 
+/** What a step tells: its accuracy is not shown. */
+const STEP = { loss: 4, accuracy: 0.1 };
+const PICTURE = {
+  ...{ tokens: new Int32Array(4), half: 2, heads: 1, predictions: new Int32Array(4) },
+  ...{ control: new Float32Array(16), layers: [new Float32Array(16), new Float32Array(16)] },
+};
+
 test("headline and curve tell one number: what is copied in sequences that are never learned from", () => {
   const history = new History();
   const see = (step: number, copied: number, controlCopied: number) =>
-    history.see({
-      ...{ step, copied, controlCopied, tokens: new Int32Array(4), half: 2, heads: 1 },
-      ...{ control: new Float32Array(16), layers: [new Float32Array(16), new Float32Array(16)] },
-      predictions: new Int32Array(4),
-    });
+    history.see({ ...PICTURE, step, copied, controlCopied });
   see(0, 0.01, 0.02);
   // What a step says of its own, shorter sequences is not what the headline says.
-  history.add(Array.from({ length: 5 }, () => ({ two: { loss: 4, accuracy: 0.1 }, one: { loss: 4, accuracy: 0.1 } })));
+  history.add(Array.from({ length: 5 }, () => ({ two: STEP, one: STEP })));
   see(5, 0.02, 0.03);
   see(5, 0.5, 0.5); // the same step again, with a head switched off
   expect(history.two.copied).toEqual([[0, 0.01], [5, 0.02]]); // prettier-ignore
   expect(history.one.copied).toEqual([[0, 0.02], [5, 0.03]]); // prettier-ignore
   expect(history.two.losses.at(-1)).toEqual([5, 4]);
+
+  // What is kept is all of it, and does not change with what goes on.
+  history.moments.switched(5, { layer: 1, head: 0 }, false);
+  const kept = history.kept;
+  const again = new History(structuredClone(kept));
+  expect(again.kept).toEqual(kept);
+  history.add([{ two: { loss: 1 }, one: undefined }]);
+  expect(kept.two.losses).toHaveLength(5);
+  again.see({ ...PICTURE, step: 5, copied: 0.9, controlCopied: 0.9 }); // known already
+  expect(again.two.copied).toEqual(kept.two.copied);
 });
 
 describe("checkpoints", () => {

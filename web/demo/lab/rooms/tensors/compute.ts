@@ -1,6 +1,7 @@
 import type { AttentionMap } from "headwise/viz";
 
 import type { Engine } from "../../engine/engine.js";
+import { headLabels } from "../../shell/headWords.js";
 import type { Floats } from "../../engine/floats.js";
 import type { AttentionCall, LayerCall } from "./problem.js";
 

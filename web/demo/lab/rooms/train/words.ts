@@ -37,7 +37,7 @@ export function finding(
   off: readonly HeadPlace[] = [],
 ): string {
   if (copied === undefined)
-    return "Nothing is trained yet: the weights are random numbers. Press “Train” and watch the heads form.";
+    return "Nothing is trained yet: the weights are random numbers. Let them learn, and watch the heads form.";
   const without = off.length === 0 ? "" : `Without ${listed(off.map(headWords))}: `;
   const after = step === 0 ? "before the first step" : `after ${counted(step, "step")}`;
   const two = `${after} the two layers copy ${percent(copied, 1)} of the repeated tokens`;
