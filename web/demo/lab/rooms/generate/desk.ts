@@ -35,7 +35,7 @@ export class Desk {
 
   #generating: Generating | undefined;
   /** The model whose beginning is there. */
-  #model: Settings["model"];
+  #model: Settings["model"] | undefined;
   #opened = "";
   #begun = "";
   #taking = "";
@@ -57,8 +57,8 @@ export class Desk {
       const { window, keep } = state.values;
       this.#generating?.readOn({ window, keepFirst: keep });
     });
-    this.#model = state.values.model;
     state.onChange(() => this.#followModel());
+    this.#followModel();
     const model = choices(state, "model", "Model", { text: "text", sums: "sums" });
     const begin = lines(state, "begin", "Beginning", 2);
     this.nodes = [
@@ -186,10 +186,12 @@ export class Desk {
   /** Another model has another beginning, unless it can read what is there: sums have no letters, the text has no sums. */
   #followModel(): void {
     const { model, begin } = this.#view.state.values;
-    if (model === this.#model) return;
+    const isNew = this.#model !== undefined && this.#model !== model;
     this.#model = model;
-    const isSum = /^[\d+=]*$/.test(begin);
-    if (isSum !== (model === "sums")) this.#view.state.set({ begin: BEGINNINGS[model] });
+    const isOthers = begin === BEGINNINGS[model === "sums" ? "text" : "sums"];
+    const fits = /^[\d+=]*$/.test(begin) === (model === "sums");
+    // What is typed or stands in the address stays, also if the model cannot read it: that is told.
+    if (isOthers || (isNew && !fits)) this.#view.state.set({ begin: BEGINNINGS[model] });
   }
 
   #toggle(): void {
