@@ -5,7 +5,14 @@ import { HEAD_DIM, squareCost, TILE, tiledCost } from "../../web/demo/lab/rooms/
 import { momentOf, tensorsOf } from "../../web/demo/lab/rooms/flash/moment.js";
 import { finished, rowHistory } from "../../web/demo/lab/rooms/flash/online.js";
 import { DIM, fields, type Settings } from "../../web/demo/lab/rooms/flash/settings.js";
-import { costWords, keysName, finding, resultWords, tileWords, timesWords } from "../../web/demo/lab/rooms/flash/words.js";
+import {
+  costWords,
+  keysName,
+  finding,
+  resultWords,
+  tileWords,
+  timesWords,
+} from "../../web/demo/lab/rooms/flash/words.js";
 import { headMatrix } from "../../web/demo/lab/shell/matrix.js";
 import { bytes, scientific, significant } from "../../web/demo/lab/shell/numbers.js";
 import { combinations, faults, initial, numbersIn } from "./labGrid.js";

@@ -158,7 +158,9 @@ describe("the outcome follows the numbers, whatever they are:", () => {
     ]);
     expect(rights([270, 287, 301, 560].map(pairs.outcome))).toEqual([0, 1, 2, 3]);
     expect(rights([1, 15, 29, 40].map(tiles.outcome))).toEqual([0, 1, 2, 3]);
-    expect(rights([0.99, 0.7, 0.1].map((without) => meaning.outcome({ without, others: [0.3, 0.9], other: 0.2 })))).toEqual([0, 1, 2]);
+    expect(
+      rights([0.99, 0.7, 0.1].map((without) => meaning.outcome({ without, others: [0.3, 0.9], other: 0.2 }))),
+    ).toEqual([0, 1, 2]);
     expect(rights([[15, 15], [15, 0], [3, 0]].map(([two, one]) => copies.outcome({ two: two!, one: one!, all: 15 })))).toEqual([0, 1, 2]); // prettier-ignore
     expect(nearest([1, 2], 1.4)).toBe(0);
   });

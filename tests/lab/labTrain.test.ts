@@ -252,7 +252,11 @@ describe("curves", () => {
   });
 
   test("points lie in the plot, the first step after its left edge", () => {
-    const places = points([0, 0.5, 1, 7].map((value, at): Point => [at + 1, value]), 100, 1)
+    const places = points(
+      [0, 0.5, 1, 7].map((value, at): Point => [at + 1, value]),
+      100,
+      1,
+    )
       .split(" ")
       .map((point) => point.split(",").map(Number));
     expect(places.map(([, y]) => y)).toEqual([PLOT.bottom, (PLOT.top + PLOT.bottom) / 2, PLOT.top, PLOT.top]);

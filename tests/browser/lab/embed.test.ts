@@ -455,7 +455,9 @@ describe("the button in every room", () => {
     const [inside] = await drawn(page);
     expect(inside!.url()).toBe(`${lab.url}?embed#/masks?left=5`);
     await page.close();
-    expect(await lab.page.getByRole("dialog").textContent()).toContain("runs on your machine: only you see its figures");
+    expect(await lab.page.getByRole("dialog").textContent()).toContain(
+      "runs on your machine: only you see its figures",
+    );
   });
 
   test("gives the markup of one card", async () => {

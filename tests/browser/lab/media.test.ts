@@ -70,7 +70,9 @@ describe("on paper", () => {
         const style = getComputedStyle(document.documentElement);
         const cards = [...document.querySelectorAll(".card")].map((node) => getComputedStyle(node).breakInside);
         return {
-          controls: seen("#bar, #busy:not([hidden]), .panel, .tools, .next, main button:not(:is(th, td, li) > *, .token-strip *), main select, main textarea"),
+          controls: seen(
+            "#bar, #busy:not([hidden]), .panel, .tools, .next, main button:not(:is(th, td, li) > *, .token-strip *), main select, main textarea",
+          ),
           headings: seen("h1").length,
           cards,
           scheme: style.colorScheme,

@@ -161,7 +161,10 @@ class Picture {
     const { heads, queries, keys } = settings;
     const size = heads / kvHeadsOf(settings);
     const hidden = seen.map((one) => hides(settings, one));
-    this.#map.headNames = Array.from({ length: heads }, (_, head) => `${headLabel(head)} · keys ${Math.floor(head / size) + 1}`);
+    this.#map.headNames = Array.from(
+      { length: heads },
+      (_, head) => `${headLabel(head)} · keys ${Math.floor(head / size) + 1}`,
+    );
     this.#map.isHidden = (query, key, head) => hidden[head]!(query, key);
     this.#map.probs = { data: probs, shape: [heads, queries, keys] };
     this.#groups.textContent = groupWords(settings);

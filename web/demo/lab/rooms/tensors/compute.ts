@@ -59,8 +59,7 @@ export function fill(map: AttentionMap, engine: Engine, call: AttentionCall | La
   if (probs) {
     map.headNames = headLabels(probs.shape.at(-3) ?? 1);
     map.probs = probs;
-  }
-  else if (call.kind === "attention") map.source = rowsOnDemand(engine, call);
+  } else if (call.kind === "attention") map.source = rowsOnDemand(engine, call);
   else return false;
   return true;
 }

@@ -38,7 +38,12 @@ export class Charts {
         this.#one,
         element("span", {}, element("i", { class: "curve-key now" }), "shown"),
       ),
-      element("figure", {}, element("figcaption", {}, "Repeated tokens that are copied, in sequences that are never learned from"), this.#copied.node),
+      element(
+        "figure",
+        {},
+        element("figcaption", {}, "Repeated tokens that are copied, in sequences that are never learned from"),
+        this.#copied.node,
+      ),
       element("figure", {}, element("figcaption", {}, "Loss in nats, in the sequences of each step"), this.#loss.node),
     );
   }

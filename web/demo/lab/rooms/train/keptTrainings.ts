@@ -38,7 +38,10 @@ export async function forgetTraining(key: string): Promise<void> {
 }
 
 /** Asks the browser's database. A browser that keeps nothing, as in a sandbox, gives undefined. */
-async function inStore<T>(mode: IDBTransactionMode, ask: (store: IDBObjectStore) => IDBRequest): Promise<T | undefined> {
+async function inStore<T>(
+  mode: IDBTransactionMode,
+  ask: (store: IDBObjectStore) => IDBRequest,
+): Promise<T | undefined> {
   try {
     const opening = indexedDB.open("headwise-lab", 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);

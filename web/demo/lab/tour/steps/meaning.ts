@@ -10,9 +10,7 @@ const HEADS = 4;
 const ASKED = { layer: 1, head: 1 };
 /** One number for each head: one of them is off. */
 const without = (layer: number, head: number) =>
-  Array.from({ length: LAYERS }, (_, l) =>
-    Array.from({ length: HEADS }, (__, h) => Number(l !== layer || h !== head)),
-  );
+  Array.from({ length: LAYERS }, (_, l) => Array.from({ length: HEADS }, (__, h) => Number(l !== layer || h !== head)));
 const GAINS = without(ASKED.layer, ASKED.head);
 /** From this cosine on, two embeddings say the same. */
 const SAME = 0.95;
