@@ -10,13 +10,15 @@ import "./embedButton.css";
 /** What a whole room and one card have around them: heading, finding, link. */
 const AROUND_STAGE = 170;
 const AROUND_CARD = 70;
+/** The height for a card that a phone does not show now. */
+const UNSEEN = 640;
 
 /** A button that shows how to put the room, or one card of it, as it is now, into another page. */
 export function embedButton({ id, title }: Door, stage: HTMLElement, state: State<Fields>): HTMLButtonElement {
   return button("Embed this figure", () => {
     const lab = location.origin + new URL("./", location.href).pathname;
     const common = { lab, room: id, settings: state.query.toString() };
-    const height = (node: HTMLElement, around: number) => Math.ceil(node.offsetHeight) + around;
+    const height = (node: HTMLElement, around: number) => (Math.ceil(node.offsetHeight) || UNSEEN) + around;
     const cards = [...document.querySelectorAll<HTMLElement>(CARDS)].map((card, index) => ({
       ...common,
       title: cardName(card),
