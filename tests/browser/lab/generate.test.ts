@@ -15,8 +15,7 @@ const cacheCell = (name: string, column: string) =>
   page.locator(`[data-cache="${name}"] [data-label="${column}"]`).textContent();
 const written = async () => {
   await press("Write");
-  await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
-  await page.getByRole("button", { name: "Write", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Write", exact: true }).waitFor(); // “Stop” stands there from the click on
   return own();
 };
 
