@@ -105,7 +105,7 @@ describe("The example", () => {
     const badges = await page.locator(".head-tile .badge").allTextContents();
     expect(badges.slice(0, 4)).toContain("token before");
     expect(badges.slice(4)).toContain("induction");
-    const [head] = await page.locator(".habits button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // prettier-ignore
+    const [head] = await page.locator(".habit-list button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // prettier-ignore
     expect(head).toBeDefined();
     await page.locator('[data-head="1.3"]').click();
     await page.getByRole("heading", { name: "Layer 1 head 4" }).waitFor();
