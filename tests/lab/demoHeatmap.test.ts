@@ -83,4 +83,6 @@ test("wide and combining characters keep the columns straight", () => {
   expect(cut("abcdef", 4)).toBe("abc…");
   expect(cut("日本語", 4)).toBe("日…");
   expect(cut("abcd", 4)).toBe("abcd");
+  expect(cut("a👩🏽‍🚀👩🏽‍🚀b", 4)).toBe("a👩🏽‍🚀…");
+  expect(displayWidth("👩🏽‍🚀e\u0301🇩🇪")).toBe(5);
 });

@@ -48,6 +48,12 @@ test("cross-origin isolated unless asked otherwise", async () => {
   expect(await isolation(await start({ isolation: false }))).toEqual([null, null]);
 });
 
+test("pages of other origins may load what a figure needs", async () => {
+  const { headers } = await fetch(`${await start()}model/a.wasm`);
+  expect(headers.get("access-control-allow-origin")).toBe("*");
+  expect(headers.get("cross-origin-resource-policy")).toBe("cross-origin");
+});
+
 test("what is not there, not a file or not a read is refused", async () => {
   const url = await start();
   expect((await fetch(`${url}nothing.js`)).status).toBe(404);

@@ -17,6 +17,7 @@ import { csvOf, jsonOf } from "../../web/demo/lab/rooms/bench/exports.js";
 import { allowedAddress } from "../../web/demo/lab/rooms/bench/fetching.js";
 import { rowsOf } from "../../web/demo/lab/rooms/bench/rows.js";
 import { finding } from "../../web/demo/lab/rooms/bench/words.js";
+import { faults } from "./labGrid.js";
 
 const text = (path: string) => readFileSync(new URL(`../bench/schema/${path}`, import.meta.url), "utf8");
 const EXAMPLE = text("example.json");
@@ -229,6 +230,26 @@ describe("rows of all files", () => {
       "1 file: 1 shape × 2 engines × 1 device, 2 measurements. Most apart, 6.7 ×, are headwise · wasm · relaxed · 1 thread and other · wasm · 1 thread in “small”.",
     );
     expect(finding([], 0, false)).toMatch(/^No file is shown/);
+  });
+
+  test("of a device that is not to be trusted are no headline", () => {
+    const devices = [{ ...document().devices[0]!, load: 43 }];
+    const fast = [measurement({ samples: [0.001] }), measurement({ engine: "theirs", samples: [1] })];
+    const busy = file({ devices, measurements: fast }, "b.json");
+    expect(gaps([busy]).some((words) => words.includes("Do not trust its times"))).toBe(true);
+    const alone = finding(rowsOf([busy]), 1, false);
+    expect(alone).toMatch(/2 measurements\. Do not trust these times: other programs were using the cores\.$/);
+    expect(alone).not.toContain("×, are");
+    expect(finding(rowsOf([file(), busy]), 2, false)).toMatch(
+      /Most apart, 6\.7 ×, .* in “small”\. 2 measurements of a busy device do not count here\.$/,
+    );
+    expect(faults(alone)).toEqual([]);
+  });
+
+  test("of the example are no headline, because its machine was busy", () => {
+    const example = { name: "example.json", document: readBench("example.json", EXAMPLE) };
+    const isBusy = gaps([example]).some((words) => words.includes("Do not trust its times"));
+    expect(finding(rowsOf([example]), 1, true).includes("Do not trust")).toBe(isBusy);
   });
 });
 

@@ -5,7 +5,14 @@ import { HEAD_DIM, squareCost, TILE, tiledCost } from "../../web/demo/lab/rooms/
 import { momentOf, tensorsOf } from "../../web/demo/lab/rooms/flash/moment.js";
 import { finished, rowHistory } from "../../web/demo/lab/rooms/flash/online.js";
 import { DIM, fields, type Settings } from "../../web/demo/lab/rooms/flash/settings.js";
-import { keysName, finding, resultWords, tileWords } from "../../web/demo/lab/rooms/flash/words.js";
+import {
+  costWords,
+  keysName,
+  finding,
+  resultWords,
+  tileWords,
+  timesWords,
+} from "../../web/demo/lab/rooms/flash/words.js";
 import { headMatrix } from "../../web/demo/lab/shell/matrix.js";
 import { bytes, scientific, significant } from "../../web/demo/lab/shell/numbers.js";
 import { combinations, faults, initial, numbersIn } from "./labGrid.js";
@@ -125,6 +132,19 @@ test.each([128, 256, 1024])("the costs are what counting gives, at %i", (length)
   expect(memory).toBe(2 * float * length * length);
   expect(traffic).toBe(2 * memory + 4 * float * length * HEAD_DIM);
   expect(flops).toBe(length * length * HEAD_DIM * 2 * 2);
+});
+
+test("tiles are not credited with what the mask saves", () => {
+  for (const power of combinations(fields, ["long"])) {
+    const length = 2 ** power.long;
+    const [square, tiled, masked] = [squareCost(length), tiledCost(length, false), tiledCost(length, true)];
+    expect(tiled.flops).toBe(square.flops);
+    const [plain, causal] = [costWords(length, false), costWords(length, true)];
+    expect([plain, causal].flatMap(faults)).toEqual([]);
+    expect(plain).toBe(`Tiles move ${timesWords(square.traffic / tiled.traffic)} fewer bytes and compute the same.`);
+    expect(causal.startsWith(plain)).toBe(true);
+    expect(causal).toContain(`${timesWords(tiled.flops / masked.flops)} fewer operations`);
+  }
 });
 
 test("numbers are written without raw exponents", () => {

@@ -9,9 +9,10 @@ import { candidates, largestChange, softmax, surprise, taken } from "../../web/d
 import type { CacheState, Endless, Writing, Written } from "../../web/demo/lab/engine/generateProtocol.js";
 import { endlessText, Writer } from "../../web/demo/lab/engine/writer.js";
 import { BEGINNINGS, fields, gainsOf, placesOf, ringOf, switched } from "../../web/demo/lab/rooms/generate/settings.js"; // prettier-ignore
-import { cacheWords, changeWords, endlessWords, finding, modelWords, sign, speedWords, sumWords, twinWords } from "../../web/demo/lab/rooms/generate/words.js"; // prettier-ignore
+import { cacheWords, changeWords, endlessWords, finding, modelWords, sign, speedWords, sumWords, twinWords, unreadWords } from "../../web/demo/lab/rooms/generate/words.js"; // prettier-ignore
 import { State } from "../../web/demo/lab/shell/state.js";
 import { randomDecoder } from "../browser/lab/randomDecoder.js";
+import { percent } from "../../web/demo/lab/shell/amounts.js";
 import { faults } from "./labGrid.js";
 
 const SCORES = [1, 3, 2, -1];
@@ -198,9 +199,20 @@ describe("words", () => {
   test("the finding says what comes next, and what the cache takes", () => {
     const next = candidates([0, 2, 1, -1], { temperature: 1, topK: 4 });
     const said = finding(config, written([1, 2, 3]), next);
-    expect(said).toBe("After 3 characters “␣” has 64 %, “a” has 24 % of the next one; keys and values take 16 KB.");
+    expect(said).toBe("After 3 characters “␣” has 64 %, “a” has 24 % to be taken next; keys and values take 16 KB.");
     expect(faults(said)).toEqual([]);
     expect([sign("\n"), sign(" "), sign("x")]).toEqual(["⏎", "␣", "x"]);
+  });
+
+  test("the finding says the chance that the bars say, whatever temperature and top k are", () => {
+    for (const temperature of [0, 0.1, 0.7, 1, 2])
+      for (const topK of [1, 2, 40]) {
+        const next = candidates([0, 2, 1, -1], { temperature, topK });
+        const said = finding(config, written([1]), next);
+        const shown = next.slice(0, 2).filter(({ chance }) => chance > 0);
+        expect(said.match(/has ([^“]* %)/g)).toEqual(shown.map(({ chance }) => `has ${percent(chance, 1)}`));
+        expect(faults(said)).toEqual([]);
+      }
   });
 
   test("the error of a cache is a change of a chance", () => {
@@ -224,7 +236,7 @@ describe("words", () => {
     expect(twinWords(written([1, 2], [1, 2]), off)).toMatch(/write on, and compare/);
     expect(twinWords(written([1, 2, 3], [1, 2, 3]), off)).toMatch(/the same so far\.$/);
     expect(twinWords(written([1, 2, 3], [1, 2, 4]), off)).toBe(
-      "Without layer 1 head 0 the text goes another way from character 3 on. With all heads on it is:",
+      "Without layer 1 head 1 the text goes another way from character 3 on. With all heads on it is:",
     );
   });
 
@@ -235,6 +247,17 @@ describe("words", () => {
     ["7+5=", false, ""],
     ["In the beginning", false, ""],
   ])("the sum %j", (text, isReversed, said) => expect(sumWords(text, isReversed)).toBe(said));
+
+  test("what the model cannot read is said, not left out in silence", () => {
+    const sums = randomDecoder("sums").config;
+    for (const sum of ["", "1", "12+", "123+456=", "1+2=3"]) expect([sum, unreadWords(sum, sums)]).toEqual([sum, ""]);
+    expect(unreadWords("12x+3=", sums)).toBe("This model does not know “x”, and leaves out what it does not know.");
+    expect(unreadWords("1234+5=", sums)).toMatch(/^It reads “1234\+5=”, which is no sum\. A sum is two numbers/);
+    expect(unreadWords("hello 👩‍🚀", sums)).toMatch(
+      /^This model does not know “h”, “e”, “l”, “o”, “␣” and 1 other character, .* Nothing of this can be read\. A sum is/,
+    );
+    expect(unreadWords(BEGINNINGS.text, config)).toBe("");
+  });
 
   test("what rings cost is said once they are full", () => {
     const endless: Endless = { whole: [3, 2, 2], sinks: [3, 2.1, 2.3], window: [3, 4, 5], group: 32 };

@@ -209,7 +209,7 @@ describe("words about formulas", () => {
       expect(faults(words.modeWords({ ...initial(fields), rules }))).toEqual([]);
     for (const isPlain of [false, true]) expect(faults(words.staleWords({ isWrong: true, isPlain }))).toEqual([]);
     expect(words.staleWords({ isWrong: false, isPlain: true })).toBe("");
-    expect(words.ofHead("A query sees 1 to 2 of 24 keys.", 3)).toBe("Head 3: A query sees 1 to 2 of 24 keys.");
+    expect(words.ofHead("A query sees 1 to 2 of 24 keys.", 3)).toBe("Head 4: A query sees 1 to 2 of 24 keys.");
     expect(faults(words.longWords({ ...initial(fields), rules: "formulas" }))).toEqual([]);
   });
 

@@ -482,7 +482,19 @@ test.each([1, 64, 512])(
 );
 
 test("names turn with the form", () => {
-  expect(nameOf("wq", { head: 0, form: "rows" })).toBe("W_Q");
-  expect(nameOf("wq", { head: 0, form: "columns" })).toBe("W_Qᵀ");
-  expect(nameOf("kt", { head: 1, form: "columns" })).toBe("K₂ᵀ");
+  const inputs = inputsOf(FIRST);
+  expect(nameOf("wq", { head: 0, form: "rows", inputs })).toBe("W_Q");
+  expect(nameOf("wq", { head: 0, form: "columns", inputs })).toBe("W_Qᵀ");
+  expect(nameOf("kt", { head: 1, form: "columns", inputs })).toBe("K₂ᵀ");
+});
+
+test("only scores that a mask has met are called masked", () => {
+  for (const scale of [false, true])
+    for (const causal of [false, true])
+      for (const excludeSelf of [false, true]) {
+        const inputs = inputsOf({ ...FIRST, scale, causal, excludeSelf });
+        const name = nameOf("masked", { head: 0, form: "rows", inputs });
+        expect([name, name.includes("masked")]).toEqual([name, causal || excludeSelf]);
+        expect(name.includes("scaled")).toBe(scale);
+      }
 });

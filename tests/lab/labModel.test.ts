@@ -279,7 +279,7 @@ describe("Models of others", () => {
     const seen = await model.see({ ...numbers([3, 4, 5]), changes });
     expect(seen.effect.kind === "states" && Math.min(...seen.effect.cosines)).toBeLessThan(0.9999);
     expect(finding(model.facts, seen, changes)).toMatch(
-      /^Layer 2 head 0 is off: the last state of “\d” turns most, to a cosine of/,
+      /^Layer 2 head 1 is off: the last state of “\d” turns most, to a cosine of/,
     );
     model.dispose();
   });
@@ -327,7 +327,7 @@ describe("What is said", () => {
 
   test("the changes, one after the other", () => {
     expect(changesWords(changesOf("1.0:off,2.1:mean,2.2:previous"))).toBe(
-      "layer 1 head 0 is off, layer 2 head 1 gives its mean everywhere and layer 2 head 2 looks at the token before only",
+      "layer 1 head 1 is off, layer 2 head 2 gives its mean everywhere and layer 2 head 3 looks at the token before only",
     );
   });
 

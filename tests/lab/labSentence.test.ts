@@ -250,7 +250,7 @@ describe("in every setting of the sentence room", () => {
       const tables = picture(seen).split("<table").slice(1);
       expect(tables).toHaveLength((names.length > 0 && names.length <= MOST_NUMBERS ? 1 : 0) + (firstRepetition(seen.shown) ? 1 : 0)); // prettier-ignore
       const rows = tables.map((table) =>
-        [...table.matchAll(/<th scope="row">(.*?)<\/th>(.*?)<\/tr>/g)].map(([, name, cells]) => ({
+        [...table.matchAll(/<th scope="row" title="[^"]*">(.*?)<\/th>(.*?)<\/tr>/g)].map(([, name, cells]) => ({
           name: name!.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
           cells: [...cells!.matchAll(/>(\d+)<\/td>/g)].map(([, number]) => Number(number)),
         })),

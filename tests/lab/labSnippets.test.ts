@@ -82,7 +82,7 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
     tensors(
       settings(tensorFields, "mode=model&threshold=0.1&changes=1.1:off,2.0:mean,2.5:first,3.0:previous,3.1:first"),
     ),
-    /layer 1 head 0: \w+ 0\.\d\d[^]*next token: \d+ before, \d+ now/,
+    /layer 1 head 1: \w+ 0\.\d\d[^]*next token: \d+ before, \d+ now/,
   ],
   ["tensors: layer", tensors(settings(tensorFields, "mode=layer&causal=true")), /\[ 1, 20, 64 \] \[ 1, 4, 20, 20 \]/],
 ];

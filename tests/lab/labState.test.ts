@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { UnsupportedError } from "headwise";
 
+import { asFailure } from "../../web/demo/lab/engine/asFailure.js";
 import { fitting, formatAddress, parseAddress } from "../../web/demo/lab/shell/address.js";
 import { choice, flag, number, text } from "../../web/demo/lab/shell/field.js";
 import { inWords } from "../../web/demo/lab/shell/failure.js";
@@ -23,6 +25,23 @@ describe("an address", () => {
     expect(parseAddress("").room).toBe("");
     expect(parseAddress("#").room).toBe("");
   });
+});
+
+test("a text that is too long is cut between two signs, not in an emoji", () => {
+  const astronaut = "👩🏽‍🚀";
+  for (let longest = 0; longest < 2 * astronaut.length + 2; longest++) {
+    const kept = text("", longest).parse(`a${astronaut.repeat(2)}`)!;
+    expect(["", "a", `a${astronaut}`, `a${astronaut.repeat(2)}`]).toContain(kept);
+    expect(kept.length).toBeLessThanOrEqual(longest);
+  }
+});
+
+test("the hint of an error does not send a visitor to a folder that is not there", () => {
+  const error = new UnsupportedError("no GPU adapter is available", { hint: "Use backend “wasm”." });
+  expect(error.hint).toContain("node_modules");
+  expect(inWords(error)).toBe("no GPU adapter is available. Use backend “wasm”.");
+  expect(asFailure(error)).toEqual({ message: error.message, hint: "Use backend “wasm”." });
+  expect(asFailure(new UnsupportedError("nothing to advise"))).toEqual({ message: "nothing to advise" });
 });
 
 describe("an address that is too long", () => {

@@ -113,7 +113,29 @@ describe("the tour says what headwise computes:", () => {
     expect(found.other).toBeCloseTo(cosine(await embedding(PHONE)), 5);
     const { right, said } = meaning.outcome(found);
     expect(meaning.meaning.answers[right]).toBe("Clearly, but it is the same sentence");
-    expect(numbersIn(said)).toEqual([Number(found.without.toFixed(2)), 1, Number(found.other.toFixed(2))]);
+    const rounded = (cosine: number) => Number(cosine.toFixed(2));
+    expect(numbersIn(said)).toEqual([
+      ...[rounded(found.without), 1, rounded(found.other)],
+      ...[Math.min(...found.others), Math.max(...found.others)].map(rounded),
+    ]);
+  });
+
+  test("the head that is switched off is the one that is missed most, and the tour says so", async () => {
+    const found = await meaning.cosines(engine);
+    const whole = (await encoder.encode(PARK, {})).embedding;
+    const all = [];
+    for (const [layer, head] of [0, 1].flatMap((l) => [0, 1, 2, 3].map((h) => [l, h] as const))) {
+      const headGain = [0, 1].map((l) => [0, 1, 2, 3].map((h) => Number(l !== layer || h !== head)));
+      const { embedding } = await encoder.encode(PARK, { headGain });
+      all.push(whole.reduce((sum, value, i) => sum + value * embedding[i]!, 0));
+    }
+    expect(found.without).toBeCloseTo(all[5]!, 5);
+    expect(found.others).toHaveLength(7);
+    expect(Math.min(...found.others)).toBeCloseTo(Math.min(...all.filter((_, at) => at !== 5)), 5);
+    const isMost = all[5] === Math.min(...all);
+    expect(meaning.outcome(found).said.includes("Of the eight heads it is the one that is missed most")).toBe(isMost);
+    expect(isMost).toBe(true);
+    expect(meaning.outcome({ ...found, without: 1 }).said).not.toContain("missed most");
   });
 });
 
@@ -136,7 +158,9 @@ describe("the outcome follows the numbers, whatever they are:", () => {
     ]);
     expect(rights([270, 287, 301, 560].map(pairs.outcome))).toEqual([0, 1, 2, 3]);
     expect(rights([1, 15, 29, 40].map(tiles.outcome))).toEqual([0, 1, 2, 3]);
-    expect(rights([0.99, 0.7, 0.1].map((without) => meaning.outcome({ without, other: 0.2 })))).toEqual([0, 1, 2]);
+    expect(
+      rights([0.99, 0.7, 0.1].map((without) => meaning.outcome({ without, others: [0.3, 0.9], other: 0.2 }))),
+    ).toEqual([0, 1, 2]);
     expect(rights([[15, 15], [15, 0], [3, 0]].map(([two, one]) => copies.outcome({ two: two!, one: one!, all: 15 })))).toEqual([0, 1, 2]); // prettier-ignore
     expect(nearest([1, 2], 1.4)).toBe(0);
   });

@@ -3,7 +3,8 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { Checkpoints } from "../../web/demo/lab/engine/checkpoints.js";
-import { axisSteps, placeOfStep, placeOfValue, PLOT, points, thinned } from "../../web/demo/lab/rooms/train/curves.js";
+import { axisSteps, placeOfStep, placeOfValue, PLOT, points, thinned, type Point } from "../../web/demo/lab/rooms/train/curves.js"; // prettier-ignore
+import { History } from "../../web/demo/lab/rooms/train/history.js";
 import { Moments, type Look } from "../../web/demo/lab/rooms/train/moments.js";
 import { headScores, layerScores, type HeadScores } from "../../web/demo/lab/rooms/train/scores.js";
 import { fields, gainsOf, modelKey, placeOf, placesOf, switched } from "../../web/demo/lab/rooms/train/settings.js";
@@ -80,7 +81,7 @@ describe("moments", () => {
     const moments = new Moments();
     [0.1, 0.4, 0.55, 0.45, 0.6, 0.9].forEach((score, at) => moments.add(look(10 * at, score)));
     expect(moments.list.map(momentWords)).toEqual([
-      "Step 20: layer 2 head 1 now looks at what followed this token last time.",
+      "Step 20: layer 2 head 2 now looks at what followed this token last time.",
     ]);
     expect(moments.having("induction")).toEqual([{ layer: 2, head: 1 }]);
   });
@@ -90,7 +91,7 @@ describe("moments", () => {
     [0.6, 0.1, 0.6].forEach((score, at) => moments.add(look(at, score)));
     expect(moments.list.map(({ kind }) => kind)).toEqual(["begins", "ends", "begins"]);
     expect(momentWords(moments.list[1]!)).toBe(
-      "Step 1: layer 2 head 1 does not look any more at what followed this token last time.",
+      "Step 1: layer 2 head 2 does not look any more at what followed this token last time.",
     );
   });
 
@@ -109,8 +110,8 @@ describe("moments", () => {
     moments.switched(1240, { layer: 1, head: 3 }, false);
     moments.switched(1245, { layer: 1, head: 3 }, true);
     expect(moments.list.slice(1).map(momentWords)).toEqual([
-      "Step 1,240: you switched layer 1 head 3 off.",
-      "Step 1,245: you switched layer 1 head 3 on.",
+      "Step 1,240: you switched layer 1 head 4 off.",
+      "Step 1,245: you switched layer 1 head 4 on.",
     ]);
   });
 });
@@ -152,7 +153,7 @@ describe("words", () => {
       "After 740 steps the two layers copy 97 % of the repeated tokens, and one layer copies 8 %.",
     );
     expect(finding(1, 0.5, undefined, [{ layer: 1, head: 3 }])).toBe(
-      "Without layer 1 head 3: after 1 step the two layers copy 50 % of the repeated tokens.",
+      "Without layer 1 head 4: after 1 step the two layers copy 50 % of the repeated tokens.",
     );
     expect(finding(0, undefined, undefined)).toMatch(/^Nothing is trained yet/);
   });
@@ -160,9 +161,9 @@ describe("words", () => {
   test("what to look for follows what has happened", () => {
     expect(lookFor(0, after(0, 0), true)).toMatch(/random weights/);
     expect(lookFor(50, after(0, 0), true)).toMatch(/^First look for a line beside the diagonal/);
-    expect(lookFor(200, after(1, 0), true)).toMatch(/^Layer 1 head 0 tells every token/);
+    expect(lookFor(200, after(1, 0), true)).toMatch(/^Layer 1 head 1 tells every token/);
     expect(lookFor(700, after(1, 1), true)).toMatch(
-      /^Layer 2 head 0 is an induction head\..*Switch layer 1 head 0 off, /,
+      /^Layer 2 head 1 is an induction head\..*Switch layer 1 head 1 off, /,
     );
     expect(lookFor(700, after(1, 1), false)).not.toMatch(/control/);
   });
@@ -242,17 +243,20 @@ describe("settings", () => {
 
 describe("curves", () => {
   test("long ones are thinned to means of neighbours", () => {
-    const values = Array.from({ length: 2000 }, (_, at) => at);
-    const kept = thinned(values);
+    const kept = thinned(Array.from({ length: 2000 }, (_, at): Point => [at + 1, at]));
     expect(kept.length).toBeLessThanOrEqual(220);
     expect(kept[0]).toEqual([5.5, 4.5]); // steps 1 to 10
     expect(kept.at(-1)![1]).toBeGreaterThan(1990);
     expect(thinned([])).toEqual([]);
-    expect(thinned([3])).toEqual([[1, 3]]);
+    expect(thinned([[1, 3]])).toEqual([[1, 3]]);
   });
 
   test("points lie in the plot, the first step after its left edge", () => {
-    const places = points([0, 0.5, 1, 7], 100, 1)
+    const places = points(
+      [0, 0.5, 1, 7].map((value, at): Point => [at + 1, value]),
+      100,
+      1,
+    )
       .split(" ")
       .map((point) => point.split(",").map(Number));
     expect(places.map(([, y]) => y)).toEqual([PLOT.bottom, (PLOT.top + PLOT.bottom) / 2, PLOT.top, PLOT.top]);
@@ -269,6 +273,37 @@ describe("curves", () => {
     [60_000, 100_000],
     [250_000, 300_000],
   ])("an axis for %i steps ends at %i", (steps, end) => expect(axisSteps(steps)).toBe(end));
+});
+
+/** What a step tells: its accuracy is not shown. */
+const STEP = { loss: 4, accuracy: 0.1 };
+const PICTURE = {
+  ...{ tokens: new Int32Array(4), half: 2, heads: 1, predictions: new Int32Array(4) },
+  ...{ control: new Float32Array(16), layers: [new Float32Array(16), new Float32Array(16)] },
+};
+
+test("headline and curve tell one number: what is copied in sequences that are never learned from", () => {
+  const history = new History();
+  const see = (step: number, copied: number, controlCopied: number) =>
+    history.see({ ...PICTURE, step, copied, controlCopied });
+  see(0, 0.01, 0.02);
+  // What a step says of its own, shorter sequences is not what the headline says.
+  history.add(Array.from({ length: 5 }, () => ({ two: STEP, one: STEP })));
+  see(5, 0.02, 0.03);
+  see(5, 0.5, 0.5); // the same step again, with a head switched off
+  expect(history.two.copied).toEqual([[0, 0.01], [5, 0.02]]); // prettier-ignore
+  expect(history.one.copied).toEqual([[0, 0.02], [5, 0.03]]); // prettier-ignore
+  expect(history.two.losses.at(-1)).toEqual([5, 4]);
+
+  // What is kept is all of it, and does not change with what goes on.
+  history.moments.switched(5, { layer: 1, head: 0 }, false);
+  const kept = history.kept;
+  const again = new History(structuredClone(kept));
+  expect(again.kept).toEqual(kept);
+  history.add([{ two: { loss: 1 }, one: undefined }]);
+  expect(kept.two.losses).toHaveLength(5);
+  again.see({ ...PICTURE, step: 5, copied: 0.9, controlCopied: 0.9 }); // known already
+  expect(again.two.copied).toEqual(kept.two.copied);
 });
 
 describe("checkpoints", () => {

@@ -116,6 +116,13 @@ describe("A trainer", () => {
     const [first, second] = [await createTrainer(hw, small), await createTrainer(hw, small)];
     for (let step = 0; step < 3; step++) expect(await first.step()).toEqual(await second.step());
     expect(flatten(first.parameters)).toEqual(flatten(second.parameters));
+    const saved = structuredClone(first.saved); // as through a message
+    const again = await createTrainer(hw, small, saved);
+    expect(again.steps).toBe(first.steps);
+    expect(await again.step()).toEqual(await first.step());
+    expect(again.saved).toEqual(first.saved);
+    expect(saved).not.toEqual(first.saved); // a copy
+    again.dispose();
     const other = await createTrainer(hw, { ...small, seed: 2 });
     expect(flatten(other.parameters)).not.toEqual(flatten(first.parameters));
     await other.load(first.parameters);

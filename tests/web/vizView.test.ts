@@ -126,6 +126,9 @@ test("a label shows white space and is cut when it is long", () => {
   expect(labelText("a\nb")).toBe("a⏎b");
   expect(labelText("incomprehensibilities")).toBe("incomprehensi…");
   expect(labelText("👍".repeat(20))).toBe(`${"👍".repeat(13)}…`);
+  const astronaut = "👩🏽‍🚀"; // four characters, one sign
+  expect(labelText(astronaut.repeat(14))).toBe(astronaut.repeat(14));
+  expect(labelText(astronaut.repeat(15))).toBe(`${astronaut.repeat(13)}…`);
 });
 
 describe("a label that is wider than its room", () => {
@@ -133,6 +136,7 @@ describe("a label that is wider than its room", () => {
 
   test("is cut at its end until it fits, and keeps a letter", () => {
     expect(shortened("abcdef", 60, widthOf)).toBe("abcdef");
+    expect(shortened("👩🏽‍🚀e\u0301f", 30, widthOf)).toBe("👩🏽‍🚀…");
     expect(shortened("abcdef", 59, widthOf)).toBe("abcd…");
     expect(shortened("abcdef…", 60, widthOf)).toBe("abcde…");
     expect(shortened("abcdef", 1, widthOf)).toBe("a…");

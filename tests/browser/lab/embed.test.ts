@@ -449,6 +449,17 @@ describe("the button in every room", () => {
     await page.close();
   });
 
+  test.each([/^A script and an element/, /^A frame/])("works as it is, under “npm start”: %s", async (label) => {
+    await open();
+    const page = await visit(await markup(label));
+    const [inside] = await drawn(page);
+    expect(inside!.url()).toBe(`${lab.url}?embed#/masks?left=5`);
+    await page.close();
+    expect(await lab.page.getByRole("dialog").textContent()).toContain(
+      "runs on your machine: only you see its figures",
+    );
+  });
+
   test("gives the markup of one card", async () => {
     await open();
     await lab.page.getByLabel("What to show").selectOption("What need not be computed");

@@ -86,9 +86,9 @@ const unreachable = (lab: LabPage) =>
 /** Controls that are smaller than a fingertip. */
 const smallControls = (lab: LabPage) =>
   lab.page.evaluate(() =>
-    [...document.querySelectorAll("a, button, input, select, summary, textarea")]
+    [...document.querySelectorAll("a, button, input, select, summary, textarea, .numbers td[tabindex]")]
       // A link in a sentence is as high as its line, and a label belongs to its control.
-      .filter((node) => node.checkVisibility() && !node.matches("p a, .numbers input"))
+      .filter((node) => node.checkVisibility() && !node.matches("p a"))
       .map((node) => node.closest(".choices label, .toggle, .drop") ?? node)
       .map((node) => ({ node, box: node.getBoundingClientRect() }))
       .filter(({ box }) => box.width > 0 && (box.width < 23.9 || box.height < 23.9))

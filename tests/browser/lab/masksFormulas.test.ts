@@ -133,14 +133,14 @@ test.each([
 test("the tiles follow the head of the map, and are said in words", async () => {
   await lab.enter("masks");
   await lab.page.getByRole("button", { name: "A window for each head" }).click();
-  await lab.page.waitForFunction(() => document.querySelector(".main-finding")!.textContent.startsWith("Head 0"));
+  await lab.page.waitForFunction(() => document.querySelector(".main-finding")!.textContent.startsWith("Head 1"));
   const words = () => lab.page.locator(".card .finding").first().textContent();
   const first = await words();
-  expect(first).toMatch(/^Head 0: Of 36 tiles, 0 are computed whole/);
+  expect(first).toMatch(/^Head 1: Of 36 tiles, 0 are computed whole/);
   await lab.page.locator("attention-map").evaluate((map) => {
     map.shadowRoot!.querySelectorAll<HTMLElement>("[role=radio]")[3]!.click();
   });
-  await lab.page.waitForFunction(() => document.querySelector(".main-finding")!.textContent.startsWith("Head 3"));
+  await lab.page.waitForFunction(() => document.querySelector(".main-finding")!.textContent.startsWith("Head 4"));
   expect(await words()).not.toBe(first);
   await lab.page.getByText("The tiles in words").click();
   const table = lab.page.getByRole("table").filter({ hasText: "queries 0 to 3" });

@@ -5,6 +5,7 @@ import type { Engine } from "../../../web/demo/lab/engine/engine.js";
 import type { Floats } from "../../../web/demo/lab/engine/floats.js";
 import { calculate } from "../../../web/demo/lab/rooms/matrix/calculation.js";
 import { fields, headOf, inputsOf } from "../../../web/demo/lab/rooms/matrix/settings.js";
+import { STOPS, VARIANCE_STOP } from "../../../web/demo/lab/rooms/matrix/stops.js";
 import { transposed, type Matrix } from "../../../web/demo/lab/shell/matrix.js";
 import { State } from "../../../web/demo/lab/shell/state.js";
 import { LabPage } from "./labPage.js";
@@ -151,6 +152,49 @@ test("an edit ripples downstream, is kept in the address, and survives a reload"
   await lab.ready("matrix");
   expect(await lab.tableNumbers("output")).toEqual(before);
   expect(await lab.page.getByLabel("W_V, row 1, column 2", { exact: true }).inputValue()).toBe("−7.5");
+});
+
+describe("on a phone", () => {
+  test("the room is a way of steps, each of few screens, and its numbers are large enough for a finger", async () => {
+    const page = await lab.browser.newPage({ viewport: { width: 390, height: 844 }, hasTouch: true });
+    await lab.enter("matrix", page);
+    const names: string[] = [];
+    for (let stop = 1; stop <= STOPS; stop++) {
+      const { step, height, small } = await page.evaluate(() => ({
+        step: document.querySelector<HTMLSelectElement>(".stepper select")!.selectedOptions[0]!.text,
+        height: document.documentElement.scrollHeight,
+        small: [...document.querySelectorAll(".numbers td[tabindex], .numbers input, .stepper > *")]
+          .filter((node) => node.checkVisibility())
+          .map((node) => node.getBoundingClientRect())
+          .filter((box) => box.width < 43.9 || box.height < 43.9).length,
+      }));
+      names.push(step);
+      expect([step, small, height < 3200]).toEqual([step, 0, true]);
+      expect(await lab.axe(page)).toEqual([]);
+      if (stop === STOPS) break;
+      await page.getByRole("button", { name: "Next", exact: true }).click();
+      await lab.ready("matrix", page);
+      // Sizes are observed once a frame.
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    }
+    expect(new Set(names).size).toBe(STOPS);
+    expect(await page.getByRole("button", { name: "Next", exact: true }).isDisabled()).toBe(true);
+    await page.waitForFunction((stop) => location.hash.includes(`stop=${stop}`), STOPS);
+    await page.getByLabel("Step", { exact: true }).selectOption({ index: VARIANCE_STOP - 1 });
+    await page.getByRole("heading", { name: "Why 1/√D" }).waitFor(); // where the tour leads
+    await page.close();
+  });
+
+  test("a wide screen and paper show everything", async () => {
+    await lab.enter("matrix?stop=3");
+    expect(await lab.page.locator(".stepper").isVisible()).toBe(false);
+    expect(await table("output").isVisible()).toBe(true);
+    await lab.page.emulateMedia({ media: "print" });
+    await lab.page.setViewportSize({ width: 390, height: 844 });
+    expect(await table("output").isVisible()).toBe(true);
+    await lab.page.setViewportSize({ width: 1280, height: 900 });
+    await lab.page.emulateMedia({ media: null });
+  });
 });
 
 test("nothing moves with prefers-reduced-motion", async () => {

@@ -1,11 +1,11 @@
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 
 import { LabPage, ROOMS } from "./labPage.js";
 
 const lab = new LabPage();
 
 afterEach(async () => {
-  await lab.page.emulateMedia({ media: null, colorScheme: null, forcedColors: null });
+  await lab.page.emulateMedia({ media: null, colorScheme: null, forcedColors: null, reducedMotion: null });
   await lab.page.setViewportSize({ width: 1280, height: 900 });
 });
 
@@ -70,7 +70,9 @@ describe("on paper", () => {
         const style = getComputedStyle(document.documentElement);
         const cards = [...document.querySelectorAll(".card")].map((node) => getComputedStyle(node).breakInside);
         return {
-          controls: seen("#bar, #busy:not([hidden]), .panel, .tools, .next, main button, main select, main textarea"),
+          controls: seen(
+            "#bar, #busy:not([hidden]), .panel, .tools, .next, main button:not(:is(th, td, li) > *, .token-strip *), main select, main textarea",
+          ),
           headings: seen("h1").length,
           cards,
           scheme: style.colorScheme,
@@ -86,6 +88,53 @@ describe("on paper", () => {
       expect(paper.address).toBe(paper.url);
       expect((await lab.page.pdf({ format: "A4" })).length).toBeGreaterThan(10_000);
       await lab.page.evaluate(() => delete document.documentElement.dataset["theme"]);
+    },
+  );
+});
+
+describe("on paper", () => {
+  const A4 = { width: 718, height: 1046 }; // less its margins, in CSS pixels
+  beforeEach(() => lab.page.emulateMedia({ media: "print", reducedMotion: "reduce" }));
+
+  test.each([
+    ["train", ["head 1", "head 4"]],
+    ["generate", ["head 1", "head 2"]],
+    ["sentence", ["layer 1 head 1", "layer 2 head 4"]],
+    ["tensors?mode=model", ["head 1", "head 4"]],
+  ])("every head of the room %s keeps its name", async (room, names) => {
+    await lab.page.setViewportSize({ width: 1366, height: 768 });
+    await lab.enter(room);
+    const text = await lab.page.locator(".stage").first().innerText();
+    for (const name of names) expect(text).toContain(name);
+    if (room === "sentence") {
+      const rows = await lab.page.locator("table.habits tbody tr").allInnerTexts();
+      expect(rows).toHaveLength(8);
+      for (const row of rows) expect(row).toMatch(/layer \d head \d/);
+    }
+  });
+
+  test.each([...ROOMS, "matrix?numHeads=4&headDim=4&inputDim=8&positions=6&valueDim=4", "tensors?mode=model"])(
+    "nothing of the room %s is cut",
+    async (room) => {
+      for (const width of [A4.width, A4.height]) {
+        await lab.page.setViewportSize({ width, height: 1000 });
+        await lab.enter(room);
+        const cut = await lab.page.evaluate(() =>
+          [...document.querySelectorAll(".room *")]
+            .filter((node) => node.checkVisibility() && !node.closest(".katex, [aria-hidden=true]"))
+            .filter((node) => {
+              const { right, width } = node.getBoundingClientRect();
+              const { overflowX, overflowY, clipPath } = getComputedStyle(node);
+              const hides = clipPath === "none" && width > 1;
+              const isCut =
+                (overflowX !== "visible" && node.scrollWidth > node.clientWidth + 1) ||
+                (overflowY !== "visible" && node.scrollHeight > node.clientHeight + 1);
+              return hides && (right > innerWidth + 1 || isCut);
+            })
+            .map((node) => node.outerHTML.slice(0, 120)),
+        );
+        expect([room, width, ...cut.slice(0, 3)]).toEqual([room, width]);
+      }
     },
   );
 });

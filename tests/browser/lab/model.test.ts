@@ -40,8 +40,8 @@ describe("A model whose files are given", () => {
 
   test("a head that is switched off changes the bars, the words and the address", async () => {
     const before = await bars();
-    await page.getByLabel("layer 1 head 2 is on").uncheck();
-    await found(/^Layer 1 head 2 is off: after “\d+” the probability of “\d+” (falls|rises|stays)/);
+    await page.getByLabel("layer 1 head 3 is on").uncheck();
+    await found(/^Layer 1 head 3 is off: after “\d+” the probability of “\d+” (falls|rises|stays)/);
     const after = await bars();
     expect(after).not.toEqual(before);
     expect(after[0]).toMatch(/^[\d.]+ % → [\d.]+ %$/);
@@ -105,10 +105,10 @@ describe("The example", () => {
     const badges = await page.locator(".head-tile .badge").allTextContents();
     expect(badges.slice(0, 4)).toContain("token before");
     expect(badges.slice(4)).toContain("induction");
-    const [head] = await page.locator(".habits button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // prettier-ignore
+    const [head] = await page.locator(".habit-list button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // prettier-ignore
     expect(head).toBeDefined();
     await page.locator('[data-head="1.3"]').click();
-    await page.getByRole("heading", { name: "Layer 1 head 3" }).waitFor();
+    await page.getByRole("heading", { name: "Layer 1 head 4" }).waitFor();
     const labels = await page
       .locator("attention-map:visible")
       .evaluate((map) => (map as unknown as { tokens: readonly string[] }).tokens);
@@ -116,19 +116,19 @@ describe("The example", () => {
   });
 
   test("without both heads that look at the token before, the letter that follows is not known, and the chain is said", async () => {
+    await page.getByLabel("layer 1 head 4 is on").uncheck();
+    await found(/^Layer 1 head 4 is off/);
     await page.getByLabel("layer 1 head 3 is on").uncheck();
-    await found(/^Layer 1 head 3 is off/);
-    await page.getByLabel("layer 1 head 2 is on").uncheck();
-    await found(/^Layer 1 head 2 is off and layer 1 head 3 is off: .* falls from more than 99 % to/);
+    await found(/^Layer 1 head 3 is off and layer 1 head 4 is off: .* falls from more than 99 % to/);
     await page.getByText(/\(induction 0\.\d\d → 0\.\d\d\).* need what you changed\./).waitFor();
   });
 
   test("a head is averaged, and looks elsewhere, from its own card", async () => {
     await lab.enter("tensors?mode=model&head=1.3", page);
     for (const [name, words] of [
-      ["gives its mean everywhere", /^Layer 1 head 3 gives its mean everywhere: /],
-      ["looks at the first token only", /^Layer 1 head 3 looks at the first token only: /],
-      ["looks at the token before only", /^Layer 1 head 3 looks at the token before only: .* stays at more than 99 %/],
+      ["gives its mean everywhere", /^Layer 1 head 4 gives its mean everywhere: /],
+      ["looks at the first token only", /^Layer 1 head 4 looks at the first token only: /],
+      ["looks at the token before only", /^Layer 1 head 4 looks at the token before only: .* stays at more than 99 %/],
       ["is as it is", /^After “s”/],
     ] as const) {
       await page.getByText(name, { exact: true }).click();

@@ -222,3 +222,18 @@ test.each([
     await lab.page.locator(".habits").getByRole("button", { name: head, exact: true, pressed: true }).count(),
   ).toBe(1);
 });
+
+test.each([390, 1366])("no name and no row is cut, %i px wide", async (width) => {
+  await lab.page.setViewportSize({ width, height: 844 });
+  const text = encodeURIComponent("One example and another example, children.");
+  for (const query of [`?texts=${text}`, ""]) {
+    await lab.enter(`sentence${query}`);
+    const cut = await lab.page.evaluate(() =>
+      [...document.querySelectorAll(".weights th[scope=row], .weights th[scope=col] span, table.habits, .board th")]
+        .filter((node) => node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1)
+        .map((node) => node.textContent),
+    );
+    expect(cut).toEqual([]);
+  }
+  await lab.page.setViewportSize({ width: 1280, height: 900 });
+});

@@ -117,3 +117,36 @@ test("a file dropped anywhere leaves the page where it is, and it says where fil
   await notice.getByRole("link").click();
   await lab.ready("tensors");
 });
+
+test.each([...ROOMS, "masks?kvHeads=2", "tensors?mode=model"])(
+  "heads and layers count from 1 wherever people read them: %s",
+  async (room) => {
+    await lab.enter(room);
+    const read = await lab.page.evaluate(() => {
+      const texts: string[] = [];
+      const walk = (root: ParentNode) => {
+        for (const node of root.querySelectorAll("main *, *")) {
+          for (const name of ["aria-label", "title", "aria-valuetext"]) texts.push(node.getAttribute(name) ?? "");
+          for (const child of node.childNodes) if (child instanceof Text) texts.push(child.data);
+          if (node.shadowRoot) walk(node.shadowRoot);
+        }
+      };
+      walk(document);
+      return texts.filter((text) => /\b(head|layer) 0\b/i.test(text));
+    });
+    expect(read).toEqual([]);
+  },
+);
+
+test.each(["matrix", "train", "generate"])("without a GPU, WebGPU is refused with a way on: %s", async (room) => {
+  const page = await lab.browser.newPage();
+  await page.addInitScript(() => Object.defineProperty(navigator, "gpu", { value: undefined }));
+  await page.goto(`${lab.url}#/${room}?backend=webgpu`);
+  const failure = page.locator(".room > .failure");
+  await failure.getByText("under “no engine”, “Automatic” takes what this device has").waitFor();
+  expect(await page.textContent("body")).not.toContain("node_modules");
+  await page.locator("#engine summary").click();
+  await page.getByText("Automatic", { exact: true }).click();
+  await failure.waitFor({ state: "hidden" });
+  await page.close();
+});

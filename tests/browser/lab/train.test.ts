@@ -34,10 +34,17 @@ const curve = (page: Page, label: RegExp, kind: "two" | "one") =>
     .locator(`polyline.${kind}`)
     .evaluate((line) => [...(line as SVGPolylineElement).points].map(({ y }) => y));
 
+/** A page of a visitor who wants no motion: nothing is trained before “Train” is pressed. */
+async function openStill(): Promise<Page> {
+  const page = await lab.open();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  return page;
+}
+
 describe("a training of some hundred steps", () => {
   let page: Page;
   beforeAll(async () => {
-    page = await lab.open();
+    page = await openStill();
     await lab.enter(SMALL, page);
   });
 
@@ -81,20 +88,20 @@ describe("a training of some hundred steps", () => {
   });
 
   test("a head is switched off, afterwards and by the address", async () => {
-    await page.getByLabel("layer 1 head 1 is on").uncheck();
-    await page.getByText(/you switched layer 1 head 1 off/).waitFor();
-    await page.locator(".main-finding", { hasText: "Without layer 1 head 1" }).waitFor();
+    await page.getByLabel("layer 1 head 2 is on").uncheck();
+    await page.getByText(/you switched layer 1 head 2 off/).waitFor();
+    await page.locator(".main-finding", { hasText: "Without layer 1 head 2" }).waitFor();
     await page.waitForFunction(() => location.hash.includes("off=1.1"));
     const shared = await page.evaluate(() => location.hash.slice(2));
-    const other = await lab.open();
+    const other = await openStill();
     await lab.enter(shared, other);
-    expect(await other.getByLabel("layer 1 head 1 is on").isChecked()).toBe(false);
+    expect(await other.getByLabel("layer 1 head 2 is on").isChecked()).toBe(false);
     expect(await other.getByLabel("Width").inputValue()).toBe("32");
     await press(other, "Train"); // and during the training
     await reachStep(other, 5);
     await other.close();
-    await page.getByLabel("layer 1 head 1 is on").check();
-    await page.getByText(/you switched layer 1 head 1 on/).waitFor();
+    await page.getByLabel("layer 1 head 2 is on").check();
+    await page.getByText(/you switched layer 1 head 2 on/).waitFor();
   });
 
   test("the maps are near their definition in double precision", async () => {
@@ -116,7 +123,7 @@ describe("a training of some hundred steps", () => {
 
   test("a layer opens in “Your tensors”, with the same map", async () => {
     await page.locator('[data-head="2.1"]').click();
-    await page.getByRole("heading", { name: "Layer 2 head 1" }).waitFor();
+    await page.getByRole("heading", { name: "Layer 2 head 2" }).waitFor();
     const maps = () =>
       page.evaluate(() => [
         ...(document.querySelector("attention-map") as unknown as { probs: { data: Float32Array } }).probs.data,
@@ -134,6 +141,8 @@ describe("a training of some hundred steps", () => {
 
   test("starting over begins at step 0, with the same numbers as the first time", async () => {
     await lab.enter(SMALL, page);
+    await press(page, "Start over");
+    await page.locator(".main-finding", { hasText: "Nothing is trained yet" }).waitFor();
     const course = async () => {
       await press(page, "Train");
       await reachStep(page, 10);
@@ -149,8 +158,76 @@ describe("a training of some hundred steps", () => {
   });
 });
 
+describe("a training", () => {
+  const seen = async (page: Page) => ({
+    finding: await page.textContent(".main-finding"),
+    copied: await curve(page, /^The share of repeated tokens/, "two"),
+    loss: await curve(page, /^The loss/, "two"),
+    moments: await page.locator(".moments li").allTextContents(),
+  });
+
+  test("is there again when the visitor comes back, and when the page is loaded anew, and goes on from there", async () => {
+    const page = await openStill();
+    await lab.enter(SMALL, page);
+    await press(page, "Train");
+    await reachStep(page, 60);
+    await pause(page);
+    const [step, before] = [await stepOf(page), await seen(page)];
+    await page.getByRole("link", { name: "Flash", exact: true }).first().click();
+    await lab.ready("flash", page);
+    await page.goBack();
+    await lab.ready("train", page);
+    expect([await stepOf(page), await seen(page)]).toEqual([step, before]);
+    await page.reload();
+    await lab.ready("train", page);
+    expect([await stepOf(page), await seen(page)]).toEqual([step, before]);
+    await press(page, "One step");
+    await reachStep(page, step + 1);
+    expect((await seen(page)).loss.slice(0, step)).toEqual(before.loss);
+    await press(page, "Start over");
+    await page.locator(".main-finding", { hasText: "Nothing is trained yet" }).waitFor();
+    await page.reload();
+    await lab.ready("train", page);
+    expect(await stepOf(page)).toBe(0);
+    await page.close();
+  });
+
+  test("starts by itself, and again when the visitor comes back, unless it was paused", async () => {
+    const page = await lab.open();
+    await lab.enter(SMALL, page);
+    await reachStep(page, 10);
+    await page.getByRole("link", { name: "Flash", exact: true }).first().click();
+    await lab.ready("flash", page);
+    await page.goBack();
+    await lab.ready("train", page);
+    const step = await stepOf(page);
+    expect(step).toBeGreaterThanOrEqual(10);
+    await reachStep(page, step + 10);
+    await pause(page);
+    const paused = await stepOf(page);
+    await page.reload();
+    await lab.ready("train", page);
+    expect(await page.getByRole("button", { name: "Train", exact: true }).isVisible()).toBe(true);
+    expect(await stepOf(page)).toBe(paused);
+    await page.close();
+  });
+
+  test("says one number: its headline is the last point of its curve", async () => {
+    const page = await openStill();
+    await lab.enter("train?heads=2&width=32&rate=10", page);
+    await press(page, "Train");
+    await reachStep(page, 45);
+    await pause(page);
+    const share = Number(/copy (\d+) %/.exec((await seen(page)).finding!)?.[1] ?? 0);
+    const [axis, top] = [160, 12]; // the plot of curves.ts
+    const drawn = (await seen(page)).copied.at(-1)!;
+    expect(Math.abs((100 * (axis - drawn)) / (axis - top) - share)).toBeLessThan(1);
+    await page.close();
+  });
+});
+
 test.each(["learned", "none"])("with positions %s it learns too, and without a control", async (position) => {
-  const page = await lab.open();
+  const page = await openStill();
   await lab.enter(`train?heads=1&width=32&control=false&position=${position}`, page);
   expect(await page.locator(".layer-0").count()).toBe(0);
   await press(page, "Train");

@@ -28,6 +28,12 @@ const ISOLATION = {
   "Cross-Origin-Embedder-Policy": "require-corp",
 };
 
+/** Pages of other origins may show figures of the lab: all its files are public. */
+const EMBEDDING = {
+  "Access-Control-Allow-Origin": "*",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+};
+
 /** All files come from this server. Only WebAssembly may be compiled. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
@@ -73,7 +79,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
     "Content-Type": CONTENT_TYPES[path.extname(file)] ?? "application/octet-stream",
     "Content-Length": found.size,
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "Cross-Origin-Resource-Policy": "same-origin",
+    ...EMBEDDING,
     "Cache-Control": "no-cache",
     "X-Content-Type-Options": "nosniff",
     ...(options.isolation ? ISOLATION : {}),

@@ -1,4 +1,4 @@
-import { flatten, random, type Floats, type Tree } from "headwise/train";
+import { flatten, mapTree, random, type Floats, type Tree } from "headwise/train";
 
 import { Learner, mostProbable, type StepResult } from "./learner.js";
 import { initialParameters, Model, type Engine, type Parameters, type PositionKind } from "./model.js";
@@ -48,6 +48,15 @@ export interface Look {
   readonly predictions: Int32Array;
 }
 
+/** All that a training goes on from. */
+export interface SavedTrainer {
+  readonly parameters: Parameters;
+  /** The state of the optimizer. */
+  readonly optimizer: Tree;
+  /** The state of the source of sequences. */
+  readonly source: Uint32Array;
+}
+
 /** A model that learns to copy. */
 export interface Trainer {
   readonly settings: TrainSettings;
@@ -55,6 +64,8 @@ export interface Trainer {
   readonly steps: number;
   /** The weights as they are now. `flatten` names them: `layers.0.attention.Wq`. */
   readonly parameters: Parameters;
+  /** A copy of all that a training goes on from. */
+  readonly saved: SavedTrainer;
   /** Learns from a batch of fresh sequences. */
   step(): Promise<StepResult>;
   /** Shows what the model does with a sequence. It learns nothing from it. */
@@ -66,19 +77,27 @@ export interface Trainer {
   dispose(): void;
 }
 
-/** Makes a model and its optimizer. The same settings give the same weights after each step on the same engine. */
-export async function createTrainer(hw: Engine, settings: TrainSettings): Promise<Trainer> {
+/**
+ * Makes a model and its optimizer. The same settings give the same weights after each step on the same engine. With
+ * `saved` of the same settings it goes on as if it had never ended.
+ */
+export async function createTrainer(hw: Engine, settings: TrainSettings, saved?: SavedTrainer): Promise<Trainer> {
   const { vocabulary, width, layers, heads, position, tokens, batch, seed, initialisation } = settings;
   const architecture = { vocabulary, width, layers, heads, position, length: tokens, feedForward: 0 };
-  const source = random(seed);
-  const model = await Model.create(hw, architecture, initialParameters(architecture, source, initialisation));
-  const learner = new Learner(model, { weightDecay: 0 });
+  const first = random(seed);
+  const initial = initialParameters(architecture, first, initialisation);
+  const source = saved ? random(saved.source) : first;
+  const model = await Model.create(hw, architecture, saved ? copied(saved.parameters) : initial);
+  const learner = new Learner(model, { weightDecay: 0, ...(saved && { state: saved.optimizer }) });
   return {
     settings,
     get steps() {
       return learner.steps;
     },
     parameters: model.parameters,
+    get saved() {
+      return { parameters: copied(model.parameters), optimizer: copied(learner.state), source: source.state };
+    },
     step: () => {
       const rate = settings.learningRate * Math.min(1, (learner.steps + 1) / WARM_UP);
       return learner.learn(repeatBatch(source, batch, { tokens, vocabulary }), rate);
@@ -97,4 +116,8 @@ export async function createTrainer(hw: Engine, settings: TrainSettings): Promis
     },
     dispose: () => model.dispose(),
   };
+}
+
+function copied<T extends Tree>(tree: T): T {
+  return mapTree(tree, ({ data, shape }) => ({ data: data.slice(), shape }));
 }

@@ -24,9 +24,16 @@ const MEASURED = 1000;
 /** The angle of turned labels: steep enough for narrow cells, flat enough to be read. */
 const TURN = -Math.PI / 3.4;
 
+const segmenter = /* @__PURE__ */ new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** The signs of a text as people see them: an emoji of several characters is one, and is not cut. */
+function graphemes(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
 /** A token as a label: white space is made visible, and long tokens are cut. */
 export function labelText(token: string): string {
-  const letters = Array.from(token.replaceAll("\n", "⏎").replace(/^\s+/, "␣"));
+  const letters = graphemes(token.replaceAll("\n", "⏎").replace(/^\s+/, "␣"));
   return letters.length > MAX_LETTERS ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…` : letters.join("");
 }
 
@@ -42,7 +49,7 @@ export function widestLabel(room: number): number {
 
 /** A text that is cut, with an ellipsis, until it is not wider than `most`. At least one letter stays. */
 export function shortened(text: string, most: number, widthOf: (text: string) => number): string {
-  const letters = Array.from(text.replace(/…$/, ""));
+  const letters = graphemes(text.replace(/…$/, ""));
   let shown = text;
   while (widthOf(shown) > most && letters.length > 1) {
     letters.pop();

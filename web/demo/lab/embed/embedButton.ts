@@ -10,13 +10,15 @@ import "./embedButton.css";
 /** What a whole room and one card have around them: heading, finding, link. */
 const AROUND_STAGE = 170;
 const AROUND_CARD = 70;
+/** The height for a card that a phone does not show now. */
+const UNSEEN = 640;
 
 /** A button that shows how to put the room, or one card of it, as it is now, into another page. */
 export function embedButton({ id, title }: Door, stage: HTMLElement, state: State<Fields>): HTMLButtonElement {
   return button("Embed this figure", () => {
     const lab = location.origin + new URL("./", location.href).pathname;
     const common = { lab, room: id, settings: state.query.toString() };
-    const height = (node: HTMLElement, around: number) => Math.ceil(node.offsetHeight) + around;
+    const height = (node: HTMLElement, around: number) => (Math.ceil(node.offsetHeight) || UNSEEN) + around;
     const cards = [...document.querySelectorAll<HTMLElement>(CARDS)].map((card, index) => ({
       ...common,
       title: cardName(card),
@@ -51,7 +53,7 @@ function openDialog(figures: readonly ShownFigure[]): void {
     "dialog",
     { class: "embed", "aria-labelledby": "embed-heading" },
     heading,
-    element("p", { class: "hint" }, "Both forms have the settings that the room has now."),
+    element("p", { class: "hint" }, "Both forms have the settings that the room has now.", ...hereOnly()),
     element("label", {}, "What to show ", choice),
     script.node,
     frame.node,
@@ -61,6 +63,14 @@ function openDialog(figures: readonly ShownFigure[]): void {
   dialog.onclose = () => dialog.remove();
   document.body.append(dialog);
   dialog.showModal();
+}
+
+/** What must be known where the lab runs on the visitor's own machine. */
+function hereOnly(): readonly string[] {
+  const isHere = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname);
+  return isHere
+    ? [` This lab (${location.host}) runs on your machine: only you see its figures, and only while it runs. “npm run build:demo” makes a lab for a web server.`] // prettier-ignore
+    : [];
 }
 
 interface Copyable {

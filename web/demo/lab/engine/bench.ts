@@ -1,5 +1,6 @@
-import { HeadwiseError, createAttention, type Attention } from "headwise";
+import { createAttention, type Attention } from "headwise";
 
+import { adviceOf } from "../shell/advice.js";
 import { counted, significant } from "../shell/numbers.js";
 import { randomNormal } from "../shell/random.js";
 import { bandwidth } from "./bandwidth.js";
@@ -135,7 +136,8 @@ async function benchEngine(
       hw.dispose();
     }
   } catch (error) {
-    const hint = HeadwiseError.is(error) && error.hint ? ` ${error.hint}` : "";
+    const advice = adviceOf(error);
+    const hint = advice ? ` ${advice}` : "";
     return { engine, refusal: `${error instanceof Error ? error.message : String(error)}${hint}`, times: [] };
   }
 }

@@ -1,7 +1,12 @@
+export interface Checkpoint<T> {
+  readonly step: number;
+  readonly what: T;
+}
+
 /** Steps of a training that can be shown again. When there are too many, every second one is forgotten. */
 export class Checkpoints<T> {
   readonly #most: number;
-  readonly #kept: { readonly step: number; readonly what: T }[] = [];
+  readonly #kept: Checkpoint<T>[] = [];
   #every = 1;
   #count = 0;
 
@@ -28,8 +33,14 @@ export class Checkpoints<T> {
     return this.#kept.map(({ step }) => step);
   }
 
+  /** At most so many of them, evenly, with the first one. */
+  some(most: number): readonly Checkpoint<T>[] {
+    const every = Math.ceil(this.#kept.length / most);
+    return this.#kept.filter((_, index) => index % every === 0);
+  }
+
   /** The one at this step, or the last one before it. */
-  at(step: number): { readonly step: number; readonly what: T } | undefined {
+  at(step: number): Checkpoint<T> | undefined {
     return this.#kept.findLast((kept) => kept.step <= step);
   }
 }

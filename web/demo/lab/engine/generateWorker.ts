@@ -1,9 +1,10 @@
-import { createAttention, type Attention } from "headwise";
+import type { Attention } from "headwise";
 
 import { Decoder } from "../../generate/decoder.js";
 import { readDecoder, tokensOf } from "../../generate/decoderFile.js";
 import { afterMessages } from "./afterMessages.js";
 import { asFailure } from "./asFailure.js";
+import { openAttention } from "./openAttention.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest } from "./generateProtocol.js";
 import { endlessText, Writer } from "./writer.js";
 
@@ -37,7 +38,7 @@ scope.onmessage = ({ data }) => {
 async function answer(request: GenerateRequest, isOver: () => boolean): Promise<void> {
   switch (request.kind) {
     case "open":
-      return open(request.decoder, await createAttention(request.engine));
+      return open(request.decoder, await openAttention(request.engine));
     case "begin": {
       if (isOver()) return; // the visitor types on
       writer?.dispose();

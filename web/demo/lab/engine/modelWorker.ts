@@ -1,10 +1,9 @@
-import { createAttention } from "headwise";
-
 import { gpt2Files } from "../../train/gpt2Files.js";
 import { asParameters } from "../../train/model.js";
 import { REPEAT_CHARACTERS } from "../../train/repeat.js";
 import { readStored } from "../../train/storedWeights.js";
 import { asFailure } from "./asFailure.js";
+import { openAttention } from "./openAttention.js";
 import type { ModelReply, ModelRequest } from "./modelProtocol.js";
 import { ReadModel } from "./readModel.js";
 
@@ -45,7 +44,7 @@ async function answer(request: ModelRequest): Promise<void> {
 
 async function open({ files, engine }: Extract<ModelRequest, { kind: "open" }>): Promise<void> {
   const given = files ?? (await exampleFiles());
-  const hw = await createAttention({ ...engine, maximumMemory: memoryFor(given) });
+  const hw = await openAttention({ ...engine, maximumMemory: memoryFor(given) });
   let told = -Infinity;
   model = await ReadModel.open(hw, given, ({ loadedBytes, totalBytes }) => {
     if (performance.now() - told < TELL_MS) return;

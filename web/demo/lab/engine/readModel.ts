@@ -3,6 +3,7 @@ import { detect, type DetectedHead } from "headwise/inspect";
 import { loadModel, type LoadProgress, type Model, type RunResult } from "headwise/models";
 import { random } from "headwise/train";
 
+import { headWords } from "../shell/headWords.js";
 import { difference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
 import type { Floats } from "./floats.js";
@@ -96,7 +97,7 @@ export class ReadModel {
     } as const;
     const [q, k, v] = [one(query, head), one(key, Math.floor(head / group)), one(value, Math.floor(head / group))];
     const exact = exactAttention(q, k, v, { mask: seen, scale: scaleOf(q, k, one(scores, head).data) });
-    return [difference(`weights of layer ${layer} head ${head} on the keys that it sees`, own.data, exact.probs)];
+    return [difference(`weights of ${headWords({ layer, head })} on the keys that it sees`, own.data, exact.probs)];
   }
 
   dispose(): void {

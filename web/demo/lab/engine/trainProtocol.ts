@@ -1,5 +1,7 @@
 import type { ModelFiles } from "../../train/gpt2Files.js";
-import type { TrainSettings } from "../../train/trainer.js";
+import type { Parameters } from "../../train/model.js";
+import type { SavedTrainer, TrainSettings } from "../../train/trainer.js";
+import type { Checkpoint } from "./checkpoints.js";
 import type { Difference } from "./difference.js";
 import type { EngineChoice, Failure } from "./protocol.js";
 
@@ -10,6 +12,20 @@ export interface TrainOrder {
   readonly control: boolean;
   readonly engine: EngineChoice;
   readonly gains: Gains;
+  /** A training of the same settings, to go on from. */
+  readonly kept?: KeptPair | undefined;
+}
+
+/** Both models as they are, and some of their earlier parameters. */
+export interface KeptPair {
+  readonly two: SavedTrainer;
+  readonly one: SavedTrainer | undefined;
+  readonly checkpoints: readonly Checkpoint<PairParameters>[];
+}
+
+export interface PairParameters {
+  readonly two: Parameters;
+  readonly one: Parameters | undefined;
 }
 
 /** One factor for each head of each layer of the two. */
@@ -33,10 +49,9 @@ export interface Picture {
   readonly controlCopied: number | undefined;
 }
 
-/** The loss of a step, and the share of repeated tokens that the model copied in the step's sequences. */
+/** The loss of a step, on the step's sequences. */
 export interface Learned {
   readonly loss: number;
-  readonly accuracy: number;
 }
 /** One step of both models. */
 export interface PairStep {
@@ -56,6 +71,8 @@ export type TrainRequest =
   | { readonly kind: "file"; readonly layer: number | undefined }
   /** Asks for the two layers as the files of a GPT-2. */
   | { readonly kind: "model" }
+  /** Asks for what a training goes on from. */
+  | { readonly kind: "keep" }
   /** Asks for a comparison with double precision. */
   | { readonly kind: "check" };
 
@@ -72,5 +89,6 @@ export type TrainReply =
   | { readonly kind: "paused" }
   | { readonly kind: "file"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: "model"; readonly files: ModelFiles }
+  | { readonly kind: "kept"; readonly kept: KeptPair }
   | { readonly kind: "checked"; readonly differences: readonly Difference[] }
   | { readonly kind: "failed"; readonly reason: Failure };

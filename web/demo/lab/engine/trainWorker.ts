@@ -1,7 +1,6 @@
-import { createAttention } from "headwise";
-
 import { afterMessages } from "./afterMessages.js";
 import { asFailure } from "./asFailure.js";
+import { openAttention } from "./openAttention.js";
 import type { PairStep, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
 import { TrainedPair } from "./trainedPair.js";
 
@@ -23,6 +22,9 @@ let left = 0;
 let isTraining = false;
 /** The checkpoint that is shown; undefined: the latest step. */
 let shown: number | undefined;
+/** Steps that the page has not heard of, and when it heard last. */
+let untold: PairStep[] = [];
+let since = 0;
 /** What has been asked for and not been done. One thing is done after another. */
 let turn = Promise.resolve();
 
@@ -57,6 +59,9 @@ async function answer(request: Exclude<TrainRequest, { kind: "run" }>): Promise<
       return say({ kind: "file", bytes: await pair.file(request.layer, shown) });
     case "model":
       return say({ kind: "model", files: pair.modelFiles(shown) });
+    case "keep":
+      tell(); // the page's history goes with it
+      return say({ kind: "kept", kept: pair.kept });
     case "check":
       return say({ kind: "checked", differences: await pair.check(shown) });
     default:
@@ -65,7 +70,7 @@ async function answer(request: Exclude<TrainRequest, { kind: "run" }>): Promise<
 }
 
 async function begin({ engine, ...order }: TrainOrder): Promise<void> {
-  const hw = await createAttention(engine);
+  const hw = await openAttention(engine);
   pair = await TrainedPair.create(hw, order);
   say({ kind: "ready", threads: hw.report.threads, parameters: pair.size });
   await show(true);
@@ -76,16 +81,16 @@ async function show(isNew: boolean): Promise<void> {
   say({ kind: "picture", picture, isNew, checkpoints: pair.checkpoints });
 }
 
+function tell(): void {
+  const now = performance.now();
+  if (untold.length > 0) say({ kind: "steps", steps: untold, milliseconds: now - since });
+  [untold, since] = [[], now];
+}
+
 /** Learns until no step is left. After every step it is the turn of what the page has asked for. */
 function train(): void {
   isTraining = true;
-  let untold: PairStep[] = [];
-  let since = performance.now();
-  const tell = () => {
-    const now = performance.now();
-    if (untold.length > 0) say({ kind: "steps", steps: untold, milliseconds: now - since });
-    [untold, since] = [[], now];
-  };
+  since = performance.now();
   const next = async () => {
     if (left === 0) {
       isTraining = false;

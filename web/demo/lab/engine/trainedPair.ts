@@ -10,13 +10,13 @@ import {
   type RepeatSequence,
   type RepeatTask,
 } from "../../train/repeat.js";
-import { createTrainer, type Look, type Trainer } from "../../train/trainer.js";
+import { createTrainer, type Look, type SavedTrainer, type Trainer } from "../../train/trainer.js";
 import { difference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
 import type { Floats } from "./floats.js";
 import { projected } from "./projected.js";
 import { Checkpoints } from "./checkpoints.js";
-import type { Gains, PairStep, Picture, TrainOrder } from "./trainProtocol.js";
+import type { Gains, KeptPair, PairParameters, PairStep, Picture, TrainOrder } from "./trainProtocol.js";
 
 /** The sequences that nothing learns from have seeds from this one on. */
 const HELD_OUT = 900_000;
@@ -25,6 +25,8 @@ const SEQUENCES = 4;
 export const LOOK_EVERY = 5;
 /** The memory for parameters of earlier steps. */
 const KEPT_BYTES = 2 ** 26;
+/** The part of it that outlives the room. */
+const LASTING_BYTES = 2 ** 23;
 
 type Order = Omit<TrainOrder, "engine">;
 
@@ -33,22 +35,35 @@ export class TrainedPair {
   readonly #two: Model;
   readonly #one: Model | undefined;
   readonly #sequences: readonly RepeatSequence[];
-  readonly #kept: Checkpoints<{ readonly two: Parameters; readonly one: Parameters | undefined }>;
+  readonly #kept: Checkpoints<PairParameters>;
 
   private constructor(two: Model, one: Model | undefined, { settings }: Order) {
     this.#two = two;
     this.#one = one;
     this.#sequences = longest(settings);
-    this.#kept = new Checkpoints(Math.floor(KEPT_BYTES / (4 * (two.size + (one?.size ?? 0)))));
+    this.#kept = new Checkpoints(Math.floor(KEPT_BYTES / this.#bytes));
   }
 
   static async create(hw: Attention, order: Order): Promise<TrainedPair> {
-    const two = await Model.create(hw, order, 2);
-    const one = order.control ? await Model.create(hw, order, 1) : undefined;
+    const { kept, control, gains } = order;
+    const two = await Model.create(hw, order, 2, kept?.two);
+    const one = control ? await Model.create(hw, order, 1, kept?.one) : undefined;
     const pair = new TrainedPair(two, one, order);
-    pair.gains = order.gains;
-    pair.#keep();
+    pair.gains = gains;
+    for (const { step, what } of kept?.checkpoints ?? []) pair.#kept.add(step, () => what);
+    if (!kept) pair.#keep();
     return pair;
+  }
+
+  /** What a training goes on from, in another worker. */
+  get kept(): KeptPair {
+    const checkpoints = this.#kept.some(Math.max(2, Math.floor(LASTING_BYTES / this.#bytes)));
+    return { two: this.#two.learner.saved, one: this.#one?.learner.saved, checkpoints };
+  }
+
+  /** The bytes of the parameters of both models. */
+  get #bytes(): number {
+    return 4 * (this.#two.size + (this.#one?.size ?? 0));
   }
 
   get step(): number {
@@ -165,9 +180,9 @@ class Model {
     this.size = sizeOf(learner.parameters);
   }
 
-  static async create(hw: Attention, { settings }: Order, layers: number): Promise<Model> {
-    const create = () => createTrainer(hw, { ...settings, layers });
-    return new Model(await create(), await create());
+  static async create(hw: Attention, { settings }: Order, layers: number, saved?: SavedTrainer): Promise<Model> {
+    const create = (from?: SavedTrainer) => createTrainer(hw, { ...settings, layers }, from);
+    return new Model(await create(saved), await create());
   }
 
   set gains(gains: Gains) {

@@ -2,10 +2,10 @@ import type { ModelFiles } from "../../train/gpt2Files.js";
 import type { Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import { moduleWorker } from "./moduleWorker.js";
-import type { Gains, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
+import type { Gains, KeptPair, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
 import worker from "./trainWorker.js?worker&url";
 
-export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "model" | "checked" }>;
+export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "model" | "kept" | "checked" }>;
 
 /** A training in a worker of its own. */
 export class Training {
@@ -13,18 +13,23 @@ export class Training {
   readonly #onFailure: (error: Error) => void;
   readonly #files: ((bytes: Uint8Array<ArrayBuffer>) => void)[] = [];
   readonly #models: ((files: ModelFiles) => void)[] = [];
+  readonly #keeps: ((kept: KeptPair | undefined) => void)[] = [];
   readonly #checks: ((differences: readonly Difference[]) => void)[] = [];
 
   constructor(order: TrainOrder, onEvent: (event: TrainingEvent) => void, onFailure: (error: Error) => void) {
-    this.#onFailure = onFailure;
+    this.#onFailure = (error) => {
+      for (const give of this.#keeps.splice(0)) give(undefined);
+      onFailure(error);
+    };
     this.#worker.onmessage = ({ data }: MessageEvent<TrainReply>) => {
       if (data.kind === "failed") this.#onFailure(new EngineError(data.reason));
       else if (data.kind === "file") this.#files.shift()?.(data.bytes);
       else if (data.kind === "model") this.#models.shift()?.(data.files);
+      else if (data.kind === "kept") this.#keeps.shift()?.(data.kept);
       else if (data.kind === "checked") this.#checks.shift()?.(data.differences);
       else onEvent(data);
     };
-    this.#worker.onerror = (event) => onFailure(new Error(event.message || "the worker could not be loaded"));
+    this.#worker.onerror = (event) => this.#onFailure(new Error(event.message || "the worker could not be loaded"));
     this.#say({ kind: "begin", order });
   }
 
@@ -63,6 +68,14 @@ export class Training {
     return new Promise((resolve) => {
       this.#models.push(resolve);
       this.#say({ kind: "model" });
+    });
+  }
+
+  /** What this training goes on from; undefined if it has failed. What it has told before is part of it. */
+  keep(): Promise<KeptPair | undefined> {
+    return new Promise((resolve) => {
+      this.#keeps.push(resolve);
+      this.#say({ kind: "keep" });
     });
   }
 

@@ -1,8 +1,9 @@
-import { createAttention, type Attention } from "headwise";
+import type { Attention } from "headwise";
 
 import { Encoder } from "../../model/encoder.js";
 import { bench } from "./bench.js";
 import { asFailure } from "./asFailure.js";
+import { openAttention } from "./openAttention.js";
 import { exactLayers } from "./exactLayers.js";
 import { filesAt } from "./modelFiles.js";
 import type { EngineChoice, JobName, Jobs, Reply, Request } from "./protocol.js";
@@ -32,7 +33,7 @@ scope.onmessage = ({ data }) => {
 };
 
 function open(choice: EngineChoice): void {
-  engine = createAttention(choice);
+  engine = openAttention(choice);
   engine.then(
     ({ report }) => say({ kind: "report", report }),
     (error: unknown) => say({ kind: "unusable", reason: asFailure(error) }),

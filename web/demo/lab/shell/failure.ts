@@ -1,3 +1,4 @@
+import { adviceOf } from "./advice.js";
 import { button } from "./controls.js";
 import { byId, element } from "./element.js";
 
@@ -28,8 +29,8 @@ export class Failure {
 /** The message of an error and its hint, as sentences. */
 export function inWords(error: unknown): string {
   if (!(error instanceof Error)) return ended(String(error));
-  const { hint } = error as { hint?: unknown };
-  return [error.message, ...(typeof hint === "string" ? [hint] : [])].map(ended).join(" ");
+  const hint = adviceOf(error);
+  return [error.message, ...(hint ? [hint] : [])].map(ended).join(" ");
 }
 
 /** A text that ends like a sentence. */

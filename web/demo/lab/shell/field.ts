@@ -1,3 +1,5 @@
+import { beginningOf } from "../../model/graphemes.js";
+
 /** A setting of a room: its first value, and how it is read from the address. */
 export interface Field<T> {
   readonly initial: T;
@@ -41,7 +43,7 @@ export function choice<T extends string>(initial: T, options: readonly T[]): Cho
   return { initial, options, parse: (text) => options.find((option) => option === text) };
 }
 
-/** A text of at most `longest` characters. */
+/** A text of at most `longest` characters. What is longer is cut between two signs. */
 export function text(initial: string, longest = 400_000): Field<string> {
-  return { initial, parse: (given) => given.slice(0, longest) };
+  return { initial, parse: (given) => beginningOf(given, longest) };
 }

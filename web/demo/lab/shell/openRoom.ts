@@ -65,10 +65,10 @@ export class OpenRoom implements RoomView<Fields> {
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
       element("header", {}, this.#title, element("p", { class: "lede" }, door.lede), this.#finding),
+      this.#random, // before the numbers that it is about
       this.#notice,
       this.#failure.node,
       this.stage,
-      this.#random,
       element("footer", {}, this.#tools, this.#unshared, this.#verdict, this.#code),
       nextDoor(door),
       this.#address,

@@ -1,6 +1,7 @@
 import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
 
 import schema from "../../../../../tests/bench/schema/headwise-bench.json" with { type: "json" };
+import { beginningOf } from "../../../model/graphemes.js";
 
 export interface BenchDevice {
   readonly id: string;
@@ -151,5 +152,5 @@ function quoted(value: unknown): string {
 /** Without characters that would change how the rest of a message is read. */
 function shortened(text: string, longest = LONGEST_VALUE): string {
   const plain = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
-  return plain.length > longest ? `${plain.slice(0, longest)}…` : plain;
+  return plain.length > longest ? `${beginningOf(plain, longest)}…` : plain;
 }

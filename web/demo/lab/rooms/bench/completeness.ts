@@ -1,5 +1,5 @@
 import { counted, significant } from "../../shell/numbers.js";
-import { keyOf, type BenchEngine, type BenchFile, type Place } from "./benchFile.js";
+import { keyOf, type BenchDevice, type BenchEngine, type BenchFile, type Place } from "./benchFile.js";
 
 /** The spread of fewer samples is not reliable. */
 export const FEWEST_SAMPLES = 5;
@@ -52,8 +52,13 @@ function few({ name, document: { measurements } }: BenchFile): string[] {
 
 function busy({ name, document: { devices } }: BenchFile): string[] {
   return devices
-    .filter(({ load = 0, cores = Infinity }) => load > BUSY * cores)
+    .filter(isBusy)
     .map(({ id, load, cores }) => `${name}: load: “${id}” was busy: a load of ${significant(load!)} on ${counted(cores!, "core")}. Do not trust its times.`); // prettier-ignore
+}
+
+/** Whether other programs used so much of a device that its times are not to be trusted. */
+export function isBusy({ load = 0, cores = Infinity }: BenchDevice): boolean {
+  return load > BUSY * cores;
 }
 
 function absentShapes(file: BenchFile, files: readonly BenchFile[]): string[] {

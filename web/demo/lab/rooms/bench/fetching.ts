@@ -1,3 +1,4 @@
+import { beginningOf } from "../../../model/graphemes.js";
 import { bytes } from "../../shell/numbers.js";
 import { BenchFileError, MOST_BYTES } from "./benchFile.js";
 
@@ -7,7 +8,7 @@ export function allowedAddress(text: string, page: string): URL {
   try {
     url = new URL(text, page);
   } catch {
-    throw new BenchFileError(`“${text.slice(0, 200)}” is not an address.`);
+    throw new BenchFileError(`“${beginningOf(text, 200)}” is not an address.`);
   }
   const isOwn = url.origin === new URL(page).origin && url.protocol === "http:";
   if (!isOwn && url.protocol !== "https:")

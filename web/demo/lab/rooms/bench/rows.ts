@@ -1,5 +1,6 @@
 import { quantile } from "../../../../../tests/bench/harness/statistics.mjs";
 import { counted } from "../../shell/numbers.js";
+import { isBusy } from "./completeness.js";
 import type { BenchEngine, BenchFile, BenchMeasurement, BenchShape } from "./benchFile.js";
 
 /** One of shape × engine × device, as the files have measured it. */
@@ -18,6 +19,8 @@ export interface Row {
   readonly high: number;
   /** The share of the largest speed that the probes of the same run allow. */
   readonly roof: number;
+  /** Whether other programs used the device, so that its times are not to be trusted. */
+  readonly busy: boolean;
 }
 
 /** "headwise · wasm · relaxed · 2 threads" */
@@ -36,6 +39,7 @@ export function rowsOf(files: readonly BenchFile[]): Row[] {
 function fileRows({ name, document }: BenchFile, files: readonly BenchFile[]): Row[] {
   const engines = new Map(document.engines.map((engine) => [engine.id, engine]));
   const shapes = new Map(document.shapes.map((shape) => [shape.id, shape]));
+  const busy = new Set(document.devices.filter(isBusy).map(({ id }) => id));
   return document.measurements.map((measurement) => {
     const engine = engines.get(measurement.engine)!;
     const shape = shapes.get(measurement.shape)!;
@@ -46,6 +50,7 @@ function fileRows({ name, document }: BenchFile, files: readonly BenchFile[]): R
       ...{ engine: engineName(engine), version: engine.version, shape: shapeLabel(shape, files) },
       ...{ samples, median, low: quantile(samples, 0.25), high: quantile(samples, 0.75) },
       roof: leastTime(shape, measurement) / median,
+      busy: busy.has(measurement.device),
     };
   });
 }

@@ -11,8 +11,12 @@ export function finding(rows: readonly Row[], files: number, isExample: boolean)
   return `${what}: ${count("shape")} × ${count("engine")} × ${count("device")}, ${counted(rows.length, "measurement")}. ${widest(rows)}`;
 }
 
-/** The largest distance between two engines on one device. */
-function widest(rows: readonly Row[]): string {
+/** The largest distance between two engines on one device whose times can be trusted. */
+function widest(all: readonly Row[]): string {
+  const rows = all.filter(({ busy }) => !busy);
+  if (rows.length === 0) return "Do not trust these times: other programs were using the cores.";
+  const left = all.length - rows.length;
+  const note = left > 0 ? ` ${counted(left, "measurement")} of a busy device ${left === 1 ? "does" : "do"} not count here.` : ""; // prettier-ignore
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
     const key = JSON.stringify([row.file, row.device, row.shape]);
@@ -24,8 +28,8 @@ function widest(rows: readonly Row[]): string {
     return { fast, slow, ratio: slow.median / fast.median };
   });
   const { fast, slow, ratio } = pairs.reduce((most, pair) => (pair.ratio > most.ratio ? pair : most));
-  if (fast === slow) return "No device has two engines to compare.";
-  return `Most apart, ${significant(ratio, 2)} ×, are ${fast.engine} and ${slow.engine} in “${fast.shape}”.`;
+  if (fast === slow) return `No device has two engines to compare.${note}`;
+  return `Most apart, ${significant(ratio, 2)} ×, are ${fast.engine} and ${slow.engine} in “${fast.shape}”.${note}`;
 }
 
 export function chartWords(

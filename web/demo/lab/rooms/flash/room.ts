@@ -14,7 +14,7 @@ import onlineTex from "./online.tex";
 import { Player } from "./player.js";
 import { DIM, fields } from "./settings.js";
 import { snippet } from "./snippet.js";
-import { finding, keysName, resultWords, tileWords } from "./words.js";
+import { costWords, finding, keysName, resultWords, tileWords, timesWords } from "./words.js";
 
 const LEGEND = [
   ["now", "now"],
@@ -74,6 +74,7 @@ class Picture {
   readonly #rows = element("div", { class: "chips", role: "group", "aria-label": "Row to follow" });
   readonly #table = element("table", { class: "ledger stacks", "aria-label": "What the row remembers" });
   readonly #result = element("p", { class: "finding" });
+  readonly #saving = element("p", { class: "finding" });
   readonly #costs = element("table", { class: "costs stacks", "aria-label": "Cost of both ways" });
 
   constructor(view: RoomView<typeof fields>, player: Player) {
@@ -93,6 +94,7 @@ class Picture {
       card(
         "What it costs, at length",
         panel(long),
+        this.#saving,
         element(
           "p",
           { class: "hint" },
@@ -113,6 +115,7 @@ class Picture {
   }
 
   showCosts(length: number, causal: boolean): void {
+    this.#saving.textContent = costWords(length, causal);
     this.#costs.replaceChildren(...costRows(length, causal));
   }
 
@@ -179,22 +182,24 @@ class Picture {
 }
 
 function costRows(length: number, causal: boolean): HTMLElement[] {
-  const head = ["", "S × S arrays", "tiles", "times less"];
-  const [square, tiled] = [squareCost(length), tiledCost(length, causal)];
+  const head = ["", "S × S arrays", "tiles", "times less", ...(causal ? ["tiles that the mask leaves", "the mask saves"] : [])]; // prettier-ignore
+  const [square, tiled, masked] = [squareCost(length), tiledCost(length, false), tiledCost(length, true)];
   const row = (name: string, of: (cost: Cost) => number, unit: (value: number) => string) => {
     const bar = (cost: Cost, label: string) => {
       const node = element("span", { class: "bar" });
       node.style.setProperty("--share", `${(100 * of(cost)) / of(square)}%`);
       return element("td", { "data-label": label }, node, element("span", {}, unit(of(cost))));
     };
-    const times = of(square) / of(tiled);
+    const times = (before: Cost, after: Cost, label: string) =>
+      element("td", { "data-label": label }, timesWords(of(before) / of(after)));
     return element(
       "tr",
       {},
       element("th", { scope: "row" }, name),
       bar(square, head[1]!),
       bar(tiled, head[2]!),
-      element("td", { "data-label": head[3]! }, `${times < 10 ? decimal(times, 1) : many(times)} ×`),
+      times(square, tiled, head[3]!),
+      ...(causal ? [bar(masked, head[4]!), times(tiled, masked, head[5]!)] : []),
     );
   };
   return [

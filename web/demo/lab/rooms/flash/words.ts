@@ -1,6 +1,7 @@
 import { are } from "../../shell/amounts.js";
 import type { Matrix } from "../../shell/matrix.js";
-import { counted, decimal, scientific } from "../../shell/numbers.js";
+import { counted, decimal, many, scientific } from "../../shell/numbers.js";
+import { squareCost, tiledCost } from "./cost.js";
 import type { Moment } from "./moment.js";
 import { finished } from "./online.js";
 import { DIM } from "./settings.js";
@@ -30,6 +31,19 @@ export function resultWords({ row, sees, seen, history }: Moment, output: Matrix
   const apart = Math.max(...mine.map((value, d) => Math.abs(value - theirs[d]!)));
   const same = apart === 0 ? "exactly the same" : `the same to ${scientific(apart)}`;
   return `Row ${row} is finished: o/ℓ = (${mine.map((value) => decimal(value, 3)).join(", ")}). The output that headwise computes for this row is ${same}.`;
+}
+
+/** What tiles save, and what the mask does: each is said of what it does itself. */
+export function costWords(length: number, causal: boolean): string {
+  const [square, tiled, masked] = [squareCost(length), tiledCost(length, false), tiledCost(length, true)];
+  const tiles = `Tiles move ${timesWords(square.traffic / tiled.traffic)} fewer bytes and compute the same.`;
+  if (!causal) return tiles;
+  return `${tiles} The mask leaves out whole tiles: ${timesWords(tiled.flops / masked.flops)} fewer operations, whichever way the others are computed.`;
+}
+
+/** "5.3 ×", "1,020 ×" */
+export function timesWords(times: number): string {
+  return `${times < 10 ? decimal(times, 1) : many(times)} ×`;
 }
 
 /** "keys 4 to 7" */

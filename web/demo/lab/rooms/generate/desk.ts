@@ -14,7 +14,7 @@ import { HeadStrips } from "./headStrips.js";
 import { NextBars } from "./nextBars.js";
 import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
 import { TextView } from "./textView.js";
-import { finding, modelWords, speedWords } from "./words.js";
+import { finding, modelWords, speedWords, unreadWords } from "./words.js";
 
 /** So many characters are written at once. */
 const STRETCH = 300;
@@ -34,6 +34,8 @@ export class Desk {
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
   #generating: Generating | undefined;
+  /** The model whose beginning is there. */
+  #model: Settings["model"] | undefined;
   #opened = "";
   #begun = "";
   #taking = "";
@@ -56,6 +58,7 @@ export class Desk {
       this.#generating?.readOn({ window, keepFirst: keep });
     });
     state.onChange(() => this.#followModel());
+    this.#followModel();
     const model = choices(state, "model", "Model", { text: "text", sums: "sums" });
     const begin = lines(state, "begin", "Beginning", 2);
     this.nodes = [
@@ -183,8 +186,12 @@ export class Desk {
   /** Another model has another beginning, unless it can read what is there: sums have no letters, the text has no sums. */
   #followModel(): void {
     const { model, begin } = this.#view.state.values;
-    const isSum = /^[\d+=]*$/.test(begin);
-    if (isSum !== (model === "sums")) this.#view.state.set({ begin: BEGINNINGS[model] });
+    const isNew = this.#model !== undefined && this.#model !== model;
+    this.#model = model;
+    const isOthers = begin === BEGINNINGS[model === "sums" ? "text" : "sums"];
+    const fits = /^[\d+=]*$/.test(begin) === (model === "sums");
+    // What is typed or stands in the address stays, also if the model cannot read it: that is told.
+    if (isOthers || (isNew && !fits)) this.#view.state.set({ begin: BEGINNINGS[model] });
   }
 
   #toggle(): void {
@@ -219,6 +226,7 @@ export class Desk {
     this.#view.finding(finding(config, written, next));
     this.#status.textContent = speedWords(written.speed, this.#threads);
     this.#text.show(config, written, chosen, off);
+    this.#text.tell(unreadWords(values.begin, config));
     this.#next.show(config, next);
     this.#strips.show(config, written, { off, chosen });
     this.#table.show(written.caches, config);

@@ -1,6 +1,7 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Written } from "../../engine/generateProtocol.js";
 import { element } from "../../shell/element.js";
+import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import { placeName, type HeadPlace } from "./settings.js";
 import { headWords } from "./words.js";
@@ -81,7 +82,7 @@ class Strip {
     this.node = element(
       "div",
       { class: "head-tile strip" },
-      element("label", {}, this.#on, `head ${place.head}`),
+      element("label", {}, this.#on, headLabel(place.head)),
       element("div", { class: "map" }, this.#canvas, this.#choose),
     );
   }

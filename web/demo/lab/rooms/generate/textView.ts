@@ -1,6 +1,7 @@
 import { textOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Written } from "../../engine/generateProtocol.js";
 import { card, element } from "../../shell/element.js";
+import { setText } from "../../shell/setText.js";
 import type { HeadPlace } from "./settings.js";
 import { headWords, sumWords, twinWords } from "./words.js";
 
@@ -8,6 +9,7 @@ import { headWords, sumWords, twinWords } from "./words.js";
 export class TextView {
   readonly node: HTMLElement;
   readonly #text = element("p", { class: "own-text", tabindex: "0", role: "group" });
+  readonly #unread = element("p", { class: "finding", role: "status" });
   readonly #by = element("p", { class: "hint" });
   readonly #verdict = element("p", { class: "finding", role: "status" });
   readonly #twinSays = element("p", { class: "hint" });
@@ -17,7 +19,7 @@ export class TextView {
   constructor() {
     this.#text.setAttribute("aria-label", "The text");
     this.#twin.setAttribute("aria-label", "The text with all heads on");
-    this.node = card("The text", this.#text, this.#by, this.#verdict, this.#twinSays, this.#twin);
+    this.node = card("The text", this.#text, this.#unread, this.#by, this.#verdict, this.#twinSays, this.#twin);
   }
 
   show(config: DecoderConfig, written: Written, place: HeadPlace, off: readonly HeadPlace[]): void {
@@ -33,6 +35,11 @@ export class TextView {
     if (!twin || from < 0) return;
     const other = [...textOf(twin, config)];
     this.#twin.replaceChildren(other.slice(0, from).join(""), element("mark", {}, other.slice(from).join("")));
+  }
+
+  /** Says what of the beginning the model cannot read. */
+  tell(unread: string): void {
+    setText(this.#unread, unread);
   }
 
   #letter(letters: readonly string[], begun: number): void {

@@ -1,7 +1,9 @@
-import type { DecoderConfig } from "../../../generate/decoderFile.js";
+import { textOf, tokensOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Candidate } from "../../../generate/sampling.js";
 import type { CacheState, Endless, Written } from "../../engine/generateProtocol.js";
+import { graphemes } from "../../../model/graphemes.js";
 import { listed, percent } from "../../shell/amounts.js";
+import { headWords } from "../../shell/headWords.js";
 import { bytes, counted, decimal, many, scientific } from "../../shell/numbers.js";
 import type { HeadPlace } from "./settings.js";
 
@@ -12,10 +14,7 @@ export function sign(letter: string): string {
   return SIGNS[letter] ?? letter;
 }
 
-/** "layer 2 head 1" */
-export function headWords({ layer, head }: HeadPlace): string {
-  return `layer ${layer} head ${head}`;
-}
+export { headWords };
 
 /** What stands under the room's title. */
 export function finding(
@@ -23,11 +22,10 @@ export function finding(
   { tokens, caches }: Written,
   [first, second]: readonly Candidate[],
 ): string {
-  const name = ({ token, probability }: Candidate) =>
-    `“${sign([...characters][token]!)}” has ${percent(probability, 1)}`;
-  const next = [first!, ...(second ? [second] : [])].map(name);
+  const name = ({ token, chance }: Candidate) => `“${sign([...characters][token]!)}” has ${percent(chance, 1)}`;
+  const next = [first!, ...(second && second.chance > 0 ? [second] : [])].map(name);
   const { bytes: size } = caches.find(({ isWriter }) => isWriter)!;
-  return `After ${counted(tokens.length, "character")} ${next.join(", ")} of the next one; keys and values take ${bytes(size)}.`;
+  return `After ${counted(tokens.length, "character")} ${next.join(", ")} to be taken next; keys and values take ${bytes(size)}.`;
 }
 
 const CACHE_NAMES: Readonly<Record<CacheState["name"], string>> = {
@@ -59,6 +57,21 @@ export function cacheWords(caches: readonly CacheState[], { layers, width }: Dec
     ? ` The ring holds ${counted(full!.tokens, "token")} of ${whole.tokens.toLocaleString("en")}, and does not grow any more once it is full.`
     : "";
   return `${formula}; int8 takes ${times} times less than float32. Memory comes in blocks, so it grows in steps.${ring}`;
+}
+
+/** What of the beginning is not read, and a sum that is none; "" if the model reads it all. */
+export function unreadWords(begin: string, config: DecoderConfig): string {
+  const known = new Set(config.characters);
+  const unknown = [...new Set(graphemes(begin).filter((sign) => [...sign].some((part) => !known.has(part))))];
+  const read = textOf(tokensOf(begin, config), config);
+  const isSum = config.kind !== "sums" || /^(\d{0,3}|\d{1,3}\+\d{0,3}|\d{1,3}\+\d{1,3}=\d*)$/.test(read);
+  const names = unknown.slice(0, 5).map((each) => `“${sign(each)}”`);
+  const left = unknown.length - names.length;
+  const all = left > 0 ? [...names, counted(left, "other character")] : names;
+  const rest = read === "" ? "Nothing of this can be read." : isSum ? "" : `It reads “${read}”, which is no sum.`;
+  const sum = isSum && read !== "" ? "" : config.kind === "sums" ? "A sum is two numbers of up to three digits, such as 123+456=." : ""; // prettier-ignore
+  const lost = all.length > 0 ? `This model does not know ${listed(all)}, and leaves out what it does not know.` : "";
+  return begin === "" ? "" : [lost, rest, sum].filter(Boolean).join(" ");
 }
 
 /** What the twin has written, beside the text without some heads. */

@@ -1,5 +1,6 @@
 import { formula, type Formula } from "headwise/formula";
 
+import { adviceOf } from "../../shell/advice.js";
 import type { Formulas } from "./formulas.js";
 import { readParameters } from "./parameters.js";
 
@@ -45,10 +46,10 @@ export function keeping(compiled: Compiled, faults: Faults, right: Compiled): Co
 
 /** The problem, its hint, and the line that shows the place. */
 export function faultOf(error: unknown): Fault {
-  const { message, hint, position } = error as { message?: string; hint?: string; position?: number };
+  const { message, position } = error as { message?: string; position?: number };
   const [problem = "", ...excerpt] = (message ?? String(error)).replace(/^formula: /, "").split("\n");
   const place = position === undefined ? "" : `Character ${position + 1}: `;
-  const advice = hint?.replace(/\s*See node_modules.*$/s, "").trim();
+  const advice = adviceOf(error);
   const ended = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
   return {
     words: place + ended(problem) + (advice ? ` ${ended(advice)}` : ""),

@@ -2,6 +2,7 @@ import "./room.css";
 
 import { button, choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";
+import { headLabel } from "../../shell/headWords.js";
 import { attentionMap } from "../../shell/maps.js";
 import { decimal } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
@@ -160,7 +161,10 @@ class Picture {
     const { heads, queries, keys } = settings;
     const size = heads / kvHeadsOf(settings);
     const hidden = seen.map((one) => hides(settings, one));
-    this.#map.headNames = Array.from({ length: heads }, (_, head) => `head ${head} · keys ${Math.floor(head / size)}`);
+    this.#map.headNames = Array.from(
+      { length: heads },
+      (_, head) => `${headLabel(head)} · keys ${Math.floor(head / size) + 1}`,
+    );
     this.#map.isHidden = (query, key, head) => hidden[head]!(query, key);
     this.#map.probs = { data: probs, shape: [heads, queries, keys] };
     this.#groups.textContent = groupWords(settings);

@@ -33,7 +33,7 @@ export function tilesOf(seen: Seen): Tiling {
 
 /** A sentence about one head, if heads differ. */
 export function ofHead(sentence: string, head: number | undefined): string {
-  return head === undefined || sentence === "" ? sentence : `Head ${head}: ${sentence}`;
+  return head === undefined || sentence === "" ? sentence : `Head ${head + 1}: ${sentence}`;
 }
 
 /** "A query sees 1 to 8 of 24 keys: 164 of 576 pairs, 28 %." */
@@ -108,7 +108,7 @@ function sharing(heads: number, groups: number): string {
   return `${who}: the cache of keys and values is ${size} times smaller.`;
 }
 
-/** What the sink takes, and over how many keys head 0 spreads. `probs` is [heads, queries, keys]; `seen` is of head 0. */
+/** What the sink takes, and over how many keys the first head spreads. `probs` is [heads, queries, keys]; `seen` is of the first head. */
 export function spreadWords(probs: Float32Array, { keys, sink }: Settings, seen: Seen): string {
   const rows = [...keysSeen(seen).entries()]
     .filter(([, count]) => count > 0)
@@ -118,8 +118,8 @@ export function spreadWords(probs: Float32Array, { keys, sink }: Settings, seen:
   const mean = (of: (row: Spread) => number) => rows.reduce((sum, row) => sum + of(row), 0) / rows.length;
   const over = decimal(Math.exp(mean(({ entropy }) => entropy)), 1);
   const taken =
-    sink > NO_SINK ? `In head 0 the sink takes ${percent(1 - mean(({ kept }) => kept), 1)} of a row on average. ` : "";
-  return `${taken}Head 0 spreads ${sink > NO_SINK ? "the rest of a row" : "a row"} as if evenly over ${over} keys on average (the exponential of its mean entropy).`;
+    sink > NO_SINK ? `In head 1 the sink takes ${percent(1 - mean(({ kept }) => kept), 1)} of a row on average. ` : "";
+  return `${taken}Head 1 spreads ${sink > NO_SINK ? "the rest of a row" : "a row"} as if evenly over ${over} keys on average (the exponential of its mean entropy).`;
 }
 
 /** The rows that a formula spoiled: it gave NaN or +∞ for a pair that they see. */

@@ -6,6 +6,7 @@ import { attentionFormulas, joinFormulas, projectionFormulas } from "./formulas.
 import { originOf } from "./origin.js";
 import { axisLabels, nameOf, SHAPES, type Name, type Scene } from "./parts.js";
 import { ProductPicture } from "./productPicture.js";
+import type { Stop } from "./stepper.js";
 import { EDITABLE, extentOf, shapeWords, type Editable, type Extent } from "./sizes.js";
 import { mostAsymmetric } from "./words.js";
 
@@ -24,6 +25,17 @@ const WAVES: readonly (readonly Name[])[] = [
 /** The matrices whose positions are named, because no named one stands in line with them. */
 const NAMED: ReadonlySet<Name> = new Set<Name>(["x", "qn", "kt", "masked", "p", "vn", "y"]);
 
+/** Each product with its factors, and the step of the diagram that it stands in. */
+const STOPS: readonly { readonly name: string; readonly step: number; readonly names: readonly Name[] }[] = [
+  { name: "Queries", step: 0, names: ["x", "wq", "bq", "q"] },
+  { name: "Keys", step: 0, names: ["x", "wk", "bk", "k"] },
+  { name: "Values", step: 0, names: ["x", "wv", "bv", "v"] },
+  { name: "Scores", step: 1, names: ["qn", "kt", "raw"] },
+  { name: "Weights", step: 1, names: ["raw", "masked", "p"] },
+  { name: "Output of the head", step: 1, names: ["p", "vn", "yn"] },
+  { name: "Output", step: 2, names: ["y", "wo", "bo", "out"] },
+];
+
 export interface DiagramEvents {
   onEdit(name: Editable, cell: Cell, value: number): void;
   onHead(head: number): void;
@@ -34,6 +46,7 @@ export class Diagram {
   readonly node: HTMLElement;
   readonly #grids: Readonly<Record<Name, FormGrid>>;
   readonly #pictures: readonly ProductPicture[];
+  readonly #steps: readonly HTMLElement[];
   readonly #picker = element("span", { class: "picker" });
   readonly #origin = element("div", { class: "origin", "aria-live": "polite" });
   readonly #events: DiagramEvents;
@@ -80,15 +93,22 @@ export class Diagram {
     ] as const;
     this.#pictures = [project, attend, join];
     const step = (title: HTMLElement, { node }: ProductPicture) => element("section", { class: "step" }, title, node);
-    const steps = element(
-      "div",
-      { class: "schemes" },
+    this.#steps = [
       step(element("h3", {}, "1 · Project: three views of X"), project),
       step(element("h3", {}, "2 · Attend, in ", this.#picker), attend),
       step(element("h3", {}, "3 · Join the heads and project"), join),
-    );
+    ];
+    const steps = element("div", { class: "schemes" }, ...this.#steps);
     this.node = card("From X to the output", element("p", { class: "hint" }, HINT), steps, this.#origin);
     this.node.classList.add("diagram");
+  }
+
+  /** The diagram, product by product: what a phone shows one after another. */
+  get stops(): readonly Stop[] {
+    return STOPS.map(({ name, step, names }) => ({
+      name,
+      nodes: [this.node, this.#steps[step]!, ...names.map((each) => this.#grids[each].node)],
+    }));
   }
 
   /** Shows a scene. With `flash`, numbers that have changed flash, in the order of the calculation. */

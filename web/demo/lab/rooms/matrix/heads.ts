@@ -11,9 +11,9 @@ import type { Matrix } from "../../shell/matrix.js";
 export class HeadsCard {
   readonly node: HTMLElement;
   readonly #cut = element("p", { class: "hint" });
-  readonly #heads = element("div", { class: "row heads" });
+  readonly #heads = element("div", { class: "row head-cuts" });
   readonly #join = element("p", { class: "hint" });
-  readonly #joined = element("div", { class: "heads" });
+  readonly #joined = element("div", { class: "head-cuts" });
 
   constructor() {
     this.node = card("Heads: cut apart and joined again", this.#cut, this.#heads, this.#join, this.#joined);

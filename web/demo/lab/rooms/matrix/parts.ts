@@ -62,7 +62,7 @@ export const SHAPES: Readonly<Record<Name, readonly [Extent, Extent]>> = {
 };
 
 /** The name of a matrix as it is shown, such as "W_Qᵀ" or "K₁ᵀ". */
-export function nameOf(name: Name, { head, form }: Pick<Scene, "head" | "form">): string {
+export function nameOf(name: Name, { head, form, inputs }: Pick<Scene, "head" | "form" | "inputs">): string {
   const n = "₁₂₃₄"[head]!;
   const turned = form === "columns" ? "ᵀ" : "";
   return {
@@ -81,13 +81,19 @@ export function nameOf(name: Name, { head, form }: Pick<Scene, "head" | "form">)
     qn: `Q${n}`,
     kt: `K${n}ᵀ`,
     raw: "scores",
-    masked: "masked",
+    masked: preparedName(inputs),
     p: "weights P",
     vn: `V${n}`,
     yn: `Y${n}`,
     y: "Y",
     out: "output",
   }[name];
+}
+
+/** What the scores are before the softmax: only those that a mask has met are "masked". */
+function preparedName({ scale, causal, excludeSelf }: Inputs): string {
+  const done = [...(scale ? ["scaled"] : []), ...(causal || excludeSelf ? ["masked"] : [])];
+  return done.join(", ") || "scores, unchanged";
 }
 
 /** A row or column of this extent in words: “phone”, or the number of a feature, from 1. */

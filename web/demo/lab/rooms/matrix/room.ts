@@ -1,6 +1,7 @@
 import "./room.css";
 
 import { difference } from "../../engine/difference.js";
+import { cardName } from "../../embed/cards.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { withIndices } from "../../shell/indices.js";
@@ -18,6 +19,7 @@ import { LoopsCard } from "./loopsCard.js";
 import { sceneOf, type Scene } from "./parts.js";
 import { edited, fields, headOf, inputsOf, type Settings } from "./settings.js";
 import { LETTERS, type Sizes } from "./sizes.js";
+import { Stepper } from "./stepper.js";
 import { snippet } from "./snippet.js";
 import { scoreStatistics } from "./variance.js";
 import { VarianceCard } from "./varianceCard.js";
@@ -36,13 +38,13 @@ function open(view: RoomView<typeof fields>): void {
   const [forms, heads, variance] = [new FormsCard(), new HeadsCard(), new VarianceCard(state)];
   const [growth, dictionary, loops] = [new GrowthCard(state), new DictionaryCard(state), new LoopsCard(state)];
   const said = element("ul", { class: "said" });
-  const cards = [heads, variance, growth, dictionary, loops].map(({ node }) => node);
-  stage.append(
-    controls(view),
-    diagram.node,
-    forms.node,
-    element("div", { class: "cards" }, card("What these numbers say", said), ...cards),
-  );
+  const cards = [card("What these numbers say", said), ...[heads, variance, growth, dictionary, loops].map(({ node }) => node)]; // prettier-ignore
+  const stops = [forms.node, ...cards].map((node) => ({ name: cardName(node), nodes: [node] }));
+  const stepper = new Stepper([...diagram.stops, ...stops], (stop) => state.set({ stop }));
+  stage.append(controls(view), stepper.node, diagram.node, forms.node, element("div", { class: "cards" }, ...cards));
+  const follow = () => stepper.show(state.values.stop);
+  state.onChange(follow);
+  follow();
 
   view.onDraw(async (settings) => {
     const inputs = inputsOf(settings);

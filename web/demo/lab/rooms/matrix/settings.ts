@@ -6,6 +6,7 @@ import { HOURS } from "./dictionary.js";
 import { BIN, EXAMPLE, LARGEST } from "./example.js";
 import { STATIONS } from "./growth.js";
 import type { Reading } from "./parts.js";
+import { STOPS } from "./stops.js";
 import { EXTENTS, extentOf, type Editable, type Extent, type Sizes } from "./sizes.js";
 
 export const fields = {
@@ -37,6 +38,8 @@ export const fields = {
   hour: number(10, { min: 0, max: 23 }),
   sharpness: number(5, { min: 0, max: HOURS.sharpness.length - 1 }),
   length: number(11, { min: 1, max: 14 }),
+  /** What a narrow screen shows: one of the diagram's products, or one of the cards after it. */
+  stop: number(1, { min: 1, max: STOPS }),
 };
 export type Settings = Values<typeof fields>;
 

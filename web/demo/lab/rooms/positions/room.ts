@@ -189,6 +189,7 @@ class Picture {
   show(found: Calculation, settings: Settings): void {
     const { names } = found;
     for (const map of [this.#plain, this.#placed, this.#hands]) map.tokens = names;
+    for (const map of [this.#plain, this.#placed]) map.headNames = ["one head"];
     const { kind } = settings;
     this.#base.hidden = kind !== "sinusoidal" && kind !== "rotary";
     this.#view.finding(finding(found, settings));

@@ -1,3 +1,4 @@
+import { graphemes } from "../../../model/graphemes.js";
 import { matrix, product, type Matrix } from "../../shell/matrix.js";
 import { randomNormal } from "../../shell/random.js";
 
@@ -8,9 +9,12 @@ export const PLACES = 128;
 /** The most words that are shown. */
 export const LONGEST = 12;
 
-/** The words of a text in lower case. A punctuation mark is a word of its own. */
+const WORD = /^[\p{L}\p{M}\p{N}]/u;
+
+/** The words of a text in lower case. A punctuation mark or an emoji is a word of its own. */
 export function splitText(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|[^\s]/gu) ?? [];
+  const runs = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|[^\s\p{L}\p{N}]+/gu) ?? [];
+  return runs.flatMap((run) => (WORD.test(run) ? run : graphemes(run)));
 }
 
 /** The words that are shown: the first ones, or a stand-in if there is none. */

@@ -1,5 +1,6 @@
 // The first picture of the room, as HTML: the build writes it into the page, and the room draws it again.
 
+import { graphemes } from "../../../model/graphemes.js";
 import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { asMarkup, readable } from "../../../model/names.js";
 import { firstRepetition } from "../../../model/story.js";
@@ -73,19 +74,25 @@ function twinsTable(seen: Seen, names: readonly string[], twins: readonly [numbe
 export function weightsTable({ names, title, rows, signed = false }: Table): string {
   const isShort = names.length <= SHORT.names && names.every((name) => name.length <= SHORT.letters);
   const kind = names.length > MOST_NUMBERS ? " dense" : isShort ? " short" : "";
-  const columns = names.map((name) => `<th scope="col"><span>${asMarkup(name)}</span></th>`);
+  const columns = names.map((name) => `<th scope="col" title="${asMarkup(name)}"><span>${asMarkup(name)}</span></th>`);
   const body = rows.map(({ name, weights, marked = false, above }, row) => {
     const cells = Array.from(weights, (weight, column) => cell(weight, { row, column, signed }));
     const line = above
       ? `<tr class="above"><th scope="rowgroup" colspan="${names.length + 1}">${asMarkup(above)}</th></tr>`
       : "";
-    return `${line}<tr${marked ? ' class="marked"' : ""}><th scope="row">${asMarkup(name)}</th>${cells.join("")}</tr>`;
+    return `${line}<tr${marked ? ' class="marked"' : ""}><th scope="row" title="${asMarkup(name)}">${asMarkup(name)}</th>${cells.join("")}</tr>`;
   });
   return (
     `<table class="weights${kind}" aria-label="${asMarkup(title)}">` +
-    `<colgroup><col><col span="${names.length}"></colgroup>` +
+    `<colgroup><col style="width: ${nameWidth(rows)}em"><col span="${names.length}"></colgroup>` +
     `<thead><tr><td></td>${columns.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`
   );
+}
+
+/** The width of the names of rows, in ems: whole words such as “example”, as far as the numbers leave room. */
+function nameWidth(rows: readonly Row[]): number {
+  const letters = Math.max(...rows.map(({ name }) => graphemes(name).length));
+  return Math.round(10 * Math.min(Math.max(0.62 * letters + 0.7, 4.6), 7)) / 10;
 }
 
 function cell(weight: number, { row, column, signed }: { row: number; column: number; signed: boolean }): string {

@@ -1,6 +1,7 @@
 import type { AttentionMap } from "headwise/viz";
 
 import type { Engine } from "../../engine/engine.js";
+import { headLabels } from "../../shell/headWords.js";
 import type { Floats } from "../../engine/floats.js";
 import type { AttentionCall, LayerCall } from "./problem.js";
 
@@ -55,8 +56,10 @@ export function extents(call: AttentionCall | LayerCall): Extents {
 export function fill(map: AttentionMap, engine: Engine, call: AttentionCall | LayerCall, { probs }: Result): boolean {
   const { causal = false } = call.options;
   map.causal = causal !== false;
-  if (probs) map.probs = probs;
-  else if (call.kind === "attention") map.source = rowsOnDemand(engine, call);
+  if (probs) {
+    map.headNames = headLabels(probs.shape.at(-3) ?? 1);
+    map.probs = probs;
+  } else if (call.kind === "attention") map.source = rowsOnDemand(engine, call);
   else return false;
   return true;
 }

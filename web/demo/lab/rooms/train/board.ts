@@ -1,7 +1,7 @@
 import { REPEAT_CHARACTERS } from "../../../train/repeat.js";
 import type { Difference } from "../../engine/difference.js";
 import { Training, type TrainingEvent } from "../../engine/training.js";
-import type { Picture } from "../../engine/trainProtocol.js";
+import type { KeptPair, Picture } from "../../engine/trainProtocol.js";
 import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { save } from "../../shell/save.js";
@@ -11,6 +11,7 @@ import type { RoomView } from "../../shell/room.js";
 import { Charts } from "./charts.js";
 import { Chosen } from "./chosen.js";
 import { History, scoresOf } from "./history.js";
+import { forgetTraining, keepTraining, keptTraining } from "./keptTrainings.js";
 import { Log } from "./log.js";
 import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, switched, TOKENS, VOCABULARY, type HeadPlace, type Settings } from "./settings.js"; // prettier-ignore
 import { Tiles } from "./tiles.js";
@@ -21,6 +22,8 @@ import { finding, lookFor, speedWords } from "./words.js";
 const ROUND = 2000;
 /** The page draws at most so often. */
 const DRAW_MS = 120;
+/** While it trains, it is kept so often: a page that is loaded anew goes on from there. */
+const KEEP_MS = 3000;
 
 /** What is trained now, and everything that shows it. */
 export class Board {
@@ -39,6 +42,10 @@ export class Board {
 
   #training: Training | undefined;
   #key = "";
+  /** What the models of the training are made from. */
+  #trained = "";
+  #keptAt = 0;
+  #isClosed = false;
   #gains = "";
   #history = new History();
   #picture: Picture | undefined;
@@ -112,20 +119,41 @@ export class Board {
     this.#draw();
   }
 
+  /** The training is kept: when the visitor comes back, it goes on. */
   close(): void {
-    this.#training?.close();
+    this.#isClosed = true;
+    const training = this.#training;
+    void this.#keep().finally(() => training?.close());
     this.#ignoreTheme();
     clearTimeout(this.#timer);
+  }
+
+  async #keep(): Promise<void> {
+    const [training, key, history, isRunning] = [this.#training, this.#trained, this.#history, this.#isRunning];
+    this.#keptAt = performance.now();
+    const pair = await training?.keep();
+    if (pair && history === this.#history) keepTraining(key, { pair, history: history.kept, isRunning });
   }
 
   async check(): Promise<readonly Difference[]> {
     return this.#training!.check();
   }
 
-  /** Makes new models, and resolves when their first picture is there. */
-  #begin(settings: Settings): Promise<void> {
+  /** Goes on with the models of these settings, or makes new ones; resolves when their first picture is there. */
+  async #begin(settings: Settings): Promise<void> {
+    await this.#keep();
     this.#training?.close();
-    this.#history = new History();
+    this.#training = undefined;
+    this.#trained = modelKey(settings);
+    const kept = await keptTraining(this.#trained);
+    if (this.#isClosed) return;
+    this.#history = new History(kept?.history);
+    await this.#open(settings, kept?.pair);
+    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (kept ? kept.isRunning : !isStill) this.#run(ROUND - (this.#step % ROUND));
+  }
+
+  #open(settings: Settings, kept: KeptPair | undefined): Promise<void> {
     this.#picture = this.#shown = this.#stepTime = undefined;
     this.#checkpoints = [];
     this.#isRunning = false;
@@ -145,6 +173,7 @@ export class Board {
       },
       control: settings.control,
       gains: gainsOf(settings),
+      kept,
       engine: { backend: backend === "webgpu" ? backend : "wasm", ...(threads !== undefined && { threads }) },
     } as const;
     return new Promise((resolve, reject) => {
@@ -158,8 +187,10 @@ export class Board {
   }
 
   #restart(): void {
+    this.#training?.close();
+    this.#training = undefined;
     this.#key = "";
-    this.#view.redraw();
+    void forgetTraining(this.#trained).then(() => this.#view.redraw());
   }
 
   #fail(error: Error): void {
@@ -181,6 +212,7 @@ export class Board {
       case "steps":
         this.#history.add(event.steps);
         this.#stepTime = event.milliseconds / event.steps.length;
+        if (performance.now() - this.#keptAt > KEEP_MS) void this.#keep();
         break;
       case "picture":
         if (event.isNew) this.#history.see(event.picture);
@@ -191,6 +223,7 @@ export class Board {
         break;
       case "paused":
         this.#isRunning = false;
+        void this.#keep();
         break;
       default:
         event satisfies never;
@@ -231,6 +264,7 @@ export class Board {
   }
 
   #drawSoon(): void {
+    if (this.#isClosed) return;
     this.#timer ??= setTimeout(
       () => requestAnimationFrame(() => this.#draw()),
       Math.max(0, this.#drawn + DRAW_MS - performance.now()),

@@ -38,18 +38,23 @@ export class Charts {
         this.#one,
         element("span", {}, element("i", { class: "curve-key now" }), "shown"),
       ),
-      element("figure", {}, element("figcaption", {}, "Repeated tokens that are copied"), this.#copied.node),
-      element("figure", {}, element("figcaption", {}, "Loss, in nats"), this.#loss.node),
+      element(
+        "figure",
+        {},
+        element("figcaption", {}, "Repeated tokens that are copied, in sequences that are never learned from"),
+        this.#copied.node,
+      ),
+      element("figure", {}, element("figcaption", {}, "Loss in nats, in the sequences of each step"), this.#loss.node),
     );
   }
 
   show({ two, one, moments }: History, now: number): void {
     const marks = moments.list.map(({ step }) => step);
-    const curves = (of: "accuracies" | "losses") => [
-      { name: "two layers", kind: "two" as const, values: two[of] },
-      { name: "one layer", kind: "one" as const, values: one[of] },
+    const curves = (of: "copied" | "losses") => [
+      { name: "two layers", kind: "two" as const, points: two[of] },
+      { name: "one layer", kind: "one" as const, points: one[of] },
     ];
-    this.#copied.show(curves("accuracies"), marks, now);
-    this.#loss.show(curves("losses"), marks, now);
+    this.#copied.show(curves("copied"), two.losses.length, marks, now);
+    this.#loss.show(curves("losses"), two.losses.length, marks, now);
   }
 }

@@ -47,13 +47,13 @@ export class CurveChart {
     });
   }
 
-  /** Shows curves, marks at some steps, and a line at the step that is shown. */
-  show(curves: readonly Curve[], marks: readonly number[], now: number): void {
-    const steps = axisSteps(Math.max(...curves.map(({ values }) => values.length)));
+  /** Shows curves over so many steps, marks at some of them, and a line at the step that is shown. */
+  show(curves: readonly Curve[], made: number, marks: readonly number[], now: number): void {
+    const steps = axisSteps(made);
     this.#steps = steps;
     for (const kind of ["two", "one"] as const) {
       const curve = curves.find((each) => each.kind === kind);
-      this.#lines[kind].setAttribute("points", curve ? points(curve.values, steps, this.#highest) : "");
+      this.#lines[kind].setAttribute("points", curve ? points(curve.points, steps, this.#highest) : "");
     }
     const at = (step: number) => placeOfStep(step, steps).toFixed(1);
     this.#marks.replaceChildren(

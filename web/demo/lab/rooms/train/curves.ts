@@ -1,7 +1,10 @@
-/** A curve over the steps of a training: value n is that of step n + 1. */
+/** A value of a training after this step. */
+export type Point = readonly [step: number, value: number];
+
+/** A curve over the steps of a training. */
 export interface Curve {
   readonly name: string;
-  readonly values: readonly number[];
+  readonly points: readonly Point[];
   /** A class of the style sheet. */
   readonly kind: "two" | "one";
 }
@@ -18,18 +21,19 @@ export function axisSteps(steps: number): number {
   return rounds.find((round) => round >= steps) ?? 100_000 * Math.ceil(steps / 100_000);
 }
 
-/** Means of as many neighbours as needed, each with the middle of their steps. Steps count from 1. */
-export function thinned(values: readonly number[]): readonly (readonly [step: number, value: number])[] {
-  const size = Math.ceil(values.length / MOST_POINTS);
-  return Array.from({ length: Math.ceil(values.length / size || 0) }, (_, group) => {
-    const members = values.slice(group * size, (group + 1) * size);
-    return [group * size + (members.length + 1) / 2, members.reduce((a, b) => a + b, 0) / members.length];
+/** Means of as many neighbours as needed. */
+export function thinned(all: readonly Point[]): readonly Point[] {
+  const size = Math.ceil(all.length / MOST_POINTS);
+  return Array.from({ length: Math.ceil(all.length / size || 0) }, (_, group) => {
+    const members = all.slice(group * size, (group + 1) * size);
+    const mean = (of: 0 | 1) => members.reduce((sum, member) => sum + member[of], 0) / members.length;
+    return [mean(0), mean(1)];
   });
 }
 
 /** The points of a polyline. Values are shares of the height, up to `highest`. */
-export function points(values: readonly number[], steps: number, highest: number): string {
-  return thinned(values)
+export function points(all: readonly Point[], steps: number, highest: number): string {
+  return thinned(all)
     .map(([step, value]) => `${placeOfStep(step, steps).toFixed(1)},${placeOfValue(value, highest).toFixed(1)}`)
     .join(" ");
 }

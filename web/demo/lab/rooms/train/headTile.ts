@@ -1,5 +1,6 @@
 import { percent } from "../../shell/amounts.js";
 import { element } from "../../shell/element.js";
+import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import { setText } from "../../shell/setText.js";
 import type { HeadScores } from "./scores.js";
@@ -26,7 +27,7 @@ export class HeadTile {
     const name = headWords(place);
     this.#choose = element("button", { type: "button", "data-head": `${place.layer}.${place.head}` });
     this.#choose.onclick = onChoose;
-    const label = element("label", {}, `head ${place.head}`);
+    const label = element("label", {}, headLabel(place.head));
     if (onSwitch) {
       this.#on.onchange = onSwitch;
       this.#on.setAttribute("aria-label", `${name} is on`);

@@ -25,7 +25,7 @@ export class Log {
       const place = "place" in moment ? moment.place : undefined;
       const words = momentWords(moment);
       const entry = button(words, () => this.#onMoment(moment.step, place), moment.kind);
-      this.#list.append(element("li", { "data-words": words }, entry)); // on paper there are no buttons
+      this.#list.append(element("li", {}, entry));
     }
   }
 }

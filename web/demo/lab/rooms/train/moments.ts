@@ -22,11 +22,32 @@ export type Moment =
   /** The visitor has switched a head on or off. */
   | { readonly step: number; readonly kind: "switched"; readonly place: HeadPlace; readonly isOn: boolean };
 
+/** Moments as they are kept. */
+export interface KeptMoments {
+  readonly list: readonly Moment[];
+  /** The habits that heads have now, as in "previous 1.0". */
+  readonly held: readonly string[];
+  /** How many milestones were told. */
+  readonly milestone: number;
+}
+export const NO_MOMENTS: KeptMoments = { list: [], held: [], milestone: 0 };
+
 /** When the visitor switched heads, when heads took up habits and lost them, and when the two layers copied enough. In the order of the looks. */
 export class Moments {
-  readonly list: Moment[] = [];
-  readonly #held = new Set<string>();
-  #milestone = 0;
+  readonly list: Moment[];
+  readonly #held: Set<string>;
+  #milestone: number;
+
+  constructor({ list, held, milestone }: KeptMoments = NO_MOMENTS) {
+    this.list = [...list];
+    this.#held = new Set(held);
+    this.#milestone = milestone;
+  }
+
+  /** All of it, to go on from. */
+  get kept(): KeptMoments {
+    return { list: [...this.list], held: [...this.#held], milestone: this.#milestone };
+  }
 
   add({ step, scores, copied }: Look): void {
     scores.forEach((layer, number) =>

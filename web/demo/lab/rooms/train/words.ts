@@ -1,5 +1,6 @@
 import { REPEAT_CHARACTERS } from "../../../train/repeat.js";
 import { listed, percent } from "../../shell/amounts.js";
+import { headLabel, headWords as placeWords } from "../../shell/headWords.js";
 import { counted, decimal } from "../../shell/numbers.js";
 import type { Moment, Moments } from "./moments.js";
 import type { Habit, HeadScores } from "./scores.js";
@@ -13,8 +14,8 @@ const LOOKS_AT: Readonly<Record<Habit, string>> = {
 };
 
 /** "layer 2 head 1", "the control’s head 3" */
-export function headWords({ layer, head }: HeadPlace): string {
-  return layer === 0 ? `the control’s head ${head}` : `layer ${layer} head ${head}`;
+export function headWords(place: HeadPlace): string {
+  return place.layer === 0 ? `the control’s ${headLabel(place.head)}` : placeWords(place);
 }
 
 /** "Step 740: layer 2 head 1 now looks at what followed this token last time." */
@@ -36,7 +37,7 @@ export function finding(
   off: readonly HeadPlace[] = [],
 ): string {
   if (copied === undefined)
-    return "Nothing is trained yet: the weights are random numbers. Press “Train” and watch the heads form.";
+    return "Nothing is trained yet: the weights are random numbers. Let them learn, and watch the heads form.";
   const without = off.length === 0 ? "" : `Without ${listed(off.map(headWords))}: `;
   const after = step === 0 ? "before the first step" : `after ${counted(step, "step")}`;
   const two = `${after} the two layers copy ${percent(copied, 1)} of the repeated tokens`;

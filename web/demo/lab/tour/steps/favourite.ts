@@ -1,4 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
+import { VARIANCE_STOP as STOP } from "../../rooms/matrix/stops.js";
 import { scoreStatistics } from "../../rooms/matrix/variance.js";
 import { nearest, type Outcome, type Step } from "../step.js";
 
@@ -28,8 +29,8 @@ export function outcome({ unscaled, scaled, variance }: Favourite): Outcome {
 
 export const favourite: Step = {
   room: "matrix",
-  before: "dim=2",
-  after: `dim=${DIM}`,
+  before: `dim=2&stop=${STOP}`,
+  after: `dim=${DIM}&stop=${STOP}`,
   look: ".card:has([data-field=dim])",
   question: `A random query meets 64 random keys of D = ${DIM} features. Without the division by √D: what share of the attention does the favourite key get?`,
   answers: SHARES.map((share) => `About ${100 * share} %`),

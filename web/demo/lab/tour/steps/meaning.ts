@@ -4,37 +4,56 @@ import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
 import type { Outcome, Step } from "../step.js";
 
-/** One number for each of the four heads of both layers: the second head of the second layer is off. */
-const GAINS = [
-  [1, 1, 1, 1],
-  [1, 0, 1, 1],
-];
+const LAYERS = 2;
+const HEADS = 4;
+/** The head of the question, the second of the second layer: of all eight it is the one that is missed most. */
+const ASKED = { layer: 1, head: 1 };
+/** One number for each head: one of them is off. */
+const without = (layer: number, head: number) =>
+  Array.from({ length: LAYERS }, (_, l) => Array.from({ length: HEADS }, (__, h) => Number(l !== layer || h !== head)));
+const GAINS = without(ASKED.layer, ASKED.head);
 /** From this cosine on, two embeddings say the same. */
 const SAME = 0.95;
 
 /** Cosines with the embedding of the sentence as the whole model reads it. */
 export interface Cosines {
-  /** Of the same sentence, read without one head. */
+  /** Of the same sentence, read without the head of the question. */
   readonly without: number;
+  /** Of the same sentence, read without each of the other heads. */
+  readonly others: readonly number[];
   /** Of another sentence, read with all heads. */
   readonly other: number;
 }
 
 export async function cosines(engine: Engine): Promise<Cosines> {
   const [whole, other] = await engine.encode([PARK, PHONE], {});
-  const [without] = await engine.encode([PARK], { headGain: GAINS });
+  const lost = async (headGain: readonly (readonly number[])[]) => {
+    const [read] = await engine.encode([PARK], { headGain });
+    return similarity(whole!.embedding, read!.embedding);
+  };
+  const others: number[] = [];
+  for (let layer = 0; layer < LAYERS; layer++)
+    for (let head = 0; head < HEADS; head++)
+      if (layer !== ASKED.layer || head !== ASKED.head) others.push(await lost(without(layer, head)));
   return {
-    without: similarity(whole!.embedding, without!.embedding),
+    without: await lost(GAINS),
+    others,
     other: similarity(whole!.embedding, other!.embedding),
   };
 }
 
-export function outcome({ without, other }: Cosines): Outcome {
+export function outcome({ without, others, other }: Cosines): Outcome {
+  const [least, most] = [Math.min(...others), Math.max(...others)].map((cosine) => decimal(cosine));
+  const range = least === most ? least : `${least} to ${most}`;
+  const rank =
+    without < Math.min(...others)
+      ? `Of the eight heads it is the one that is missed most: without one of the others the cosine is ${range}.`
+      : `Without one of the other heads the cosine is ${range}.`;
   const is = `Without this head the embedding has a cosine of ${decimal(without)} with the whole model’s; 1 would be no change. A sentence about a phone has ${decimal(other)}.`;
-  if (without >= SAME) return { right: 0, said: `${is} The other heads say nearly the same.` };
+  if (without >= SAME) return { right: 0, said: `${is} ${rank} The other heads say nearly the same.` };
   if (without > other)
-    return { right: 1, said: `${is} The head mattered, and the other seven keep most of the meaning.` };
-  return { right: 2, said: `${is} The model reads another sentence.` };
+    return { right: 1, said: `${is} ${rank} The head mattered, and the other seven keep most of the meaning.` };
+  return { right: 2, said: `${is} ${rank} The model reads another sentence.` };
 }
 
 export const meaning: Step = {

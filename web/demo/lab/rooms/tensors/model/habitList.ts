@@ -5,7 +5,7 @@ import { habitWords, headWords } from "./words.js";
 /** The heads that do something with a name, the surest first. */
 export class HabitList {
   readonly node: HTMLElement;
-  readonly #list = element("ol", { class: "habits" });
+  readonly #list = element("ol", { class: "habit-list" });
   readonly #none = element("p", { class: "hint" }, "No head reaches the threshold.");
   readonly #onChoose: (place: HeadPlace) => void;
 

@@ -1,5 +1,6 @@
 import type { ChangeKind, HeadPlace, Seen } from "../../../engine/modelProtocol.js";
 import { element } from "../../../shell/element.js";
+import { headLabel } from "../../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../../shell/inkPicture.js";
 import { setText } from "../../../shell/setText.js";
 import { placeName } from "./settings.js";
@@ -97,7 +98,7 @@ class Tile {
       "div",
       { class: "head-tile" },
       element("div", { class: "map" }, this.#canvas, this.#choose),
-      element("label", {}, this.#on, `head ${place.head}`),
+      element("label", {}, this.#on, headLabel(place.head)),
       this.#badge,
     );
   }

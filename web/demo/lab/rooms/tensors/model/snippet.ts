@@ -23,7 +23,7 @@ for (const { layer, head, kind, score } of detect(
   { data: Int32Array.from(tokens), shape: [tokens.length] },
   { threshold: ${threshold} },
 ))
-  console.log(\`layer \${layer + 1} head \${head}: \${kind} \${score.toFixed(2)}\`);
+  console.log(\`layer \${layer + 1} head \${head + 1}: \${kind} \${score.toFixed(2)}\`);
 
 ${interventionLines(changes, heads)}
 const top = ({ data }) => data.indexOf(Math.max(...data));

@@ -1,5 +1,6 @@
 import type { Candidate, ChangeKind, Habit, HeadChange, HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js"; // prettier-ignore
 import { listed, percent } from "../../../shell/amounts.js";
+import { headWords } from "../../../shell/headWords.js";
 import { bytes, counted, decimal } from "../../../shell/numbers.js";
 import { isSame } from "./settings.js";
 
@@ -29,10 +30,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "xlm-roberta": "XLM-RoBERTa",
 };
 
-/** "layer 2 head 1" */
-export function headWords({ layer, head }: HeadPlace): string {
-  return `layer ${layer} head ${head}`;
-}
+export { headWords };
 
 /** The short name of what a head does. */
 export function habitName({ kind, offset }: Pick<Habit, "kind" | "offset">): string {

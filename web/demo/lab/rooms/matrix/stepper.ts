@@ -1,0 +1,50 @@
+import { button } from "../../shell/controls.js";
+import { element } from "../../shell/element.js";
+
+/** A stop of a phone's way through the room: its name, and what is to be seen there. */
+export interface Stop {
+  readonly name: string;
+  readonly nodes: readonly HTMLElement[];
+}
+
+/**
+ * A narrow screen shows one stop at a time: what belongs to no stop is always there, and what belongs to others is
+ * "elsewhere". A wide screen and paper show everything, and no stepper.
+ */
+export class Stepper {
+  readonly node: HTMLElement;
+  readonly #stops: readonly Stop[];
+  readonly #list: HTMLSelectElement;
+  readonly #back: HTMLButtonElement;
+  readonly #next: HTMLButtonElement;
+  #shown = 0;
+
+  /** `onStop` is called with the number of a stop, from 1. */
+  constructor(stops: readonly Stop[], onStop: (stop: number) => void) {
+    const go = (stop: number) => {
+      onStop(stop);
+      this.node.scrollIntoView({ block: "start" });
+    };
+    this.#stops = stops;
+    this.#list = element(
+      "select",
+      { "aria-label": "Step" },
+      ...stops.map(({ name }, at) => element("option", { value: String(at + 1) }, `${at + 1} of ${stops.length} · ${name}`)), // prettier-ignore
+    );
+    this.#list.onchange = () => go(Number(this.#list.value));
+    this.#back = button("Back", () => go(this.#shown - 1));
+    this.#next = button("Next", () => go(this.#shown + 1));
+    const group = { class: "stepper", role: "group", "aria-label": "Steps of the calculation" };
+    this.node = element("div", group, this.#back, this.#list, this.#next);
+  }
+
+  /** Shows a stop, from 1; the last one if there are fewer. */
+  show(stop: number): void {
+    this.#shown = Math.min(stop, this.#stops.length);
+    const here = new Set(this.#stops[this.#shown - 1]!.nodes);
+    for (const node of this.#stops.flatMap(({ nodes }) => nodes)) node.classList.toggle("elsewhere", !here.has(node));
+    this.#list.value = String(this.#shown);
+    this.#back.disabled = this.#shown === 1;
+    this.#next.disabled = this.#shown === this.#stops.length;
+  }
+}
