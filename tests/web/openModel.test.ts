@@ -389,7 +389,11 @@ describe("bad arguments", () => {
       ["http://a/", { headers: { a: 1 } }],
       "openModel: headers must be an object of strings",
     ],
-    ["headers in a list", ["http://a/", { headers: ["a"] }], 'openModel: headers must be an object of strings, got ["a"]'],
+    [
+      "headers in a list",
+      ["http://a/", { headers: ["a"] }],
+      'openModel: headers must be an object of strings, got ["a"]',
+    ],
     [
       "a cache that is no place",
       ["http://a/", { cache: 7 }],

@@ -24,12 +24,14 @@ const MEASURED = 1000;
 /** The angle of turned labels: steep enough for narrow cells, flat enough to be read. */
 const TURN = -Math.PI / 3.4;
 
-const segmenter = /* @__PURE__ */ new Intl.Segmenter("en", { granularity: "grapheme" });
-
-/** The signs of a text as people see them: an emoji of several characters is one, and is not cut. */
+/** The signs of a text as people see them: an emoji of several characters is one. Firefox before 125 cannot say it. */
 function graphemes(text: string): string[] {
+  if (!("Segmenter" in Intl)) return Array.from(text);
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
+
+let segmenter: Intl.Segmenter | undefined;
 
 /** A token as a label: white space is made visible, and long tokens are cut. */
 export function labelText(token: string): string {
