@@ -13,8 +13,16 @@ const weights = Object.fromEntries(
   ["Wq", "Wk", "Wv", "Wo"].map((name, n) => [name, randomTensor(n, [E, E])]),
 ) as Record<"Wq" | "Wk" | "Wv" | "Wo", ReturnType<typeof randomTensor>>;
 
+/** Angles of 6 positions. */
+const COS_SIN = Float32Array.from({ length: 6 * (D / 2) }, (_, n) => Math.floor(n / (D / 2)) * 0.5 ** (n % (D / 2)));
+
 const POSITIONS: Readonly<Record<string, LayerPosition>> = {
   rotary: { kind: "rotary", base: 50 },
+  "rotary by tables, shorter than the packed text": {
+    kind: "rotary",
+    cos: { data: COS_SIN.map(Math.cos), shape: [6, D / 2] },
+    sin: { data: COS_SIN.map(Math.sin), shape: [6, D / 2] },
+  },
   "rotary by frequencies": { kind: "rotary", frequencies: [1, 0.5, 0.25, 0.125] },
   learned: { kind: "learned", table: randomTensor(5, [9, E]) },
   sinusoidal: { kind: "sinusoidal" },

@@ -1,4 +1,5 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
+import type { OptionReader } from "../call/options.js";
 import { UnsupportedError } from "../errors/errors.js";
 import { heldLength, type CacheForm, type HeldRing } from "./cacheProblem.js";
 
@@ -10,6 +11,16 @@ import { heldLength, type CacheForm, type HeldRing } from "./cacheProblem.js";
  */
 export function placeOfQuery({ keepFirst, sight }: HeldRing, position: number, dropped: number): number {
   return sight === undefined ? position - dropped : Math.min(position, keepFirst + sight - 1);
+}
+
+/** Throws if a call says where its tokens stand in a ring whose positions are its places. */
+export function refuseGivenPlaces(options: OptionReader, { ring }: Pick<CacheForm, "ring">): void {
+  if (ring?.positions === "cache")
+    throw options.refuse(
+      "positions",
+      'be absent with ring.positions "cache"',
+      "The places in the cache are the positions.",
+    );
 }
 
 /** Throws if a call has ALiBi, which counts in the text, with a ring whose positions are its places. */

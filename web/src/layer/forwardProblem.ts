@@ -19,7 +19,7 @@ import { refuseDropped } from "../cache/droppedKeys.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
-import { refuseTextDistances } from "../cache/ringPlaces.js";
+import { refuseGivenPlaces, refuseTextDistances } from "../cache/ringPlaces.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { refuseGpu } from "../call/location.js";
@@ -271,8 +271,8 @@ export function forwardRequest(
     if (form) refuseDropped(operation, form, after(), read.settings, sequences);
     checkKeys(operation, read.settings, shape, sequences);
     if (read.positions) checkGiven(operation, layer, sequences, read.positions.data, read);
-    if (read.keyPositions) checkGivenKeys(operation, layer, sequences, read.keyPositions.data, read);
     else if (layer.turns?.tables) checkTurned(operation, layer.turns, sequences, cache?.appended, read);
+    if (read.keyPositions) checkGivenKeys(operation, layer, sequences, read.keyPositions.data, read);
     checkViewedKeys(operation, views, shape.keyLength);
     const patches = checkedPatches(operation, patch, { shape, contextLength, sequences, ragged });
     // Property by property: a copy of `read` by spreading took 4 µs.
@@ -324,12 +324,7 @@ function readPositions(
   const byCache = cache?.form.rotary === true;
   if (!usesPositions && !byCache)
     throw options.refuse("positions", "be absent: neither the layer nor a cache uses them", "See the option position.");
-  if (cache?.form.ring?.positions === "cache")
-    throw options.refuse(
-      "positions",
-      'be absent with ring.positions "cache"',
-      "The places in the cache are the positions.",
-    );
+  if (cache) refuseGivenPlaces(options, cache.form);
   if ((turns || byCache) && options.has("key") && !options.has("keyPositions"))
     throw options.missing("keyPositions", "positions are those of x, and the keys of `key` are turned");
   return positions;
