@@ -27,20 +27,25 @@ export interface FamilyModel {
   readonly layer: string;
 }
 
+/** Fields that RoBERTa and MPNet have alike. */
+const OF_ROBERTA = {
+  attention_probs_dropout_prob: 0.1,
+  bos_token_id: 0,
+  eos_token_id: 2,
+  hidden_act: "gelu",
+  hidden_dropout_prob: 0.1,
+  hidden_size: WIDTH,
+  initializer_range: 0.02,
+  intermediate_size: INNER,
+  layer_norm_eps: 1e-5,
+  max_position_embeddings: LENGTH + 2,
+};
+
 /** FacebookAI/roberta-base and xlm-roberta-base. */
 function robertaModel(model_type: string, architecture: string): FamilyModel {
   const config = {
     architectures: [architecture],
-    attention_probs_dropout_prob: 0.1,
-    bos_token_id: 0,
-    eos_token_id: 2,
-    hidden_act: "gelu",
-    hidden_dropout_prob: 0.1,
-    hidden_size: WIDTH,
-    initializer_range: 0.02,
-    intermediate_size: INNER,
-    layer_norm_eps: 1e-5,
-    max_position_embeddings: LENGTH + 2,
+    ...OF_ROBERTA,
     model_type,
     num_attention_heads: HEADS,
     num_hidden_layers: LAYERS,
@@ -116,16 +121,7 @@ const distilbert: FamilyModel = {
 const mpnet: FamilyModel = {
   config: {
     architectures: ["MPNetForMaskedLM"],
-    attention_probs_dropout_prob: 0.1,
-    bos_token_id: 0,
-    eos_token_id: 2,
-    hidden_act: "gelu",
-    hidden_dropout_prob: 0.1,
-    hidden_size: WIDTH,
-    initializer_range: 0.02,
-    intermediate_size: INNER,
-    layer_norm_eps: 1e-5,
-    max_position_embeddings: LENGTH + 2,
+    ...OF_ROBERTA,
     model_type: "mpnet",
     num_attention_heads: HEADS,
     num_hidden_layers: LAYERS,

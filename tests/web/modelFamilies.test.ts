@@ -1,7 +1,7 @@
 // What the families of headwise/models compute that models.test.ts does not have, against their formulas in double precision.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, UnsupportedError, type Attention, type HeadwiseError } from "headwise";
+import { createAttention, UnsupportedError, type Attention } from "headwise";
 import { inspectModel, loadModel, type Model } from "headwise/models";
 
 import { differences } from "./close.js";
@@ -9,6 +9,7 @@ import { FAMILY_MODELS, labelShapes, type FamilyName } from "./familyModels.js";
 import type { Config } from "./familyReference.js";
 import { expected } from "./modelExpected.js";
 import { bert, exact, type Rounding } from "./modelReference.js";
+import { errorOf } from "./refusal.js";
 import {
   CONFIGS,
   filesOf,
@@ -33,15 +34,6 @@ const isDecoder = (name: FamilyName) => /gpt|gemma|opt/.test(name);
 const weightsOf = (name: FamilyName) => randomWeights(FAMILY_MODELS[name].shapes);
 const small = (name: FamilyName, fields: Config = {}, stored: Stored = "F32"): Files =>
   filesOf({ ...FAMILY_MODELS[name].config, ...fields }, weightsOf(name), stored);
-
-const errorOf = async (work: Promise<unknown>) => {
-  const outcome = await work.then(
-    () => undefined,
-    (error: unknown) => error as HeadwiseError,
-  );
-  if (outcome) return outcome;
-  throw new Error("it was not refused");
-};
 
 interface Changed {
   readonly fields?: Config;

@@ -17,6 +17,7 @@ import { inspectModel, loadModel, type LoadModelOptions, type ModelFileList } fr
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { safetensors } from "./safetensorsFile.js";
+import { errorOf } from "./refusal.js";
 import {
   bytesAs,
   CONFIGS,
@@ -46,14 +47,6 @@ const small = (kind: Kind, config: Config = CONFIGS[kind], stored: Stored = "F32
   filesOf(config, weightsOf(kind), stored);
 const withConfig = (kind: Kind, fields: Config) => small(kind, { ...CONFIGS[kind], ...fields });
 
-const errorOf = async (work: Promise<unknown>) => {
-  const outcome = await work.then(
-    () => undefined,
-    (error: unknown) => error as HeadwiseError,
-  );
-  if (outcome) return outcome;
-  throw new Error("it was not refused");
-};
 const loadError = (files: ModelFileList, options: LoadModelOptions = {}) => errorOf(loadModel(hw, files, options));
 
 /** The words of an error, with those of its hint. */

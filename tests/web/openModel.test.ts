@@ -6,7 +6,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createAttention, type HeadwiseError, OptionError, type Attention } from "headwise";
+import { createAttention, OptionError, type Attention } from "headwise";
 import {
   hub,
   inspectModel,
@@ -20,6 +20,7 @@ import {
 } from "headwise/models";
 
 import { serveModel, type ModelServer } from "./modelServer.js";
+import { errorOf } from "./refusal.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf, shardedFilesOf, textFile, type Kind } from "./smallModels.js";
 
 const MIB = 2 ** 20;
@@ -41,11 +42,6 @@ const small = (kind: Kind) => filesOf(CONFIGS[kind], randomWeights(shapesOf(kind
 /** The address of the server's model, in the layout of a hub. */
 const address = () => hub("owner/name", { host: server.url });
 const open = (options?: OpenModelOptions) => openModel(address(), options);
-const errorOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => undefined as never,
-    (error: unknown) => error as HeadwiseError,
-  );
 
 async function logitsOf(files: ModelFileList): Promise<Float32Array> {
   const model = await loadModel(hw, files);
