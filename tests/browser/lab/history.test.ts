@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 
 import { LabPage } from "./labPage.js";
 
@@ -129,6 +129,22 @@ test("4,000 lines of text survive another room and a reload, and the address sta
   await area.fill("A park.");
   await page.waitForFunction(() => location.hash === "#/sentence?texts=A+park.");
   expect(await openRoom(page)).toBe("sentence");
+  await page.close();
+});
+
+test("a room that was left stays away when its work fails afterwards", async () => {
+  const page = await lab.browser.newPage();
+  const held: Route[] = [];
+  await page.route(/\/model\//, (route) => void held.push(route));
+  const asked = page.waitForRequest(/\/model\//);
+  await page.goto(`${lab.url}#/sentence?texts=A+park.`);
+  await asked;
+  await go(page, "Masks and heads", "masks");
+  await page.waitForSelector("#busy", { state: "visible" }); // the first room's call still waits
+  for (const route of held) await route.abort();
+  await page.waitForSelector("#busy", { state: "hidden" });
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  expect(await openRoom(page)).toBe("masks");
   await page.close();
 });
 

@@ -210,8 +210,9 @@ export class OpenRoom implements RoomView<Fields> {
     this.#time.textContent = `Computed in ${milliseconds(duration)} · ${engineName}`;
   }
 
+  /** A room that was left stays away, also if its work ends, or fails, later. */
   #show(): void {
-    if (!this.#article.isConnected) this.#main.replaceChildren(this.#article);
+    if (!this.#isClosed && !this.#article.isConnected) this.#main.replaceChildren(this.#article);
   }
 
   #say(words: string): void {
