@@ -1,8 +1,9 @@
 // What JavaScript sees of the engine.
 //
-// A call is a C++ struct that JavaScript fills through properties. All properties are numbers: sizes, enumerators, and
-// addresses of arrays that JavaScript has placed in the heap. An Engine runs one call at a time and keeps its Status,
-// which JavaScript reads from memory. Nothing here allocates during a call, and nothing throws.
+// A call is a C++ struct whose fields JavaScript writes in memory, where `fields()` says (call_fields.h). All fields are
+// numbers: sizes, enumerators, and addresses of arrays that JavaScript has placed in the heap. An Engine runs one call at
+// a time and keeps its Status, which JavaScript reads from memory. Nothing here allocates during a call, and nothing
+// throws.
 
 #include <emscripten/bind.h>
 
@@ -11,21 +12,15 @@
 #include <string>
 
 #include "address.h"
+#include "call_fields.h"
 #include "calls.h"
 #include "engine.h"
-#include "number_property.h"
 
 namespace headwise {
 namespace {
 
 using emscripten::class_;
 using emscripten::function;
-
-/// Sets the defaults, so that a call sets only what differs from them.
-template <class Call>
-void reset(Call& call) {
-  call = Call{};
-}
 
 // ---- module and memory ----------------------------------------------------------------------------------------------
 
@@ -120,10 +115,8 @@ void set_patch(Call& call, int patch, Address data, Address heads, int num_heads
 }
 
 void register_attention_call() {
-  class_<AttentionCall> attention_call("AttentionCall");
-  attention_call.constructor<>()
-      .function("reset", &reset<AttentionCall>)
-      .function("setMaskExtents", &set_mask_extents)
+  auto attention_call = call_class<AttentionCall>("AttentionCall");
+  attention_call.function("setMaskExtents", &set_mask_extents)
       .function("setBiasExtents", &set_bias_extents)
       .function("setScore", &set_formula<&AttentionCall::score, &AttentionOptions::score>)
       .function("setVisible", &set_formula<&AttentionCall::visible, &AttentionOptions::visible>)
@@ -131,76 +124,76 @@ void register_attention_call() {
       .function("setPatch", &set_patch<AttentionCall>);
 
   using C = AttentionCall;
-  property<&C::shape, &AttentionShape::batch_size>(attention_call, "batchSize");
-  property<&C::shape, &AttentionShape::num_heads>(attention_call, "numHeads");
-  property<&C::shape, &AttentionShape::num_kv_heads>(attention_call, "numKvHeads");
-  property<&C::shape, &AttentionShape::query_length>(attention_call, "queryLength");
-  property<&C::shape, &AttentionShape::key_length>(attention_call, "keyLength");
-  property<&C::shape, &AttentionShape::head_dim>(attention_call, "headDim");
-  property<&C::shape, &AttentionShape::value_dim>(attention_call, "valueDim");
+  field<&C::shape, &AttentionShape::batch_size>(attention_call, "batchSize");
+  field<&C::shape, &AttentionShape::num_heads>(attention_call, "numHeads");
+  field<&C::shape, &AttentionShape::num_kv_heads>(attention_call, "numKvHeads");
+  field<&C::shape, &AttentionShape::query_length>(attention_call, "queryLength");
+  field<&C::shape, &AttentionShape::key_length>(attention_call, "keyLength");
+  field<&C::shape, &AttentionShape::head_dim>(attention_call, "headDim");
+  field<&C::shape, &AttentionShape::value_dim>(attention_call, "valueDim");
 
-  property<&C::inputs, &AttentionInputs::query, &ConstArray::data>(attention_call, "query");
-  property<&C::inputs, &AttentionInputs::query, &ConstArray::dtype>(attention_call, "queryDtype");
-  property<&C::inputs, &AttentionInputs::key, &ConstArray::data>(attention_call, "key");
-  property<&C::inputs, &AttentionInputs::key, &ConstArray::dtype>(attention_call, "keyDtype");
-  property<&C::inputs, &AttentionInputs::value, &ConstArray::data>(attention_call, "value");
-  property<&C::inputs, &AttentionInputs::value, &ConstArray::dtype>(attention_call, "valueDtype");
-  property<&C::inputs, &AttentionInputs::cache>(attention_call, "cache");
-  property<&C::inputs, &AttentionInputs::query_positions>(attention_call, "queryPositions");
-  property<&C::grows>(attention_call, "grows");
-  property<&C::num_tokens>(attention_call, "numTokens");
-  property<&C::append_lengths>(attention_call, "appendLengths");
-  property<&C::inputs, &AttentionInputs::mask>(attention_call, "mask");
-  property<&C::inputs, &AttentionInputs::bias, &ConstArray::data>(attention_call, "bias");
-  property<&C::inputs, &AttentionInputs::bias, &ConstArray::dtype>(attention_call, "biasDtype");
+  field<&C::inputs, &AttentionInputs::query, &ConstArray::data>(attention_call, "query");
+  field<&C::inputs, &AttentionInputs::query, &ConstArray::dtype>(attention_call, "queryDtype");
+  field<&C::inputs, &AttentionInputs::key, &ConstArray::data>(attention_call, "key");
+  field<&C::inputs, &AttentionInputs::key, &ConstArray::dtype>(attention_call, "keyDtype");
+  field<&C::inputs, &AttentionInputs::value, &ConstArray::data>(attention_call, "value");
+  field<&C::inputs, &AttentionInputs::value, &ConstArray::dtype>(attention_call, "valueDtype");
+  field<&C::inputs, &AttentionInputs::cache>(attention_call, "cache");
+  field<&C::inputs, &AttentionInputs::query_positions>(attention_call, "queryPositions");
+  field<&C::grows>(attention_call, "grows");
+  field<&C::num_tokens>(attention_call, "numTokens");
+  field<&C::append_lengths>(attention_call, "appendLengths");
+  field<&C::inputs, &AttentionInputs::mask>(attention_call, "mask");
+  field<&C::inputs, &AttentionInputs::bias, &ConstArray::data>(attention_call, "bias");
+  field<&C::inputs, &AttentionInputs::bias, &ConstArray::dtype>(attention_call, "biasDtype");
 
-  property<&C::options, &AttentionOptions::layout>(attention_call, "layout");
-  property<&C::options, &AttentionOptions::kv_layout>(attention_call, "kvLayout");
-  property<&C::options, &AttentionOptions::scale>(attention_call, "scale");
-  property<&C::options, &AttentionOptions::softcap>(attention_call, "softcap");
-  property<&C::options, &AttentionOptions::causal>(attention_call, "causal");
-  property<&C::options, &AttentionOptions::window_left>(attention_call, "windowLeft");
-  property<&C::options, &AttentionOptions::window_right>(attention_call, "windowRight");
-  property<&C::options, &AttentionOptions::exclude_self>(attention_call, "excludeSelf");
-  property<&C::options, &AttentionOptions::empty_rows>(attention_call, "emptyRows");
-  property<&C::options, &AttentionOptions::query_offset>(attention_call, "queryOffset");
-  property<&C::options, &AttentionOptions::key_lengths>(attention_call, "keyLengths");
-  property<&C::options, &AttentionOptions::query_lengths>(attention_call, "queryLengths");
-  property<&C::options, &AttentionOptions::alibi_slopes>(attention_call, "alibiSlopes");
-  property<&C::options, &AttentionOptions::sinks>(attention_call, "sinks");
-  property<&C::options, &AttentionOptions::head_gain>(attention_call, "headGain");
-  property<&C::options, &AttentionOptions::dropout, &Dropout::rate>(attention_call, "dropoutRate");
-  property<&C::options, &AttentionOptions::dropout, &Dropout::seed>(attention_call, "dropoutSeed");
-  property<&C::options, &AttentionOptions::cu_seq_lens_query>(attention_call, "cuSeqLensQuery");
-  property<&C::options, &AttentionOptions::cu_seq_lens_key>(attention_call, "cuSeqLensKey");
-  property<&C::options, &AttentionOptions::num_sequences>(attention_call, "numSequences");
+  field<&C::options, &AttentionOptions::layout>(attention_call, "layout");
+  field<&C::options, &AttentionOptions::kv_layout>(attention_call, "kvLayout");
+  field<&C::options, &AttentionOptions::scale>(attention_call, "scale");
+  field<&C::options, &AttentionOptions::softcap>(attention_call, "softcap");
+  field<&C::options, &AttentionOptions::causal>(attention_call, "causal");
+  field<&C::options, &AttentionOptions::window_left>(attention_call, "windowLeft");
+  field<&C::options, &AttentionOptions::window_right>(attention_call, "windowRight");
+  field<&C::options, &AttentionOptions::exclude_self>(attention_call, "excludeSelf");
+  field<&C::options, &AttentionOptions::empty_rows>(attention_call, "emptyRows");
+  field<&C::options, &AttentionOptions::query_offset>(attention_call, "queryOffset");
+  field<&C::options, &AttentionOptions::key_lengths>(attention_call, "keyLengths");
+  field<&C::options, &AttentionOptions::query_lengths>(attention_call, "queryLengths");
+  field<&C::options, &AttentionOptions::alibi_slopes>(attention_call, "alibiSlopes");
+  field<&C::options, &AttentionOptions::sinks>(attention_call, "sinks");
+  field<&C::options, &AttentionOptions::head_gain>(attention_call, "headGain");
+  field<&C::options, &AttentionOptions::dropout, &Dropout::rate>(attention_call, "dropoutRate");
+  field<&C::options, &AttentionOptions::dropout, &Dropout::seed>(attention_call, "dropoutSeed");
+  field<&C::options, &AttentionOptions::cu_seq_lens_query>(attention_call, "cuSeqLensQuery");
+  field<&C::options, &AttentionOptions::cu_seq_lens_key>(attention_call, "cuSeqLensKey");
+  field<&C::options, &AttentionOptions::num_sequences>(attention_call, "numSequences");
 
   using O = AttentionOutputs;
-  property<&C::outputs, &O::output, &MutableArray::data>(attention_call, "output");
-  property<&C::outputs, &O::output, &MutableArray::dtype>(attention_call, "outputDtype");
-  property<&C::outputs, &O::key_room>(attention_call, "keyRoom");
-  property<&C::outputs, &O::lse>(attention_call, "lse");
-  property<&C::outputs, &O::entropy>(attention_call, "entropy");
-  property<&C::outputs, &O::probs>(attention_call, "probs");
-  property<&C::outputs, &O::probs_selection, &Selection::heads>(attention_call, "probsHeads");
-  property<&C::outputs, &O::probs_selection, &Selection::num_heads>(attention_call, "probsNumHeads");
-  property<&C::outputs, &O::probs_selection, &Selection::queries>(attention_call, "probsQueries");
-  property<&C::outputs, &O::probs_selection, &Selection::num_queries>(attention_call, "probsNumQueries");
-  property<&C::outputs, &O::probs_selection, &Selection::average>(attention_call, "probsAverage");
-  property<&C::outputs, &O::scores>(attention_call, "scores");
-  property<&C::outputs, &O::scores_stage>(attention_call, "scoresStage");
-  property<&C::outputs, &O::scores_selection, &Selection::heads>(attention_call, "scoresHeads");
-  property<&C::outputs, &O::scores_selection, &Selection::num_heads>(attention_call, "scoresNumHeads");
-  property<&C::outputs, &O::scores_selection, &Selection::queries>(attention_call, "scoresQueries");
-  property<&C::outputs, &O::scores_selection, &Selection::num_queries>(attention_call, "scoresNumQueries");
-  property<&C::outputs, &O::top_k>(attention_call, "topK");
-  property<&C::outputs, &O::top_k_values>(attention_call, "topKValues");
-  property<&C::outputs, &O::top_k_indices>(attention_call, "topKIndices");
-  property<&C::outputs, &O::top_k_selection, &Selection::heads>(attention_call, "topKHeads");
-  property<&C::outputs, &O::top_k_selection, &Selection::num_heads>(attention_call, "topKNumHeads");
-  property<&C::outputs, &O::top_k_selection, &Selection::queries>(attention_call, "topKQueries");
-  property<&C::outputs, &O::top_k_selection, &Selection::num_queries>(attention_call, "topKNumQueries");
-  property<&C::outputs, &O::top_k_selection, &Selection::average>(attention_call, "topKAverage");
+  field<&C::outputs, &O::output, &MutableArray::data>(attention_call, "output");
+  field<&C::outputs, &O::output, &MutableArray::dtype>(attention_call, "outputDtype");
+  field<&C::outputs, &O::key_room>(attention_call, "keyRoom");
+  field<&C::outputs, &O::lse>(attention_call, "lse");
+  field<&C::outputs, &O::entropy>(attention_call, "entropy");
+  field<&C::outputs, &O::probs>(attention_call, "probs");
+  field<&C::outputs, &O::probs_selection, &Selection::heads>(attention_call, "probsHeads");
+  field<&C::outputs, &O::probs_selection, &Selection::num_heads>(attention_call, "probsNumHeads");
+  field<&C::outputs, &O::probs_selection, &Selection::queries>(attention_call, "probsQueries");
+  field<&C::outputs, &O::probs_selection, &Selection::num_queries>(attention_call, "probsNumQueries");
+  field<&C::outputs, &O::probs_selection, &Selection::average>(attention_call, "probsAverage");
+  field<&C::outputs, &O::scores>(attention_call, "scores");
+  field<&C::outputs, &O::scores_stage>(attention_call, "scoresStage");
+  field<&C::outputs, &O::scores_selection, &Selection::heads>(attention_call, "scoresHeads");
+  field<&C::outputs, &O::scores_selection, &Selection::num_heads>(attention_call, "scoresNumHeads");
+  field<&C::outputs, &O::scores_selection, &Selection::queries>(attention_call, "scoresQueries");
+  field<&C::outputs, &O::scores_selection, &Selection::num_queries>(attention_call, "scoresNumQueries");
+  field<&C::outputs, &O::top_k>(attention_call, "topK");
+  field<&C::outputs, &O::top_k_values>(attention_call, "topKValues");
+  field<&C::outputs, &O::top_k_indices>(attention_call, "topKIndices");
+  field<&C::outputs, &O::top_k_selection, &Selection::heads>(attention_call, "topKHeads");
+  field<&C::outputs, &O::top_k_selection, &Selection::num_heads>(attention_call, "topKNumHeads");
+  field<&C::outputs, &O::top_k_selection, &Selection::queries>(attention_call, "topKQueries");
+  field<&C::outputs, &O::top_k_selection, &Selection::num_queries>(attention_call, "topKNumQueries");
+  field<&C::outputs, &O::top_k_selection, &Selection::average>(attention_call, "topKAverage");
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
@@ -224,29 +217,28 @@ void set_derivative(Call& call, Address instructions, int num_instructions, int 
 
 /// The gradients of what attention reads beside queries, keys and values. `Path` leads to the BackwardOutputs.
 template <auto... Path, class Class>
-void gradient_properties(Class& binding) {
-  property<Path..., &BackwardOutputs::bias>(binding, "dBias");
-  property<Path..., &BackwardOutputs::sinks>(binding, "dSinks");
-  property<Path..., &BackwardOutputs::head_gain>(binding, "dHeadGain");
-  property<Path..., &BackwardOutputs::alibi_slopes>(binding, "dAlibiSlopes");
-  property<Path..., &BackwardOutputs::reads>(binding, "dReads");
+void gradient_fields(Class& binding) {
+  field<Path..., &BackwardOutputs::bias>(binding, "dBias");
+  field<Path..., &BackwardOutputs::sinks>(binding, "dSinks");
+  field<Path..., &BackwardOutputs::head_gain>(binding, "dHeadGain");
+  field<Path..., &BackwardOutputs::alibi_slopes>(binding, "dAlibiSlopes");
+  field<Path..., &BackwardOutputs::reads>(binding, "dReads");
   binding.function("setDerivative", &set_derivative<typename Class::class_type>);
 }
 
 void register_backward_call() {
   using B = BackwardCall;
-  class_<B, emscripten::base<AttentionCall>> backward_call("BackwardCall");
-  backward_call.constructor<>().function("reset", &reset<B>);
-  property<&B::output, &ConstArray::data>(backward_call, "givenOutput");
-  property<&B::output, &ConstArray::dtype>(backward_call, "givenOutputDtype");
-  property<&B::lse>(backward_call, "givenLse");
-  property<&B::output_gradient, &ConstArray::data>(backward_call, "dOutput");
-  property<&B::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
-  property<&B::lse_gradient>(backward_call, "dLse");
-  property<&B::gradients, &BackwardOutputs::query>(backward_call, "dQuery");
-  property<&B::gradients, &BackwardOutputs::key>(backward_call, "dKey");
-  property<&B::gradients, &BackwardOutputs::value>(backward_call, "dValue");
-  gradient_properties<&B::gradients>(backward_call);
+  auto backward_call = call_class<B, emscripten::base<AttentionCall>>("BackwardCall");
+  field<&B::output, &ConstArray::data>(backward_call, "givenOutput");
+  field<&B::output, &ConstArray::dtype>(backward_call, "givenOutputDtype");
+  field<&B::lse>(backward_call, "givenLse");
+  field<&B::output_gradient, &ConstArray::data>(backward_call, "dOutput");
+  field<&B::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  field<&B::lse_gradient>(backward_call, "dLse");
+  field<&B::gradients, &BackwardOutputs::query>(backward_call, "dQuery");
+  field<&B::gradients, &BackwardOutputs::key>(backward_call, "dKey");
+  field<&B::gradients, &BackwardOutputs::value>(backward_call, "dValue");
+  gradient_fields<&B::gradients>(backward_call);
 }
 
 // ---- merging --------------------------------------------------------------------------------------------------------
@@ -260,19 +252,18 @@ void set_part(Address parts, int n, Address output, int dtype, Address lse) {
 int part_size() { return sizeof(AttentionPart); }
 
 void register_merge_call() {
-  class_<MergeCall> merge_call("MergeCall");
-  merge_call.constructor<>().function("reset", &reset<MergeCall>);
-  property<&MergeCall::shape, &AttentionShape::batch_size>(merge_call, "batchSize");
-  property<&MergeCall::shape, &AttentionShape::num_heads>(merge_call, "numHeads");
-  property<&MergeCall::shape, &AttentionShape::query_length>(merge_call, "queryLength");
-  property<&MergeCall::shape, &AttentionShape::value_dim>(merge_call, "valueDim");
-  property<&MergeCall::layout>(merge_call, "layout");
-  property<&MergeCall::parts>(merge_call, "parts");
-  property<&MergeCall::num_parts>(merge_call, "numParts");
-  property<&MergeCall::sinks>(merge_call, "sinks");
-  property<&MergeCall::output, &MutableArray::data>(merge_call, "output");
-  property<&MergeCall::output, &MutableArray::dtype>(merge_call, "outputDtype");
-  property<&MergeCall::lse>(merge_call, "lse");
+  auto merge_call = call_class<MergeCall>("MergeCall");
+  field<&MergeCall::shape, &AttentionShape::batch_size>(merge_call, "batchSize");
+  field<&MergeCall::shape, &AttentionShape::num_heads>(merge_call, "numHeads");
+  field<&MergeCall::shape, &AttentionShape::query_length>(merge_call, "queryLength");
+  field<&MergeCall::shape, &AttentionShape::value_dim>(merge_call, "valueDim");
+  field<&MergeCall::layout>(merge_call, "layout");
+  field<&MergeCall::parts>(merge_call, "parts");
+  field<&MergeCall::num_parts>(merge_call, "numParts");
+  field<&MergeCall::sinks>(merge_call, "sinks");
+  field<&MergeCall::output, &MutableArray::data>(merge_call, "output");
+  field<&MergeCall::output, &MutableArray::dtype>(merge_call, "outputDtype");
+  field<&MergeCall::lse>(merge_call, "lse");
   function("setPart", &set_part);
   function("partSize", &part_size);
 }
@@ -281,51 +272,50 @@ void register_merge_call() {
 
 /// The options of a rotary embedding. `Path` leads to them within the call.
 template <auto... Path, class Class>
-void rotary_properties(Class& binding) {
-  property<Path..., &RotaryOptions::rotary_dim>(binding, "rotaryDim");
-  property<Path..., &RotaryOptions::base>(binding, "rotaryBase");
-  property<Path..., &RotaryOptions::interleaved>(binding, "rotaryInterleaved");
-  property<Path..., &RotaryOptions::scaling>(binding, "rotaryScaling");
-  property<Path..., &RotaryOptions::factor>(binding, "rotaryFactor");
-  property<Path..., &RotaryOptions::original_length>(binding, "rotaryOriginalLength");
-  property<Path..., &RotaryOptions::sequence_length>(binding, "rotarySequenceLength");
-  property<Path..., &RotaryOptions::beta_fast>(binding, "rotaryBetaFast");
-  property<Path..., &RotaryOptions::beta_slow>(binding, "rotaryBetaSlow");
-  property<Path..., &RotaryOptions::truncate>(binding, "rotaryTruncate");
-  property<Path..., &RotaryOptions::attention_factor>(binding, "rotaryAttentionFactor");
-  property<Path..., &RotaryOptions::mscale>(binding, "rotaryMscale");
-  property<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
-  property<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
-  property<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
-  property<Path..., &RotaryOptions::short_factors>(binding, "rotaryShortFactors");
-  property<Path..., &RotaryOptions::long_factors>(binding, "rotaryLongFactors");
-  property<Path..., &RotaryOptions::frequencies>(binding, "rotaryFrequencies");
-  property<Path..., &RotaryOptions::cosines>(binding, "rotaryCosines");
-  property<Path..., &RotaryOptions::sines>(binding, "rotarySines");
-  property<Path..., &RotaryOptions::table_rows>(binding, "rotaryTableRows");
-  property<Path..., &RotaryOptions::temporal_section>(binding, "rotaryTemporalSection");
-  property<Path..., &RotaryOptions::height_section>(binding, "rotaryHeightSection");
-  property<Path..., &RotaryOptions::width_section>(binding, "rotaryWidthSection");
+void rotary_fields(Class& binding) {
+  field<Path..., &RotaryOptions::rotary_dim>(binding, "rotaryDim");
+  field<Path..., &RotaryOptions::base>(binding, "rotaryBase");
+  field<Path..., &RotaryOptions::interleaved>(binding, "rotaryInterleaved");
+  field<Path..., &RotaryOptions::scaling>(binding, "rotaryScaling");
+  field<Path..., &RotaryOptions::factor>(binding, "rotaryFactor");
+  field<Path..., &RotaryOptions::original_length>(binding, "rotaryOriginalLength");
+  field<Path..., &RotaryOptions::sequence_length>(binding, "rotarySequenceLength");
+  field<Path..., &RotaryOptions::beta_fast>(binding, "rotaryBetaFast");
+  field<Path..., &RotaryOptions::beta_slow>(binding, "rotaryBetaSlow");
+  field<Path..., &RotaryOptions::truncate>(binding, "rotaryTruncate");
+  field<Path..., &RotaryOptions::attention_factor>(binding, "rotaryAttentionFactor");
+  field<Path..., &RotaryOptions::mscale>(binding, "rotaryMscale");
+  field<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
+  field<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
+  field<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
+  field<Path..., &RotaryOptions::short_factors>(binding, "rotaryShortFactors");
+  field<Path..., &RotaryOptions::long_factors>(binding, "rotaryLongFactors");
+  field<Path..., &RotaryOptions::frequencies>(binding, "rotaryFrequencies");
+  field<Path..., &RotaryOptions::cosines>(binding, "rotaryCosines");
+  field<Path..., &RotaryOptions::sines>(binding, "rotarySines");
+  field<Path..., &RotaryOptions::table_rows>(binding, "rotaryTableRows");
+  field<Path..., &RotaryOptions::temporal_section>(binding, "rotaryTemporalSection");
+  field<Path..., &RotaryOptions::height_section>(binding, "rotaryHeightSection");
+  field<Path..., &RotaryOptions::width_section>(binding, "rotaryWidthSection");
 }
 
 void register_rotary_call() {
-  class_<RotaryCall> rotary_call("RotaryCall");
-  rotary_call.constructor<>().function("reset", &reset<RotaryCall>);
-  property<&RotaryCall::layout>(rotary_call, "layout");
-  property<&RotaryCall::batch_size>(rotary_call, "batchSize");
-  property<&RotaryCall::num_heads>(rotary_call, "numHeads");
-  property<&RotaryCall::length>(rotary_call, "length");
-  property<&RotaryCall::head_dim>(rotary_call, "headDim");
-  rotary_properties<&RotaryCall::options>(rotary_call);
-  property<&RotaryCall::x, &ConstArray::data>(rotary_call, "x");
-  property<&RotaryCall::x, &ConstArray::dtype>(rotary_call, "xDtype");
-  property<&RotaryCall::positions>(rotary_call, "positions");
-  property<&RotaryCall::cosines>(rotary_call, "cosines");
-  property<&RotaryCall::sines>(rotary_call, "sines");
-  property<&RotaryCall::table_rows>(rotary_call, "tableRows");
-  property<&RotaryCall::rows>(rotary_call, "rows");
-  property<&RotaryCall::y, &MutableArray::data>(rotary_call, "y");
-  property<&RotaryCall::y, &MutableArray::dtype>(rotary_call, "yDtype");
+  auto rotary_call = call_class<RotaryCall>("RotaryCall");
+  field<&RotaryCall::layout>(rotary_call, "layout");
+  field<&RotaryCall::batch_size>(rotary_call, "batchSize");
+  field<&RotaryCall::num_heads>(rotary_call, "numHeads");
+  field<&RotaryCall::length>(rotary_call, "length");
+  field<&RotaryCall::head_dim>(rotary_call, "headDim");
+  rotary_fields<&RotaryCall::options>(rotary_call);
+  field<&RotaryCall::x, &ConstArray::data>(rotary_call, "x");
+  field<&RotaryCall::x, &ConstArray::dtype>(rotary_call, "xDtype");
+  field<&RotaryCall::positions>(rotary_call, "positions");
+  field<&RotaryCall::cosines>(rotary_call, "cosines");
+  field<&RotaryCall::sines>(rotary_call, "sines");
+  field<&RotaryCall::table_rows>(rotary_call, "tableRows");
+  field<&RotaryCall::rows>(rotary_call, "rows");
+  field<&RotaryCall::y, &MutableArray::data>(rotary_call, "y");
+  field<&RotaryCall::y, &MutableArray::dtype>(rotary_call, "yDtype");
 }
 
 // ---- caches ---------------------------------------------------------------------------------------------------------
@@ -344,38 +334,38 @@ double cache_saved_size(Address address) { return static_cast<double>(cache_at(a
 void release_cache(Address address) { delete &cache_at(address); }
 
 void register_cache_call() {
-  class_<CacheCall> cache_call("CacheCall");
-  cache_call.constructor<>().function("reset", &reset<CacheCall>).function("describe", &describe_cache);
-  property<&CacheCall::operation>(cache_call, "operation");
-  property<&CacheCall::cache>(cache_call, "cache");
-  property<&CacheCall::result>(cache_call, "result");
-  property<&CacheCall::shape, &KvCacheShape::batch_size>(cache_call, "batchSize");
-  property<&CacheCall::shape, &KvCacheShape::num_kv_heads>(cache_call, "numKvHeads");
-  property<&CacheCall::shape, &KvCacheShape::head_dim>(cache_call, "headDim");
-  property<&CacheCall::shape, &KvCacheShape::value_dim>(cache_call, "valueDim");
-  property<&CacheCall::shape, &KvCacheShape::dtype>(cache_call, "dtype");
-  property<&CacheCall::shape, &KvCacheShape::capacity>(cache_call, "capacity");
-  property<&CacheCall::shape, &KvCacheShape::keep_first>(cache_call, "keepFirst");
-  property<&CacheCall::shape, &KvCacheShape::window>(cache_call, "window");
-  property<&CacheCall::shape, &KvCacheShape::cache_positions>(cache_call, "cachePositions");
-  property<&CacheCall::turns>(cache_call, "turns");
-  rotary_properties<&CacheCall::rotary>(cache_call);
-  property<&CacheCall::layout>(cache_call, "layout");
-  property<&CacheCall::num_tokens>(cache_call, "numTokens");
-  property<&CacheCall::key, &ConstArray::data>(cache_call, "key");
-  property<&CacheCall::key, &ConstArray::dtype>(cache_call, "keyDtype");
-  property<&CacheCall::value, &ConstArray::data>(cache_call, "value");
-  property<&CacheCall::value, &ConstArray::dtype>(cache_call, "valueDtype");
-  property<&CacheCall::lengths>(cache_call, "lengths");
-  property<&CacheCall::positions>(cache_call, "positions");
-  property<&CacheCall::indices>(cache_call, "indices");
-  property<&CacheCall::kept, &KeptTokens::from>(cache_call, "keptFrom");
-  property<&CacheCall::kept, &KeptTokens::counts>(cache_call, "keptCounts");
-  property<&CacheCall::kept, &KeptTokens::rows>(cache_call, "keptRows");
-  property<&CacheCall::from>(cache_call, "from");
-  property<&CacheCall::to>(cache_call, "to");
-  property<&CacheCall::bytes>(cache_call, "bytes");
-  property<&CacheCall::size>(cache_call, "size");
+  auto cache_call = call_class<CacheCall>("CacheCall");
+  cache_call.function("describe", &describe_cache);
+  field<&CacheCall::operation>(cache_call, "operation");
+  field<&CacheCall::cache>(cache_call, "cache");
+  field<&CacheCall::result>(cache_call, "result");
+  field<&CacheCall::shape, &KvCacheShape::batch_size>(cache_call, "batchSize");
+  field<&CacheCall::shape, &KvCacheShape::num_kv_heads>(cache_call, "numKvHeads");
+  field<&CacheCall::shape, &KvCacheShape::head_dim>(cache_call, "headDim");
+  field<&CacheCall::shape, &KvCacheShape::value_dim>(cache_call, "valueDim");
+  field<&CacheCall::shape, &KvCacheShape::dtype>(cache_call, "dtype");
+  field<&CacheCall::shape, &KvCacheShape::capacity>(cache_call, "capacity");
+  field<&CacheCall::shape, &KvCacheShape::keep_first>(cache_call, "keepFirst");
+  field<&CacheCall::shape, &KvCacheShape::window>(cache_call, "window");
+  field<&CacheCall::shape, &KvCacheShape::cache_positions>(cache_call, "cachePositions");
+  field<&CacheCall::turns>(cache_call, "turns");
+  rotary_fields<&CacheCall::rotary>(cache_call);
+  field<&CacheCall::layout>(cache_call, "layout");
+  field<&CacheCall::num_tokens>(cache_call, "numTokens");
+  field<&CacheCall::key, &ConstArray::data>(cache_call, "key");
+  field<&CacheCall::key, &ConstArray::dtype>(cache_call, "keyDtype");
+  field<&CacheCall::value, &ConstArray::data>(cache_call, "value");
+  field<&CacheCall::value, &ConstArray::dtype>(cache_call, "valueDtype");
+  field<&CacheCall::lengths>(cache_call, "lengths");
+  field<&CacheCall::positions>(cache_call, "positions");
+  field<&CacheCall::indices>(cache_call, "indices");
+  field<&CacheCall::kept, &KeptTokens::from>(cache_call, "keptFrom");
+  field<&CacheCall::kept, &KeptTokens::counts>(cache_call, "keptCounts");
+  field<&CacheCall::kept, &KeptTokens::rows>(cache_call, "keptRows");
+  field<&CacheCall::from>(cache_call, "from");
+  field<&CacheCall::to>(cache_call, "to");
+  field<&CacheCall::bytes>(cache_call, "bytes");
+  field<&CacheCall::size>(cache_call, "size");
   function("cacheAppended", &cache_appended);
   function("cacheBytes", &cache_bytes);
   function("cacheSavedSize", &cache_saved_size);
@@ -386,130 +376,124 @@ void register_cache_call() {
 
 /// What a linear map and its gradient read.
 template <class Call, class Class>
-void linear_call_properties(Class& binding) {
-  property<&Call::shape, &LinearShape::rows>(binding, "rows");
-  property<&Call::shape, &LinearShape::in>(binding, "inputDim");
-  property<&Call::shape, &LinearShape::out>(binding, "outputDim");
-  property<&Call::x, &ConstArray::data>(binding, "x");
-  property<&Call::x, &ConstArray::dtype>(binding, "xDtype");
-  property<&Call::weights, &LinearWeights::weight, &ConstArray::data>(binding, "weight");
-  property<&Call::weights, &LinearWeights::weight, &ConstArray::dtype>(binding, "weightDtype");
-  property<&Call::weights, &LinearWeights::in_stride>(binding, "inStride");
-  property<&Call::weights, &LinearWeights::out_stride>(binding, "outStride");
+void linear_call_fields(Class& binding) {
+  field<&Call::shape, &LinearShape::rows>(binding, "rows");
+  field<&Call::shape, &LinearShape::in>(binding, "inputDim");
+  field<&Call::shape, &LinearShape::out>(binding, "outputDim");
+  field<&Call::x, &ConstArray::data>(binding, "x");
+  field<&Call::x, &ConstArray::dtype>(binding, "xDtype");
+  field<&Call::weights, &LinearWeights::weight, &ConstArray::data>(binding, "weight");
+  field<&Call::weights, &LinearWeights::weight, &ConstArray::dtype>(binding, "weightDtype");
+  field<&Call::weights, &LinearWeights::in_stride>(binding, "inStride");
+  field<&Call::weights, &LinearWeights::out_stride>(binding, "outStride");
 }
 
 void register_linear_calls() {
   using L = LinearCall;
-  class_<L> linear_call("LinearCall");
-  linear_call.constructor<>().function("reset", &reset<L>);
-  linear_call_properties<L>(linear_call);
-  property<&L::weights, &LinearWeights::bias, &ConstArray::data>(linear_call, "bias");
-  property<&L::weights, &LinearWeights::bias, &ConstArray::dtype>(linear_call, "biasDtype");
-  property<&L::weights, &LinearWeights::scales>(linear_call, "scales");
-  property<&L::y, &MutableArray::data>(linear_call, "y");
-  property<&L::y, &MutableArray::dtype>(linear_call, "yDtype");
+  auto linear_call = call_class<L>("LinearCall");
+  linear_call_fields<L>(linear_call);
+  field<&L::weights, &LinearWeights::bias, &ConstArray::data>(linear_call, "bias");
+  field<&L::weights, &LinearWeights::bias, &ConstArray::dtype>(linear_call, "biasDtype");
+  field<&L::weights, &LinearWeights::scales>(linear_call, "scales");
+  field<&L::y, &MutableArray::data>(linear_call, "y");
+  field<&L::y, &MutableArray::dtype>(linear_call, "yDtype");
 
   using B = LinearBackwardCall;
-  class_<B> backward_call("LinearBackwardCall");
-  backward_call.constructor<>().function("reset", &reset<B>);
-  linear_call_properties<B>(backward_call);
-  property<&B::output_gradient, &ConstArray::data>(backward_call, "dOutput");
-  property<&B::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
-  property<&B::gradients, &LinearGradients::input>(backward_call, "dInput");
-  property<&B::gradients, &LinearGradients::weight>(backward_call, "dWeight");
-  property<&B::gradients, &LinearGradients::bias>(backward_call, "dBias");
+  auto backward_call = call_class<B>("LinearBackwardCall");
+  linear_call_fields<B>(backward_call);
+  field<&B::output_gradient, &ConstArray::data>(backward_call, "dOutput");
+  field<&B::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  field<&B::gradients, &LinearGradients::input>(backward_call, "dInput");
+  field<&B::gradients, &LinearGradients::weight>(backward_call, "dWeight");
+  field<&B::gradients, &LinearGradients::bias>(backward_call, "dBias");
 }
 
 // ---- layers ---------------------------------------------------------------------------------------------------------
 
 /// A weight and its bias: queryWeight, queryDtype and so on. `Path` leads to the LinearWeights.
 template <auto... Path, class Class>
-void linear_properties(Class& binding, const std::string& name) {
-  property<Path..., &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
-  property<Path..., &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
-  property<Path..., &LinearWeights::in_stride>(binding, name + "InStride");
-  property<Path..., &LinearWeights::out_stride>(binding, name + "OutStride");
-  property<Path..., &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
-  property<Path..., &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
+void linear_fields(Class& binding, const std::string& name) {
+  field<Path..., &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
+  field<Path..., &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
+  field<Path..., &LinearWeights::in_stride>(binding, name + "InStride");
+  field<Path..., &LinearWeights::out_stride>(binding, name + "OutStride");
+  field<Path..., &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
+  field<Path..., &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
 }
 
 /// The weights of all projections. `Path` leads to the LayerWeights.
 template <auto... Path, class Class>
-void weights_properties(Class& binding) {
-  linear_properties<Path..., &LayerWeights::query>(binding, "query");
-  linear_properties<Path..., &LayerWeights::key>(binding, "key");
-  linear_properties<Path..., &LayerWeights::value>(binding, "value");
-  linear_properties<Path..., &LayerWeights::output>(binding, "output");
+void weights_fields(Class& binding) {
+  linear_fields<Path..., &LayerWeights::query>(binding, "query");
+  linear_fields<Path..., &LayerWeights::key>(binding, "key");
+  linear_fields<Path..., &LayerWeights::value>(binding, "value");
+  linear_fields<Path..., &LayerWeights::output>(binding, "output");
 }
 
 /// The gradient of a weight and its bias: queryWeight, queryInStride and so on.
 template <auto Linear, class Class>
-void linear_gradient_properties(Class& binding, const std::string& name) {
+void linear_gradient_fields(Class& binding, const std::string& name) {
   constexpr auto gradients = &LayerBackwardCall::gradients;
-  property<gradients, Linear, &LinearWeightGradients::weight>(binding, name + "Weight");
-  property<gradients, Linear, &LinearWeightGradients::in_stride>(binding, name + "InStride");
-  property<gradients, Linear, &LinearWeightGradients::out_stride>(binding, name + "OutStride");
-  property<gradients, Linear, &LinearWeightGradients::bias>(binding, name + "Bias");
+  field<gradients, Linear, &LinearWeightGradients::weight>(binding, name + "Weight");
+  field<gradients, Linear, &LinearWeightGradients::in_stride>(binding, name + "InStride");
+  field<gradients, Linear, &LinearWeightGradients::out_stride>(binding, name + "OutStride");
+  field<gradients, Linear, &LinearWeightGradients::bias>(binding, name + "Bias");
 }
 
 double layer_bytes(Address address) { return static_cast<double>(reinterpret_cast<const Layer*>(address)->bytes()); }
 void release_layer(Address address) { delete reinterpret_cast<const Layer*>(address); }
 
 void register_layer_creation() {
-  class_<LayerCreation> layer_creation("LayerCreation");
-  layer_creation.constructor<>().function("reset", &reset<LayerCreation>);
-  property<&LayerCreation::shape, &LayerShape::input_dim>(layer_creation, "inputDim");
-  property<&LayerCreation::shape, &LayerShape::key_input_dim>(layer_creation, "keyInputDim");
-  property<&LayerCreation::shape, &LayerShape::value_input_dim>(layer_creation, "valueInputDim");
-  property<&LayerCreation::shape, &LayerShape::num_heads>(layer_creation, "numHeads");
-  property<&LayerCreation::shape, &LayerShape::num_kv_heads>(layer_creation, "numKvHeads");
-  property<&LayerCreation::shape, &LayerShape::head_dim>(layer_creation, "headDim");
-  property<&LayerCreation::shape, &LayerShape::value_head_dim>(layer_creation, "valueHeadDim");
-  property<&LayerCreation::shape, &LayerShape::output_dim>(layer_creation, "outputDim");
-  property<&LayerCreation::shape, &LayerShape::output_projection>(layer_creation, "outputProjection");
-  weights_properties<&LayerCreation::weights>(layer_creation);
-  property<&LayerCreation::options, &LayerOptions::qk_norm>(layer_creation, "qkNorm");
-  property<&LayerCreation::options, &LayerOptions::qk_norm_epsilon>(layer_creation, "qkNormEpsilon");
-  property<&LayerCreation::options, &LayerOptions::query_gain>(layer_creation, "queryGain");
-  property<&LayerCreation::options, &LayerOptions::key_gain>(layer_creation, "keyGain");
-  property<&LayerCreation::options, &LayerOptions::weight_dtype>(layer_creation, "weightDtype");
-  property<&LayerCreation::options, &LayerOptions::position>(layer_creation, "position");
-  property<&LayerCreation::options, &LayerOptions::position_table>(layer_creation, "positionTable");
-  property<&LayerCreation::options, &LayerOptions::position_rows>(layer_creation, "positionRows");
-  property<&LayerCreation::options, &LayerOptions::sinusoidal_split>(layer_creation, "sinusoidalSplit");
-  property<&LayerCreation::options, &LayerOptions::sinusoidal_base>(layer_creation, "sinusoidalBase");
-  rotary_properties<&LayerCreation::options, &LayerOptions::rotary>(layer_creation);
-  property<&LayerCreation::result>(layer_creation, "result");
+  auto layer_creation = call_class<LayerCreation>("LayerCreation");
+  field<&LayerCreation::shape, &LayerShape::input_dim>(layer_creation, "inputDim");
+  field<&LayerCreation::shape, &LayerShape::key_input_dim>(layer_creation, "keyInputDim");
+  field<&LayerCreation::shape, &LayerShape::value_input_dim>(layer_creation, "valueInputDim");
+  field<&LayerCreation::shape, &LayerShape::num_heads>(layer_creation, "numHeads");
+  field<&LayerCreation::shape, &LayerShape::num_kv_heads>(layer_creation, "numKvHeads");
+  field<&LayerCreation::shape, &LayerShape::head_dim>(layer_creation, "headDim");
+  field<&LayerCreation::shape, &LayerShape::value_head_dim>(layer_creation, "valueHeadDim");
+  field<&LayerCreation::shape, &LayerShape::output_dim>(layer_creation, "outputDim");
+  field<&LayerCreation::shape, &LayerShape::output_projection>(layer_creation, "outputProjection");
+  weights_fields<&LayerCreation::weights>(layer_creation);
+  field<&LayerCreation::options, &LayerOptions::qk_norm>(layer_creation, "qkNorm");
+  field<&LayerCreation::options, &LayerOptions::qk_norm_epsilon>(layer_creation, "qkNormEpsilon");
+  field<&LayerCreation::options, &LayerOptions::query_gain>(layer_creation, "queryGain");
+  field<&LayerCreation::options, &LayerOptions::key_gain>(layer_creation, "keyGain");
+  field<&LayerCreation::options, &LayerOptions::weight_dtype>(layer_creation, "weightDtype");
+  field<&LayerCreation::options, &LayerOptions::position>(layer_creation, "position");
+  field<&LayerCreation::options, &LayerOptions::position_table>(layer_creation, "positionTable");
+  field<&LayerCreation::options, &LayerOptions::position_rows>(layer_creation, "positionRows");
+  field<&LayerCreation::options, &LayerOptions::sinusoidal_split>(layer_creation, "sinusoidalSplit");
+  field<&LayerCreation::options, &LayerOptions::sinusoidal_base>(layer_creation, "sinusoidalBase");
+  rotary_fields<&LayerCreation::options, &LayerOptions::rotary>(layer_creation);
+  field<&LayerCreation::result>(layer_creation, "result");
   function("layerBytes", &layer_bytes);
   function("releaseLayer", &release_layer);
 }
 
 void register_layer_call() {
   using L = LayerCall;
-  class_<L, emscripten::base<AttentionCall>> layer_call("LayerCall");
-  layer_call.constructor<>()
-      .function("reset", &reset<L>)
-      .function("setView", &set_view<L>)
-      .function("setPatch", &set_patch<L>);
-  property<&L::layer>(layer_call, "layer");
-  property<&L::layer_inputs, &LayerInputs::layout>(layer_call, "inputLayout");
-  property<&L::layer_inputs, &LayerInputs::batch_size>(layer_call, "inputBatchSize");
-  property<&L::layer_inputs, &LayerInputs::query_length>(layer_call, "inputLength");
-  property<&L::layer_inputs, &LayerInputs::key_length>(layer_call, "contextLength");
-  property<&L::layer_inputs, &LayerInputs::x, &ConstArray::data>(layer_call, "x");
-  property<&L::layer_inputs, &LayerInputs::x, &ConstArray::dtype>(layer_call, "xDtype");
-  property<&L::layer_inputs, &LayerInputs::key_context, &ConstArray::data>(layer_call, "keyContext");
-  property<&L::layer_inputs, &LayerInputs::key_context, &ConstArray::dtype>(layer_call, "keyContextDtype");
-  property<&L::layer_inputs, &LayerInputs::value_context, &ConstArray::data>(layer_call, "valueContext");
-  property<&L::layer_inputs, &LayerInputs::value_context, &ConstArray::dtype>(layer_call, "valueContextDtype");
-  property<&L::layer_inputs, &LayerInputs::cache>(layer_call, "layerCache");
-  property<&L::layer_inputs, &LayerInputs::attend_only>(layer_call, "attendOnly");
-  property<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
-  property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::data>(layer_call, "positions");
-  property<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::planes>(layer_call, "positionPlanes");
-  property<&L::layer_inputs, &LayerInputs::key_positions>(layer_call, "keyPositions");
-  property<&L::saves>(layer_call, "saves");
-  property<&L::saved>(layer_call, "saved");
+  auto layer_call = call_class<L, emscripten::base<AttentionCall>>("LayerCall");
+  layer_call.function("setView", &set_view<L>).function("setPatch", &set_patch<L>);
+  field<&L::layer>(layer_call, "layer");
+  field<&L::layer_inputs, &LayerInputs::layout>(layer_call, "inputLayout");
+  field<&L::layer_inputs, &LayerInputs::batch_size>(layer_call, "inputBatchSize");
+  field<&L::layer_inputs, &LayerInputs::query_length>(layer_call, "inputLength");
+  field<&L::layer_inputs, &LayerInputs::key_length>(layer_call, "contextLength");
+  field<&L::layer_inputs, &LayerInputs::x, &ConstArray::data>(layer_call, "x");
+  field<&L::layer_inputs, &LayerInputs::x, &ConstArray::dtype>(layer_call, "xDtype");
+  field<&L::layer_inputs, &LayerInputs::key_context, &ConstArray::data>(layer_call, "keyContext");
+  field<&L::layer_inputs, &LayerInputs::key_context, &ConstArray::dtype>(layer_call, "keyContextDtype");
+  field<&L::layer_inputs, &LayerInputs::value_context, &ConstArray::data>(layer_call, "valueContext");
+  field<&L::layer_inputs, &LayerInputs::value_context, &ConstArray::dtype>(layer_call, "valueContextDtype");
+  field<&L::layer_inputs, &LayerInputs::cache>(layer_call, "layerCache");
+  field<&L::layer_inputs, &LayerInputs::attend_only>(layer_call, "attendOnly");
+  field<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
+  field<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::data>(layer_call, "positions");
+  field<&L::layer_inputs, &LayerInputs::positions, &TokenPositions::planes>(layer_call, "positionPlanes");
+  field<&L::layer_inputs, &LayerInputs::key_positions>(layer_call, "keyPositions");
+  field<&L::saves>(layer_call, "saves");
+  field<&L::saved>(layer_call, "saved");
 }
 
 double saved_bytes(Address address) {
@@ -519,37 +503,35 @@ void release_saved(Address address) { delete reinterpret_cast<const SavedForward
 
 void register_layer_backward_call() {
   using L = LayerBackwardCall;
-  class_<L> backward_call("LayerBackwardCall");
-  backward_call.constructor<>().function("reset", &reset<L>);
-  property<&L::layer>(backward_call, "layer");
-  property<&L::saved>(backward_call, "saved");
-  property<&L::output_gradient, &ConstArray::data>(backward_call, "dOutput");
-  property<&L::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
-  property<&L::lse_gradient>(backward_call, "dLse");
-  property<&L::gradients, &LayerGradients::input>(backward_call, "dInput");
-  property<&L::gradients, &LayerGradients::key_context>(backward_call, "dContext");
-  property<&L::gradients, &LayerGradients::value_context>(backward_call, "dValueContext");
-  linear_gradient_properties<&LayerGradients::query_weights>(backward_call, "query");
-  linear_gradient_properties<&LayerGradients::key_weights>(backward_call, "key");
-  linear_gradient_properties<&LayerGradients::value_weights>(backward_call, "value");
-  linear_gradient_properties<&LayerGradients::output_weights>(backward_call, "output");
-  property<&L::gradients, &LayerGradients::query_gain>(backward_call, "queryGain");
-  property<&L::gradients, &LayerGradients::key_gain>(backward_call, "keyGain");
-  property<&L::gradients, &LayerGradients::position_table>(backward_call, "positionTable");
-  gradient_properties<&L::gradients, &LayerGradients::attention>(backward_call);
+  auto backward_call = call_class<L>("LayerBackwardCall");
+  field<&L::layer>(backward_call, "layer");
+  field<&L::saved>(backward_call, "saved");
+  field<&L::output_gradient, &ConstArray::data>(backward_call, "dOutput");
+  field<&L::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  field<&L::lse_gradient>(backward_call, "dLse");
+  field<&L::gradients, &LayerGradients::input>(backward_call, "dInput");
+  field<&L::gradients, &LayerGradients::key_context>(backward_call, "dContext");
+  field<&L::gradients, &LayerGradients::value_context>(backward_call, "dValueContext");
+  linear_gradient_fields<&LayerGradients::query_weights>(backward_call, "query");
+  linear_gradient_fields<&LayerGradients::key_weights>(backward_call, "key");
+  linear_gradient_fields<&LayerGradients::value_weights>(backward_call, "value");
+  linear_gradient_fields<&LayerGradients::output_weights>(backward_call, "output");
+  field<&L::gradients, &LayerGradients::query_gain>(backward_call, "queryGain");
+  field<&L::gradients, &LayerGradients::key_gain>(backward_call, "keyGain");
+  field<&L::gradients, &LayerGradients::position_table>(backward_call, "positionTable");
+  gradient_fields<&L::gradients, &LayerGradients::attention>(backward_call);
   function("savedBytes", &saved_bytes);
   function("releaseSaved", &release_saved);
 }
 
 void register_layer_update_call() {
   using L = LayerUpdateCall;
-  class_<L> update_call("LayerUpdateCall");
-  update_call.constructor<>().function("reset", &reset<L>);
-  property<&L::layer>(update_call, "layer");
-  weights_properties<&L::update, &LayerUpdate::weights>(update_call);
-  property<&L::update, &LayerUpdate::query_gain>(update_call, "queryGain");
-  property<&L::update, &LayerUpdate::key_gain>(update_call, "keyGain");
-  property<&L::update, &LayerUpdate::position_table>(update_call, "positionTable");
+  auto update_call = call_class<L>("LayerUpdateCall");
+  field<&L::layer>(update_call, "layer");
+  weights_fields<&L::update, &LayerUpdate::weights>(update_call);
+  field<&L::update, &LayerUpdate::query_gain>(update_call, "queryGain");
+  field<&L::update, &LayerUpdate::key_gain>(update_call, "keyGain");
+  field<&L::update, &LayerUpdate::position_table>(update_call, "positionTable");
 }
 
 // ---- engine ---------------------------------------------------------------------------------------------------------
@@ -571,7 +553,8 @@ void register_engine() {
       .property("block", &Engine::block)
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)
-      .property("code", &Engine::code)
+      .property("status", &Engine::status)
+      .property("copiesLate", &Engine::copies_late)
       .property("message", &Engine::message)
       .property("rows", &Engine::rows)
       .property("rowCount", &Engine::row_count);

@@ -33,10 +33,11 @@ Engine::Engine(int num_threads, bool dispatched) : pool_(num_threads), race_(all
 }
 
 void Engine::attend(AttentionCall& call) {
-  if (!dispatcher_ && pool_.size() > 1 && copies_.expect(call.shape, call.options)) {
-    call.inputs.arrival = &copies_;
-  } else {
-    copy_late(0, 1, 1);
+  if (copies_late()) {
+    if (copies_.expect(call.shape, call.options))
+      call.inputs.arrival = &copies_;
+    else
+      copy_late(0, 1, 1);
   }
   start(call);
 }

@@ -33,17 +33,20 @@ class Engine {
     dispatcher_->start({&work<Call>, this, &call});
   }
 
-  /// Starts attention. JavaScript has left the queries, keys and values to be copied. They are copied before the call,
-  /// or by this thread while other threads begin with the first of them; then it makes the arrays of the results too.
-  /// With a dispatcher they are copied before the call: the page's thread would take the core of a thread that
-  /// computes.
+  /// Whether JavaScript leaves queries, keys and values of attention to be copied by `attend`. With a dispatcher it
+  /// copies them before the call: the page's thread would take the core of a thread that computes.
+  [[nodiscard]] bool copies_late() const { return !dispatcher_ && pool_.size() > 1; }
+
+  /// Starts attention. What was left to be copied is copied before the call, or by this thread while other threads begin
+  /// with the first of it; then it makes the arrays of the results too.
   void attend(AttentionCall& call);
 
   /// Address of a C string: the block of the matrix product. It may be another one after a call.
   [[nodiscard]] Address block() const { return reinterpret_cast<Address>(kernel_table().block); }
   [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
   [[nodiscard]] int threads() const { return pool_.size(); }
-  [[nodiscard]] int code() const { return static_cast<int>(status_.code); }
+  /// Address of the code of the status, an int32.
+  [[nodiscard]] Address status() const { return reinterpret_cast<Address>(&status_.code); }
   /// Address of a C string.
   [[nodiscard]] Address message() const { return reinterpret_cast<Address>(status_.message); }
   /// Address of `row_count()` triples of int32: batch, head, query.

@@ -130,11 +130,11 @@ describe.each(variants)("variant %s with a small maximumMemory", (variant) => {
       } catch {
         length = Math.floor(length / 2);
       }
-    const x = floats(4, 8);
+    const x = floats(64, 128); // larger than what small calls share
     const calls = [
       () => hw.scaledDotProductAttention(x, x, x),
       () => hw.rotaryEmbedding(x),
-      () => hw.mergeAttention([{ output: x, lse: floats(4) }]),
+      () => hw.mergeAttention([{ output: x, lse: floats(64) }]),
       () => hw.kvCache({ numKvHeads: 1, headDim: 8 }),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "OUT_OF_MEMORY" });

@@ -11,6 +11,8 @@ import { randomTensor } from "./randomTensor.js";
 
 const x = randomTensor(1, [1, 2, 6, 8]);
 const lse = randomTensor(2, [1, 2, 6]);
+/** Larger than what calls share without asking for memory. */
+const wide = randomTensor(5, [1, 2, 6, 512]);
 const tokens = randomTensor(3, [1, 6, 16]);
 const weight = randomTensor(4, [16, 16]);
 const weights = { Wq: weight, Wk: weight, Wv: weight, Wo: weight };
@@ -23,8 +25,8 @@ const OPERATIONS: readonly [string, Work][] = [
   ["scaledDotProductAttention", (hw) => hw.scaledDotProductAttention(x, x, x, { returns })],
   ["formulas", (hw) => hw.scaledDotProductAttention(x, x, x, { score, visible: formula("k <= q") })],
   ["attentionBackward", (hw) => hw.attentionBackward({ query: x, key: x, value: x, output: x, lse, dOutput: x, score, returns: { dQuery: true, dKey: true, dValue: true, dTables: true } })],
-  ["rotaryEmbedding", (hw) => hw.rotaryEmbedding(x)],
-  ["mergeAttention", (hw) => hw.mergeAttention([{ output: x, lse }, { output: x, lse }])],
+  ["rotaryEmbedding", (hw) => hw.rotaryEmbedding(wide)],
+  ["mergeAttention", (hw) => hw.mergeAttention([{ output: wide, lse }, { output: wide, lse }])],
   ["linear", (hw) => hw.linear(tokens, weight)],
   ["linearBackward", (hw) => hw.linearBackward({ x: tokens, weight, dOutput: tokens })],
   ["multiHeadAttention", async (hw) => {

@@ -8,3 +8,9 @@ export interface AttentionShape {
   readonly headDim: number;
   readonly valueDim: number;
 }
+
+/** The whole shape of a call, property by property: a copy by spreading takes a tenth of a small call. */
+export function withKeyLength(extents: Omit<AttentionShape, "keyLength">, keyLength: number): AttentionShape {
+  const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = extents;
+  return { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim };
+}

@@ -6,7 +6,7 @@ import {
   type AttentionSettings,
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
-import type { AttentionShape } from "../attention/attentionShape.js";
+import { withKeyLength, type AttentionShape } from "../attention/attentionShape.js";
 import { checkedPatches, type AttendPatch, type Patches } from "../attention/patch.js";
 import { readWanted, type Wanted } from "../attention/returns.js";
 import { checkViewedKeys, type AttendReturns, type Views } from "../attention/views.js";
@@ -155,7 +155,7 @@ export function attendRequest(
     numQueries: extents.queryLength,
     signal: read.signal,
     at(appended, settled, now) {
-      const shape: AttentionShape = { ...extents, keyLength: longest(now, appended) };
+      const shape = withKeyLength(extents, longest(now, appended));
       const settings = settled(read.settings);
       const sequences = cachePositions(now, appended, settings, shape.queryLength);
       refuseDropped(operation, now, appended, settings, sequences);

@@ -61,12 +61,15 @@ export const FARTHEST = 1e4;
 
 /** A speed whose numbers are limited to what can be true. */
 export function limited(speed: Speed, assumed: Speed): Speed {
-  const limit = (number: number, around: number) => Math.min(Math.max(number, around / FARTHEST), around * FARTHEST);
   return {
-    start: limit(speed.start, assumed.start),
-    byte: limit(speed.byte, assumed.byte),
-    operation: limit(speed.operation, assumed.operation),
+    start: limitedTo(speed.start, assumed.start),
+    byte: limitedTo(speed.byte, assumed.byte),
+    operation: limitedTo(speed.operation, assumed.operation),
   };
+}
+
+function limitedTo(number: number, around: number): number {
+  return Math.min(Math.max(number, around / FARTHEST), around * FARTHEST);
 }
 
 /** Share of a new time in what is known, and its share while hardly any call was timed. */
@@ -83,16 +86,17 @@ const MOST_INFLUENCE = 3;
  * @param calls - How many calls were timed before.
  */
 export function refined(speed: Speed, load: Load, seconds: number, assumed: Speed, calls = Infinity): Speed {
-  const parts = partsOf(speed, load);
-  const total = predict(speed, load);
+  const [starting, moving, computing] = partsOf(speed, load);
+  const total = starting + moving + computing;
   if (!(seconds > 0) || !(total > 0)) return speed;
   const most = Math.log(MOST_INFLUENCE);
   const off = Math.min(Math.max(Math.log(seconds / total), -most), most);
   const weight = Math.max(NEW_SHARE, 1 / (1 / FIRST_SHARE + calls));
-  const shares = parts.map((part) => part / total);
-  const norm = shares.reduce((sum, share) => sum + share * share, 0);
-  const [start, byte, operation] = speedsAsList(speed).map(
-    (number, n) => number * Math.exp((weight * off * shares[n]!) / norm),
-  ) as [number, number, number];
-  return limited({ start, byte, operation }, assumed);
+  const norm = (starting * starting + moving * moving + computing * computing) / (total * total);
+  const factor = (part: number) => Math.exp((weight * off * part) / (total * norm));
+  return {
+    start: limitedTo(speed.start * factor(starting), assumed.start),
+    byte: limitedTo(speed.byte * factor(moving), assumed.byte),
+    operation: limitedTo(speed.operation * factor(computing), assumed.operation),
+  };
 }

@@ -31,7 +31,7 @@ export class Queue {
     const settled = call.then(this.#settle, this.#settle);
     // An aborted call settles before its turn. The calls behind it must still wait for the calls before it.
     // Its value is nothing: it would hold the values of all calls before it.
-    this.#last = Promise.all([before, settled]).then(nothing);
+    this.#last = before ? Promise.all([before, settled]).then(nothing) : settled;
     return abandons && signal && !signal.aborted ? beforeAbort(call, signal) : call;
   }
 

@@ -7,7 +7,7 @@ import {
   type AttentionSettings,
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
-import type { AttentionShape } from "../attention/attentionShape.js";
+import { withKeyLength, type AttentionShape } from "../attention/attentionShape.js";
 import { callPositions, type SequencePositions } from "../attention/callPositions.js";
 import { checkedPatches, type GivenPatches, type Patches } from "../attention/patch.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
@@ -225,7 +225,7 @@ export function forwardRequest(
     headDim,
     valueDim: valueHeadDim,
   };
-  const ragged = readRagged(options, layout, { ...extents, keyLength: contextLength });
+  const ragged = readRagged(options, layout, withKeyLength(extents, contextLength));
   if (ragged && cache) throw new UnsupportedError(`${operation}: a ragged batch cannot attend to a cache`);
   const returns = options.object("returns", FORWARD_RETURNS);
   const numKeys = attendOnly ? undefined : contextLength;
@@ -264,7 +264,7 @@ export function forwardRequest(
   };
   const inTurn = (): ForwardProblem => {
     const form = cache && formWhileGaining(cache.form, cache.appended, append);
-    const shape: AttentionShape = { ...extents, keyLength: form ? longest(form, after()) : contextLength };
+    const shape = withKeyLength(extents, form ? longest(form, after()) : contextLength);
     const sequences = form
       ? cachePositions(form, after(), read.settings, shape.queryLength)
       : callPositions(shape, read.settings, ragged);

@@ -145,7 +145,22 @@ export function linearProblem(
   const map = readMap(call, options, x, readWeight(options, weight, there));
   const scales = there ? undefined : readScales(call, givenWeight, weight, map.outputDim);
   if (bias) checkShape(operation, "bias", bias, [map.outputDim]);
-  return { ...map, scales, bias, uploaded: there?.uploaded, output: outputForm(options, outputShape(map), x) };
+  const { rows, inputDim, outputDim, weightLayout, location, signal } = map;
+  return {
+    operation,
+    x,
+    weight,
+    weightLayout,
+    rows,
+    inputDim,
+    outputDim,
+    scales,
+    bias,
+    uploaded: there?.uploaded,
+    output: outputForm(options, outputShape(map), x),
+    location,
+    signal,
+  };
 }
 
 /** Reads and checks a call of uploadWeight. */

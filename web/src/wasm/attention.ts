@@ -20,7 +20,7 @@ import {
 } from "../tensor/tensor.js";
 import type { WasmCore } from "./core.js";
 import { writeFormula } from "./formula.js";
-import type { Heap, Room } from "./heap.js";
+import type { Arena, Heap, Room } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
 
 /** The enumerators of attention.h. */
@@ -42,16 +42,21 @@ export function runAttention(core: WasmCore, problem: AttentionProblem): Eventua
   return core.call(operation, (arena) => {
     const call = core.struct("AttentionCall");
     call.reset();
-    const late: LateCopy[] = [];
+    const late: LateCopy[] | undefined = core.copiesLate ? [] : undefined;
     writeInputs(call, arena, problem, late);
     const collect = writeWanted(call, core.heap, arena, problem);
-    core.module.late = late;
-    core.module.makeResults = () => arena.makeResults();
-    core.native.attention(call);
-    core.module.makeResults = undefined;
-    late.length = 0;
+    if (late) attendLate(core, call, arena, late);
+    else core.native.attention(call);
     return collect;
   });
+}
+
+/** Starts attention. Its inputs are copied, and the arrays of its results made, while other threads begin. */
+function attendLate(core: WasmCore, call: AttentionCall, arena: Arena, late: readonly LateCopy[]): void {
+  core.module.late = late;
+  core.module.makeResults = () => arena.makeResults();
+  core.native.attention(call);
+  core.module.late = core.module.makeResults = undefined;
 }
 
 type Inputs = Pick<

@@ -101,7 +101,9 @@ export class WasmCache implements EngineCache {
   /** Reads what a call may have changed. Must not run during a call. */
   refresh(): void {
     const { module } = this.#core;
-    this.appended = Array.from({ length: this.form.batchSize }, (_, b) => module.cacheAppended(this.address, b));
+    const appended: number[] = [];
+    for (let b = 0; b < this.form.batchSize; ++b) appended.push(module.cacheAppended(this.address, b));
+    this.appended = appended;
     this.bytes = module.cacheBytes(this.address);
   }
 

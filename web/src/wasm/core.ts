@@ -8,7 +8,8 @@ import {
   UnsupportedError,
   type ErrorDetails,
 } from "../errors/errors.js";
-import { Heap, MEMORY_HINT, type Arena } from "./heap.js";
+import { structWithFields, type CallClass } from "./callFields.js";
+import { Arena, Heap, MEMORY_HINT } from "./heap.js";
 import type { CallStructs, NativeCore, WasmModule } from "./module.js";
 
 /** Values of `StatusCode` in headwise/status.h. EMPTY_ROW is apart, because its error also lists the rows. */
@@ -29,7 +30,14 @@ export class WasmCore {
   readonly module: WasmModule;
   readonly heap: Heap;
   readonly native: NativeCore;
+  /** Whether the inputs of attention are copied within the call. */
+  readonly copiesLate: boolean;
   readonly #structs: CallStructs;
+  /** The arrays of the call that runs. */
+  readonly #arena: Arena;
+  /** The places of `finished` and of the status' code among the words of memory. */
+  readonly #finishedAt: number;
+  readonly #statusAt: number;
   /** The operation of the latest call. */
   #latest = "its start";
   /** Set when no call can run any more: makes the error of every later call. */
@@ -40,19 +48,24 @@ export class WasmCore {
     this.module = module;
     this.heap = new Heap(memory, module);
     this.native = new module.Engine(threads, dispatched);
-    // The structs are made at the start. If a call made its struct while memory is full, that would end the engine.
+    this.copiesLate = this.native.copiesLate;
+    this.#finishedAt = this.native.finished >>> 2;
+    this.#statusAt = this.native.status >>> 2;
+    // Made at the start: if a call made its struct while memory is full, that would end the engine.
+    this.#arena = new Arena(this.heap, this.#latest, this.heap.block());
+    const struct = <T extends object>(Class: CallClass<T>) => structWithFields(Class, this.heap);
     this.#structs = {
-      AttentionCall: Object.seal(new module.AttentionCall()),
-      BackwardCall: Object.seal(new module.BackwardCall()),
-      MergeCall: Object.seal(new module.MergeCall()),
-      RotaryCall: Object.seal(new module.RotaryCall()),
-      CacheCall: Object.seal(new module.CacheCall()),
-      LayerCreation: Object.seal(new module.LayerCreation()),
-      LayerCall: Object.seal(new module.LayerCall()),
-      LayerBackwardCall: Object.seal(new module.LayerBackwardCall()),
-      LayerUpdateCall: Object.seal(new module.LayerUpdateCall()),
-      LinearCall: Object.seal(new module.LinearCall()),
-      LinearBackwardCall: Object.seal(new module.LinearBackwardCall()),
+      AttentionCall: struct(module.AttentionCall),
+      BackwardCall: struct(module.BackwardCall),
+      MergeCall: struct(module.MergeCall),
+      RotaryCall: struct(module.RotaryCall),
+      CacheCall: struct(module.CacheCall),
+      LayerCreation: struct(module.LayerCreation),
+      LayerCall: struct(module.LayerCall),
+      LayerBackwardCall: struct(module.LayerBackwardCall),
+      LayerUpdateCall: struct(module.LayerUpdateCall),
+      LinearCall: struct(module.LinearCall),
+      LinearBackwardCall: struct(module.LinearBackwardCall),
     };
   }
 
@@ -61,8 +74,9 @@ export class WasmCore {
     return this.heap.text(this.native.block);
   }
 
-  /** The struct that all calls of this kind use. It is sealed: to set a property that C++ lacks is a TypeError. */
+  /** The struct that all calls of this kind use. */
   struct<K extends keyof CallStructs>(kind: K): CallStructs[K] {
+    this.heap.renew();
     return this.#structs[kind];
   }
 
@@ -80,8 +94,9 @@ export class WasmCore {
   ): Eventually<T> {
     if (this.#end) throw this.#end(operation);
     this.#latest = operation;
-    const arena = this.heap.arena(operation);
+    const arena = this.#arena.begin(operation);
     const finish = (collect: () => T): T => {
+      this.heap.renew();
       try {
         changing?.refresh();
         this.#check(operation);
@@ -135,7 +150,8 @@ export class WasmCore {
   }
 
   #isFinished(): boolean {
-    return Atomics.load(this.heap.word(this.native.finished), 0) === 1;
+    this.heap.renew();
+    return Atomics.load(this.heap.views.words, this.#finishedAt) === 1;
   }
 
   async #finished(operation: string): Promise<void> {
@@ -153,7 +169,7 @@ export class WasmCore {
   }
 
   #check(operation: string): void {
-    const { code } = this.native;
+    const code = this.heap.views.words[this.#statusAt]!;
     if (code === 0) return;
     const message = `${operation}: ${this.heap.text(this.native.message)}`;
     if (code === EMPTY_ROW) throw new EmptyRowError(message, this.#rows());

@@ -1,6 +1,7 @@
 import { EngineTensor } from "../engine/engineTensor.js";
 import { DisposedError, OutOfMemoryError } from "../errors/errors.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
+import { MemoryViews } from "./memoryViews.js";
 import type { LateCopy } from "./module.js";
 import { ResultArray } from "./resultArray.js";
 import { textOf } from "./utf8.js";
@@ -18,11 +19,17 @@ const ADDRESS_SPACE = 2 ** 32;
 /** Typed arrays that can be copied into the heap and out of it. */
 export type HeapArray = TensorDataOf[Dtype];
 
+/** Arrays of a call that are not larger share one block, which is kept: to allocate and free each would take longer. */
+const SMALL_BYTES = 16 * 1024;
+const BLOCK_BYTES = 4 * SMALL_BYTES;
+/** Arrays begin at a line of memory, which suits every vector. */
+const LINE = 64;
+
 /**
- * The engine's memory. Only this file looks into it.
+ * The engine's memory. Only this file and callFields.ts look into it.
  *
  * A view never leaves the method that made it. Memory may grow with every allocation, also on another thread, and an
- * older view is then too short.
+ * older view is then too short; `views` are renewed by then.
  */
 export class Heap {
   readonly #memory: WebAssembly.Memory;
@@ -33,15 +40,29 @@ export class Heap {
   readonly #tensors = new Map<number, number>();
   /** The arrays of disposed tensors. Another tensor may now lie at their address. */
   readonly #stale = new WeakSet<object>();
+  #views: MemoryViews;
 
   constructor(memory: WebAssembly.Memory, allocator: Allocator) {
     this.#memory = memory;
     this.#allocator = allocator;
+    this.#views = new MemoryViews(memory.buffer);
+  }
+
+  /** Views of the memory as it was at the latest `renew` or allocation. */
+  get views(): MemoryViews {
+    return this.#views;
+  }
+
+  /** Makes the views anew if the memory has grown, which a call may have done. */
+  renew(): void {
+    const { buffer } = this.#memory;
+    if (buffer !== this.#views.buffer) this.#views = new MemoryViews(buffer);
   }
 
   /** Allocates `bytes` bytes and returns their address. */
   allocate(operation: string, bytes: number): number {
     const address = bytes < ADDRESS_SPACE ? this.#allocator.allocate(bytes) : 0;
+    this.renew();
     if (address === 0)
       throw new OutOfMemoryError(
         `${operation}: an array of ${bytes} bytes does not fit the engine's memory, now ${this.#memory.buffer.byteLength} bytes`,
@@ -54,14 +75,22 @@ export class Heap {
     this.#allocator.release(address);
   }
 
-  /** Makes an arena: it holds one call's arrays and frees them together. */
+  /** Makes an arena: it holds arrays and frees them together. */
   arena(operation: string): Arena {
     return new Arena(this, operation);
   }
 
+  /** A block of memory that small arrays of calls share; undefined if there is no room. */
+  block(): Block | undefined {
+    const address = this.#allocator.allocate(BLOCK_BYTES);
+    this.renew();
+    return address === 0 ? undefined : new Block(address);
+  }
+
   /** Copies `data` to `address`. */
   write(address: number, data: HeapArray): void {
-    this.#bytes(address, data.byteLength).set(bytesOf(data));
+    if (data instanceof Float32Array) this.#views.floats.set(data, address >>> 2);
+    else this.#views.bytes.set(bytesOf(data), address);
   }
 
   /** Copies `length` elements at `address` to a new array that is not shared. */
@@ -73,7 +102,8 @@ export class Heap {
 
   /** Copies from `address` into `target` and fills it. */
   readInto(address: number, target: HeapArray): void {
-    bytesOf(target).set(this.#bytes(address, target.byteLength));
+    if (target instanceof Float32Array) target.set(new Float32Array(this.#memory.buffer, address, target.length));
+    else bytesOf(target).set(this.#bytes(address, target.byteLength));
   }
 
   /** The C string at `address`. */
@@ -146,17 +176,45 @@ function bytesOf({ buffer, byteOffset, byteLength }: HeapArray): Uint8Array {
 /** What gives room to the arrays of a call. */
 export type Room = Pick<Arena, "bytes" | "room" | "result" | "copy">;
 
-/** Arrays that live for one call. `free()` may be called in every state. */
+/** Memory that the small arrays of one call after the other share. */
+class Block {
+  #used = 0;
+
+  constructor(readonly address: number) {}
+
+  /** An address in the block; 0 if the array is too large or the block is full. */
+  take(bytes: number): number {
+    const begin = this.#used;
+    if (bytes > SMALL_BYTES || begin + bytes > BLOCK_BYTES) return 0;
+    this.#used = Math.ceil((begin + Math.max(bytes, 1)) / LINE) * LINE;
+    return this.address + begin;
+  }
+
+  clear(): void {
+    this.#used = 0;
+  }
+}
+
+/** Arrays that live for one call. `free()` may be called in every state; then the arena can be used again. */
 export class Arena {
   readonly #heap: Heap;
-  readonly #operation: string;
-  readonly #addresses: number[] = [];
-  readonly #results: ResultArray<Dtype>[] = [];
+  readonly #block: Block | undefined;
+  #operation: string;
+  #addresses: number[] = [];
+  #results: ResultArray<Dtype>[] = [];
   #size = 0;
 
-  constructor(heap: Heap, operation: string) {
+  /** @param block - Takes the small arrays. */
+  constructor(heap: Heap, operation: string, block?: Block) {
     this.#heap = heap;
     this.#operation = operation;
+    this.#block = block;
+  }
+
+  /** Names the call that the next arrays belong to. */
+  begin(operation: string): this {
+    this.#operation = operation;
+    return this;
   }
 
   /** Bytes of its arrays. */
@@ -166,9 +224,11 @@ export class Arena {
 
   /** Allocates `bytes` bytes and returns their address. */
   bytes(bytes: number): number {
+    this.#size += bytes;
+    const small = this.#block?.take(bytes) ?? 0;
+    if (small !== 0) return small;
     const address = this.#heap.allocate(this.#operation, bytes);
     this.#addresses.push(address);
-    this.#size += bytes;
     return address;
   }
 
@@ -203,6 +263,9 @@ export class Arena {
 
   free(): void {
     for (const address of this.#addresses) this.#heap.release(address);
-    this.#addresses.length = 0;
+    this.#block?.clear();
+    this.#size = 0;
+    if (this.#addresses.length > 0) this.#addresses = [];
+    if (this.#results.length > 0) this.#results = [];
   }
 }

@@ -1,3 +1,5 @@
+import type { CallClass } from "./callFields.js";
+
 /** Sets a formula: addresses of arrays, and how many elements they have. */
 export type SetFormula = (
   instructions: number,
@@ -15,8 +17,8 @@ export type SetFormula = (
 type SetDerivative = (...program: Parameters<SetFormula>) => void;
 
 /**
- * The API of `cpp/bindings/embind.cpp`. Every property of a call struct is a number: a size, an enumerator, or the
- * address of an array in the heap. 0 means absent. `reset()` restores the defaults, so a call sets only the properties
+ * The API of `cpp/bindings/embind.cpp`. Every field of a call struct is a number in the engine's memory: a size, an
+ * enumerator, or the address of an array (callFields.ts). 0 means absent. `reset()` restores the defaults, so a call sets only the properties
  * that differ.
  */
 export interface AttentionCall {
@@ -376,7 +378,10 @@ export interface NativeCore {
   readonly block: number;
   readonly finished: number;
   readonly threads: number;
-  readonly code: number;
+  /** The address of the status' code. */
+  readonly status: number;
+  /** Whether `attention` copies inputs that lie in `WasmModule.late`. If not, they are copied before it. */
+  readonly copiesLate: boolean;
   readonly message: number;
   readonly rows: number;
   readonly rowCount: number;
@@ -397,12 +402,12 @@ export interface CallStructs {
   LinearBackwardCall: LinearBackwardCall;
 }
 
-type CallConstructors = { readonly [Kind in keyof CallStructs]: new () => CallStructs[Kind] };
+type CallConstructors = { readonly [Kind in keyof CallStructs]: CallClass<CallStructs[Kind]> };
 
 /** An instance of `headwise.<variant>.wasm`, as Emscripten's loader gives it. */
 export interface WasmModule extends CallConstructors {
   /** The copies that the next call of `attention` makes. */
-  late?: readonly LateCopy[];
+  late?: readonly LateCopy[] | undefined;
   /** Makes the arrays of that call's results. It runs while other threads compute; with one thread it does not run. */
   makeResults?: (() => void) | undefined;
   version(): string;
