@@ -29,7 +29,7 @@ const QUICK = { variant: "relaxed", peers: "ort", rounds: "3" };
 
 const USAGE = `npm run bench -- [options]
   --filter TEXT     only cases whose name contains TEXT, or whose group is TEXT
-  --quick           a few cases of each kind, relaxed SIMD, beside ort only, ${QUICK.rounds} rounds: at most three minutes
+  --quick           a few cases of each kind, relaxed SIMD, beside ort only, ${QUICK.rounds} rounds: at most four minutes
   --threads LIST    numbers of threads, default 1 and all: ${defaultThreads()}
   --variant LIST    relaxed, simd; default both
   --peers LIST      of ${PEERS.join(", ")}; or all, none; default ort,ort-mha

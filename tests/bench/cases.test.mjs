@@ -28,13 +28,23 @@ test("every case has a name of its own, which fits its column", () => {
 
 test("--quick has cases of every kind of call", () => {
   const groups = CASES.filter((shape) => isChosen(shape, { filter: "", quick: true })).map(({ group }) => group);
-  expect(groups).toHaveLength(20);
+  expect(groups).toHaveLength(28);
   expect(new Set(groups)).toEqual(
     new Set([
       ...["dense", "causal", "decode", "decode int8", "decode groups", "decode widths", "decode rows"],
       ...["prefill on a cache", "masks", "formulas", "layer", "layer with positions", "layer of one token"],
-      ...["linear", "linear int8", "gradients"],
+      ...["linear", "linear int8", "gradients", "small calls"],
     ]),
+  );
+});
+
+test("small calls are measured on this thread and in a worker, and the filter small chooses all of them", () => {
+  const chosen = CASES.filter((shape) => isChosen(shape, { filter: "small" }));
+  expect(chosen.map(({ name }) => name)).toEqual(CASES.filter(({ small }) => small).map(({ name }) => name));
+  const here = chosen.filter(({ inWorker }) => !inWorker).map(({ name }) => name);
+  expect(here).toHaveLength(4);
+  expect(chosen.filter(({ inWorker }) => inWorker).map(({ name }) => name)).toEqual(
+    here.map((name) => `${name}, worker`),
   );
 });
 
@@ -144,6 +154,12 @@ const SMALL = Object.fromEntries(
     ["gradient causal 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
     ["with gradient causal 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12, batch: 2 }],
     ["top 8 of 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ...["", ", worker"].flatMap((where) => [
+      [`small attention 8×1×1×8${where}`, { queries: 3, keys: 5 }], // the weight of a single key is always 1
+      [`small linear 64→64${where}`, {}],
+      [`small step, rewind 8×1×8${where}`, { queries: 3, keys: 3 }],
+      [`small layer 64→8×8${where}`, {}],
+    ]),
   ].map(([name, sizes]) => [name, { ...named(name), dim: 8, ...sizes }]),
 );
 
@@ -200,6 +216,20 @@ test("a layer with a cache still sees the keys of its case after it has been tim
   }
 });
 
+test("a small step leaves its cache empty, so that every call computes the same", async () => {
+  const { prepare } = await openHeadwise(environment);
+  const shape = SMALL["small step, rewind 8×1×8"];
+  const problem = makeProblem(shape);
+  const rows = sampleRows(shape).map((row) => ({ row, expected: referenceOf(problem)(row) }));
+  const own = await prepare(problem);
+  try {
+    for (let n = 0; n < 20; n++) await own.call(); // the cache has room for one
+    expect(() => checkRows(rows, own.row, false)).not.toThrow();
+  } finally {
+    own.release();
+  }
+});
+
 test.each(["gradient 12×512×64", "gradient causal 12×512×64"])("the reference of a small %s is the slope", (name) => {
   const problem = makeProblem(SMALL[name]);
   const { dim, heads, queries } = problem.shape;
@@ -226,7 +256,7 @@ test.each(["gradient 12×512×64", "gradient causal 12×512×64"])("the referenc
     }
 });
 
-test("ONNX Runtime has a graph for every case, except linear maps, softcap, formulas, gradients, other caches than float32 and rings", () => {
+test("ONNX Runtime has a graph for every case, except linear maps, steps with rewind, softcap, formulas, gradients, other caches than float32 and rings", () => {
   const without = CASES.filter((shape) => {
     try {
       return graphsOf(shape).length === 0;
@@ -244,7 +274,8 @@ test("ONNX Runtime has a graph for every case, except linear maps, softcap, form
       "linear",
       "linear float16",
       "linear int8",
+      "small calls",
     ]),
   );
-  expect(without.filter(({ ring, cache }) => !ring && cache === "float32")).toEqual([]);
+  expect(without.filter(({ ring, cache, step }) => !ring && !step && cache === "float32")).toEqual([]);
 });

@@ -2,6 +2,11 @@
 
 const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
 
+export const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
+
+/** A time for a column of milliseconds: below one it is in microseconds. */
+export const time = (milliseconds) => (milliseconds < 1 ? `${digits(milliseconds * 1e3)} µs` : digits(milliseconds));
+
 export const percent = (share) => `${(share * 100).toFixed(0)}%`;
 
 /**

@@ -1,6 +1,6 @@
 // Compares a new measurement with an earlier one, case by case.
 
-import { percent, table } from "./columns.mjs";
+import { percent, table, time } from "./columns.mjs";
 import { geometricMean } from "./harness/statistics.mjs";
 
 /** If other programs use more than this share of the cores, the times are unreliable. */
@@ -103,14 +103,13 @@ const busyness = ({ date, load, machine }) =>
 
 // Printing.
 
-const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
 const shareText = ({ shareBefore, shareNow }) => `${percent(shareBefore).slice(0, -1)}→${percent(shareNow)}`;
 
 const { header, line } = table(
   [
     ["case", 34, ({ case: name }) => name],
-    ["before ms", 10, ({ before }) => digits(before)],
-    ["now ms", 10, ({ now }) => digits(now)],
+    ["before ms", 10, ({ before }) => time(before)],
+    ["now ms", 10, ({ now }) => time(now)],
     ["now/before", 10, ({ ratio }) => ratio.toFixed(3)],
     ["±", 5, ({ spread }) => percent(spread)],
     ["of roof", 9, (row) => (row.shares ? shareText(row) : "")],

@@ -4,7 +4,7 @@
 import { keepRows, readParts, today } from "../figures/file.mjs";
 import { fillPages } from "../figures/pages.mjs";
 import { commandOf } from "./schema/command.mjs";
-import { digits } from "./table.mjs";
+import { digits } from "./columns.mjs";
 import { FORMULA_RATIOS, insideOf } from "./targets.mjs";
 
 const shareText = (share) => `${(share * 100).toFixed(0)} %`;

@@ -1,12 +1,13 @@
 // What the bench prints.
 
-import { percent, table } from "./columns.mjs";
+import { digits, percent, table, time } from "./columns.mjs";
 import { geometricMean } from "./harness/statistics.mjs";
 
 const COLUMNS = [
   ["case", 34, ({ case: name }) => name],
-  ["ms", 9, ({ milliseconds }) => digits(milliseconds)],
+  ["ms", 9, ({ milliseconds }) => time(milliseconds)],
   ["±", 5, ({ spread }) => percent(spread)],
+  ["best", 9, ({ samples }) => (samples ? time(Math.min(...samples)) : "")],
   ["GFLOP/s", 8, ({ gflops }) => gflops.toFixed(1)],
   ["GB/s", 6, ({ gigabytes }) => gigabytes.toFixed(1)],
   ["binds", 13, ({ roofline }) => roofline.binds],
@@ -15,16 +16,16 @@ const COLUMNS = [
   ["first ms", 9, ({ firstMilliseconds }) => digits(firstMilliseconds)],
   ["outside", 8, ({ outside }) => (outside === undefined ? "" : percent(outside))],
   ["init ms", 8, ({ initMilliseconds }) => digits(initMilliseconds)],
-  ["MB", 6, ({ peakBytes }) => megabytes(peakBytes)],
+  ["MB", 6, ({ peakBytes }) => (peakBytes ? megabytes(peakBytes) : "")],
 ];
 
 export const { header, line } = table(COLUMNS, 11);
 
 export const LEGEND = [
-  "ms: median of rounds, ± half the distance of their quartiles; GFLOP/s: visible work; binds: what takes this engine",
-  "longer at its best rate, the multiply-adds or reading the bytes; of roof: that time ÷ ms; inside: the same without",
-  "copies; first ms: first call of a fresh module; outside: share of ms spent in copies; MB: peak wasm memory; ×peer: how",
-  "many times longer the peer takes.",
+  "ms: median of rounds, ± half the distance of their quartiles; best: the fastest round; GFLOP/s: visible work; binds:",
+  "what takes this engine longer at its best rate, the multiply-adds or reading the bytes; of roof: that time ÷ ms; inside:",
+  "the same without copies; first ms: first call of a fresh module; outside: share of ms spent in copies; MB: peak wasm",
+  "memory; ×peer: how many times longer the peer takes.",
 ].join("\n");
 
 /** Geometric means over the cases of a group: of the shares of the roofline, and of the ratios to each peer. */
@@ -62,5 +63,4 @@ export function remarks(record) {
   return [...scratch, ...chosen, ...failed, ...missing];
 }
 
-export const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
 const megabytes = (bytes) => (bytes / 2 ** 20).toFixed(0);

@@ -66,10 +66,13 @@ export function targetsOf(run, runs, inBrowser) {
     ...ofTypicalCases(records),
     ...ofFormulas(records),
     ...ofGradients(records),
-    ...worst(records, "init, ms", INIT_MILLISECONDS, (record) => record.initMilliseconds),
+    ...worst(records.filter(isInThisThread), "init, ms", INIT_MILLISECONDS, (record) => record.initMilliseconds),
     ...worst(records, "scratch at 65,536 keys, MB", SCRATCH_MEGABYTES, (record) => record.scratchBytes / 2 ** 20),
   ];
 }
+
+const shapeOf = (record) => CASES.find(({ name }) => name === record.case);
+const isInThisThread = (record) => !shapeOf(record)?.inWorker;
 
 /** The targets of other times than calls; each has a goal of its own. */
 export const timesTargets = (records) =>
@@ -86,6 +89,7 @@ const atMost = (name, value, goal) => ({ name, value, goal, atMost: true, isMet:
  * holes everywhere most of what is computed is not visible, and top-k computes scores twice.
  */
 export function shareGoal({
+  small,
   layer,
   position,
   queries,
@@ -100,6 +104,7 @@ export function shareGoal({
   gradient,
   linear,
 }) {
+  if (small) return undefined;
   if (linear) return linear.dtype === "float32" ? ["linear maps of one row", ONE_TOKEN_SHARE] : undefined;
   if (gradient) return gradient === "alone" ? ["gradients", GRADIENT_SHARE] : undefined;
   if (once || topK || softcap || formula || mask === "holes" || (cache && cache !== "float32")) return undefined;
@@ -115,7 +120,7 @@ export function shareGoal({
 /** For each class of cases the least share of the roof inside the engine: no shape may fall behind. */
 function sharesOfRoof(records) {
   const shares = records.flatMap((record) => {
-    const shape = CASES.find(({ name }) => name === record.case);
+    const shape = shapeOf(record);
     const [kind, goal] = (record.inside && shape && shareGoal(shape)) ?? [];
     return kind ? [{ kind, goal, name: record.case, share: record.inside.share }] : [];
   });

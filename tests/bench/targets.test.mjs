@@ -31,10 +31,10 @@ describe("the goal for the share of the roof", () => {
     ["layer 768→12×64, 1 token", 0.75],
   ])("of %s is %d", (name, goal) => expect(shareGoal(named(name))[1]).toBe(goal));
 
-  test.each(["half holes 12×512×64", "top 8 of 12×512×64", "memory 1×65536×64", "decode 32/8×8192×128 int8"])(
-    "of %s does not exist",
-    (name) => expect(shareGoal(named(name))).toBeUndefined(),
-  );
+  test.each([
+    ...["half holes 12×512×64", "top 8 of 12×512×64", "memory 1×65536×64", "decode 32/8×8192×128 int8"],
+    ...CASES.filter(({ group }) => group === "small calls").map(({ name }) => name),
+  ])("of %s does not exist", (name) => expect(shareGoal(named(name))).toBeUndefined());
 
   test("is met by a class only if its worst case meets it, and names that case", () => {
     const lines = linesOf([
@@ -91,6 +91,12 @@ test("two threads gain less in a browser, by their goal", () => {
     targetsOf(run(double, { threads: 2 }), [run(single)], inBrowser).find(({ name }) => name.includes("two threads"));
   expect(gain(false)).toMatchObject({ goal: 1.85, isMet: false });
   expect(gain(true)).toMatchObject({ goal: 1.75, isMet: true });
+});
+
+test("an instance in a worker has no goal for its start", () => {
+  const start = (name) => linesOf([record(name, { initMilliseconds: 80 })]);
+  expect(start("small linear 64→64")).toEqual(["  missed init, ms: 80.00, goal ≤ 50"]);
+  expect(start("small linear 64→64, worker")).toEqual([]);
 });
 
 test("what was not measured has no goal", () => expect(linesOf([])).toEqual([]));

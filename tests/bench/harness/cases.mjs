@@ -25,6 +25,13 @@ const linear = (inputs, outputs, dtype, layout = "in-out") => ({
   ...{ heads: 1, queries: 1, keys: 1, dim: outputs },
 });
 
+/** Calls that compute almost nothing, so their time is the cost of a call: on this thread, and in headwise/worker. */
+const small = (name, shape) =>
+  [false, true].map((inWorker) => ({
+    ...shape,
+    ...{ name: `small ${name}${inWorker ? ", worker" : ""}`, group: "small calls", small: true, inWorker },
+  }));
+
 /** Lengths of a batch of eight texts. */
 const LENGTHS = [512, 37, 300, 128, 64, 451, 200, 90];
 
@@ -140,6 +147,10 @@ const SHAPES = [
     ...self(4, 64, 16, { batch: 32, gradient: "whole", causal: true }),
   },
   { name: "top 8 of 12×512×64", group: "looked at", ...self(12, 512, 64, { topK: 8 }) },
+  ...small("attention 8×1×1×8", self(8, 1, 8)),
+  ...small("linear 64→64", linear(64, 64, "float32")),
+  ...small("step, rewind 8×1×8", { ...onCache("8", 1, 1, 8), step: true }),
+  ...small("layer 64→8×8", self(8, 1, 8, { layer: true })),
   { name: "memory 1×65536×64", group: "memory", ...self(1, 65536, 64, { once: true }) },
 ];
 
@@ -159,6 +170,9 @@ export const CASES = SHAPES.map((shape) => ({
   position: undefined,
   gradient: undefined,
   linear: undefined,
+  step: false,
+  small: false,
+  inWorker: false,
   comparedIn: [],
   ...shape,
 }));
@@ -262,6 +276,7 @@ function seenKeys({ causal, left, queries, keys, ring }) {
 
 /** Whether a case is nothing but the formula with causality and a window, on arrays or a float32 cache. */
 export const isPlain = ({
+  step,
   linear,
   layer,
   lengths,
@@ -274,7 +289,7 @@ export const isPlain = ({
   gradient,
   cache = "float32",
 }) =>
-  !(linear || layer || lengths || topK || mask || alibi || softcap || formula || ring || gradient) &&
+  !(step || linear || layer || lengths || topK || mask || alibi || softcap || formula || ring || gradient) &&
   cache === "float32";
 
 /** Cases of every kind that together take about a minute with one thread. */
@@ -299,6 +314,14 @@ const QUICK = [
   "linear 768→2304 float32",
   "linear 768→50257 int8",
   "gradient 12×512×64",
+  "small attention 8×1×1×8",
+  "small attention 8×1×1×8, worker",
+  "small linear 64→64",
+  "small linear 64→64, worker",
+  "small step, rewind 8×1×8",
+  "small step, rewind 8×1×8, worker",
+  "small layer 64→8×8",
+  "small layer 64→8×8, worker",
 ];
 
 /**

@@ -131,6 +131,10 @@ async function compare(record, { own, inside, peers }, machine, rounds) {
 async function preparePeers(peers, problem, rows) {
   const entries = [];
   const notRun = {};
+  if (problem.shape.inWorker) {
+    for (const { name } of peers) notRun[name] = "it stands beside the same call without a worker";
+    return { entries, notRun };
+  }
   for (const peer of peers)
     try {
       entries.push({ name: peer.name, ...(await fastestForm(peer.forms(problem), rows)) });

@@ -32,17 +32,15 @@ export async function timeInterleaved(entries, rounds, betweenRounds) {
   return samples;
 }
 
+/** Milliseconds of a call. */
 async function warmUp({ call }) {
   let calls = 0;
-  let last;
   const start = performance.now();
   do {
-    const before = performance.now();
     await call();
-    last = performance.now() - before;
     calls++;
   } while (performance.now() - start < WARM_UP_MILLISECONDS);
-  return Math.max(calls > 1 ? last : performance.now() - start, 0.001);
+  return (performance.now() - start) / calls;
 }
 
 async function turn({ call }, calls) {

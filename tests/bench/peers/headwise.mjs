@@ -4,17 +4,18 @@
 import { packHeads } from "../harness/problem.mjs";
 
 export async function openHeadwise({ variant, threads, locate, read, isNode }) {
-  const { createAttention, toFloat16 } = await import(locate(isNode ? "dist/index.node.js" : "dist/index.js"));
   const { formula } = await import(locate("dist/formula.js"));
   const wasm = await read(locate(`dist/wasm/headwise.${variant}.wasm`));
   return {
     async prepare(problem) {
+      const { shape } = problem;
+      const entry = `dist/${shape.inWorker ? "worker" : "index"}${isNode ? ".node" : ""}.js`;
+      const { createAttention, toFloat16 } = await import(locate(entry));
       const start = performance.now();
       const source = { backend: "wasm", variant, threads, wasm: { binary: withStamp(wasm) } };
       const hw = await createAttention(source);
       const initMilliseconds = performance.now() - start;
       if (hw.report.threads !== threads) throw new Error(`${hw.report.threads} threads: ${hw.report.reasons.threads}`);
-      const { shape } = problem;
       const kind = kindOf(shape);
       const call = await kind(hw, withFormulas(problem, formula), toFloat16);
       return { ...call, initMilliseconds, release: () => hw.dispose() };
@@ -22,8 +23,10 @@ export async function openHeadwise({ variant, threads, locate, read, isNode }) {
   };
 }
 
-function kindOf({ linear: isLinear, layer: isLayer, cache: dtype, lengths, gradient }) {
+/** Makes the repeated call of a case, from an instance and a problem. */
+export function kindOf({ linear: isLinear, layer: isLayer, step: isStep, cache: dtype, lengths, gradient }) {
   if (isLinear) return linear;
+  if (isStep) return step;
   if (gradient) return gradients;
   return isLayer ? layer : dtype ? cache : lengths ? ragged : plain;
 }
@@ -124,7 +127,8 @@ export const rowOf =
  * @param {(data: Float32Array, row: object) => Float32Array} find - finds a row in the output
  * @param {(tensors: object[], into: object) => Promise<object>} compute - `into`: the option of this name, or nothing
  * @param {number[]} outputShape
- * @returns also `inside()`, the same call on tensors inside the engine, which copies nothing
+ * @returns also `inside()`, the same call on tensors inside the engine, which copies nothing; and `submitted(place)`, the
+ *   same on tensors that `place` puts on the GPU, whose result stays there: it is over when the GPU has its commands
  */
 function repeated(hw, tensors, find, compute, outputShape = tensors[0].shape) {
   let output;
@@ -140,6 +144,19 @@ function repeated(hw, tensors, find, compute, outputShape = tensors[0].shape) {
         release: () => [...inner, into].forEach((tensor) => tensor.dispose()),
       };
     },
+    submitted(place) {
+      const inner = tensors.map(place);
+      return {
+        async call() {
+          output?.dispose();
+          ({ output } = await compute(inner, { location: "gpu" }));
+        },
+        async rows() {
+          const data = await output.data();
+          return (row) => find(data, row);
+        },
+      };
+    },
   };
 }
 
@@ -151,6 +168,22 @@ export async function cache(hw, problem) {
   return repeated(hw, [{ data: query, shape: [1, heads, queries, dim] }], rowOf(shape), ([q], into) =>
     held.attend(q, { ...options, ...into }),
   );
+}
+
+/** A step of decoding on an empty cache, which is empty again afterwards. */
+async function step(hw, { shape, query, key, value }) {
+  const { heads, kvHeads, queries, keys, dim } = shape;
+  const held = await hw.kvCache({ numKvHeads: kvHeads, headDim: dim, capacity: keys });
+  const tensors = [
+    { data: query, shape: [1, heads, queries, dim] },
+    { data: key, shape: [1, kvHeads, keys, dim] },
+    { data: value, shape: [1, kvHeads, keys, dim] },
+  ];
+  return repeated(hw, tensors, rowOf(shape), async ([q, k, v], into) => {
+    const result = await held.step(q, k, v, into);
+    await held.rewind(0);
+    return result;
+  });
 }
 
 /** A cache with all keys and values of the case. */
@@ -203,10 +236,10 @@ export function ragged(hw, { shape, query, key, value }) {
 }
 
 /** The weight lies in the engine, as it would for a model. */
-function linear(hw, { shape, input, weight: { scales, ...numbers } }, toFloat16) {
+function linear(hw, { shape, input, weight: { scales, ...numbers } }, toFloat16, place = (w) => placeInside(hw, w)) {
   const { inputs, outputs, dtype, layout: weightLayout } = shape.linear;
   const stored = dtype === "float16" ? { ...numbers, data: toFloat16(numbers.data) } : numbers;
-  const weight = Object.assign(placeInside(hw, stored), scales && { scales });
+  const weight = Object.assign(place(stored), scales && { scales });
   return repeated(
     hw,
     [{ data: input, shape: [1, inputs] }],

@@ -20,8 +20,8 @@ export function onnxForms(ort, sessionOptions, problem) {
 }
 
 export function graphsOf(shape) {
-  const { layer, topK, cache, lengths, causal, left, mask, alibi, softcap, formula, gradient, linear } = shape;
-  if (softcap || formula || gradient || linear) return []; // no form has them
+  const { layer, topK, cache, lengths, causal, left, mask, alibi, softcap, formula, gradient, linear, step } = shape;
+  if (softcap || formula || gradient || linear || step) return []; // no form has them
   if (layer) return layerGraphs(shape);
   if (cache) return cacheGraphs(shape);
   if (topK) return [["MatMul, Softmax, TopK", lookedAt]];

@@ -1,8 +1,6 @@
 // What the bench prints for times.
 
-import { percent, table } from "../columns.mjs";
-
-const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
+import { digits, percent, table } from "../columns.mjs";
 
 const { header, line } = table(
   [

@@ -1,6 +1,6 @@
 // headwise on WebGPU through its public API. Every case has a device of its own, so its first call compiles.
 
-import { cache, layer, optionsOf, ragged, rowOf, withFormulas } from "../peers/headwise.mjs";
+import { cache, kindOf, layer, optionsOf, ragged, rowOf, withFormulas } from "../peers/headwise.mjs";
 import { fromHalves, openDevice, toHalves, upload } from "./device.mjs";
 
 export async function openHeadwise(problem) {
@@ -10,12 +10,13 @@ export async function openHeadwise(problem) {
   const hw = await createAttention({ device });
   const timed = await createAttention({ device, profile: true });
   const { shape } = problem;
-  const kind = shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : onGpu(device);
+  const kind = shape.small ? submitted(device) : shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : onGpu(device); // prettier-ignore
   const given = withFormulas(problem, formula);
   const [own, measured] = [await kind(hw, given), await kind(timed, given)];
   return {
     call: own.call,
     rows: own.rows ?? (async () => own.row),
+    settle: () => device.queue.onSubmittedWorkDone(),
     async kernelTimes() {
       await measured.call();
       await measured.call();
@@ -28,6 +29,12 @@ export async function openHeadwise(problem) {
     },
   };
 }
+
+/** A call that is over when its commands are submitted. Its tensors and weights lie on the GPU, and its result stays there. */
+const submitted = (device) => async (hw, problem) => {
+  const place = ({ data, shape }) => ({ buffer: upload(device, data), shape, dtype: "float32" });
+  return (await kindOf(problem.shape)(hw, problem, undefined, place)).submitted(place);
+};
 
 /** Attention of tensors on the GPU whose results stay there. */
 const onGpu = (device) => (hw, problem) => {

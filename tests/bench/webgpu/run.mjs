@@ -1,5 +1,6 @@
 // The harness in the page: every case is checked, then timed in turns with the peers. Inputs lie on the GPU. Results
-// stay there, except those of a cache or a layer. A call ends when the GPU is done.
+// stay there, except those of a cache or a layer. A call ends when the GPU is done; a small call when it is submitted.
+// Small calls have no peers, whose calls cannot be timed in the same way.
 
 import { bytesTouched, CASES, isChosen, operations } from "../harness/cases.mjs";
 import { makeProblem } from "../harness/problem.mjs";
@@ -29,9 +30,9 @@ const square = (heads, length, dim, half) => ({
   half,
 });
 
-/** The cases of the wasm bench, and larger ones for GPUs. Cases that take a CPU half a minute are left out. */
+/** The cases of the wasm bench, and larger ones for GPUs. Cases that take a CPU half a minute are left out, and workers. */
 const GPU_CASES = [
-  ...CASES.filter(({ once, linear }) => !once && !linear),
+  ...CASES.filter(({ once, linear, small, inWorker }) => !once && !inWorker && (small || !linear)),
   ...[false, true].flatMap((half) => [square(16, 4096, 64, half), square(4, 128, 64, half)]),
 ];
 
@@ -71,9 +72,9 @@ async function runCase(shape, peers, rates, rounds) {
   const own = await openHeadwise(problem);
   const firstMilliseconds = await timed(own.call);
   checkRows(rows, await own.rows(), Boolean(shape.half));
-  const { entries, notRun } = await preparePeers(peers, problem, rows);
+  const { entries, notRun } = await preparePeers(shape.small ? [] : peers, problem, rows);
   const contenders = [own, ...entries];
-  const samples = await timeInterleaved(contenders, rounds, async () => {});
+  const samples = await timeInterleaved(contenders, rounds, own.settle);
   const figures = contenders.map((_, n) => summary(samples[n]));
   const kernels = await own.kernelTimes();
   for (const { release } of contenders) release();
