@@ -28,7 +28,8 @@ constexpr char letter_of() {
   } else if constexpr (std::is_same_v<T, double>) {
     return 'd';
   } else {
-    static_assert((std::is_pointer_v<T> || std::is_integral_v<T>)&&(sizeof(T) == 4 || sizeof(T) == 8));
+    static_assert(std::is_pointer_v<T> || std::is_integral_v<T>, "a field is a number or an address");
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     return sizeof(T) == 4 ? 'w' : 'l';
   }
 }

@@ -1,9 +1,9 @@
 // What JavaScript sees of the engine.
 //
-// A call is a C++ struct whose fields JavaScript writes in memory, where `fields()` says (call_fields.h). All fields are
-// numbers: sizes, enumerators, and addresses of arrays that JavaScript has placed in the heap. An Engine runs one call at
-// a time and keeps its Status, which JavaScript reads from memory. Nothing here allocates during a call, and nothing
-// throws.
+// A call is a C++ struct whose fields JavaScript writes in memory, where `fields()` says (call_fields.h). All fields
+// are numbers: sizes, enumerators, and addresses of arrays that JavaScript has placed in the heap. An Engine runs one
+// call at a time and keeps its Status, which JavaScript reads from memory. Nothing here allocates during a call, and
+// nothing throws.
 
 #include <emscripten/bind.h>
 

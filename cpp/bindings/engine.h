@@ -37,8 +37,8 @@ class Engine {
   /// copies them before the call: the page's thread would take the core of a thread that computes.
   [[nodiscard]] bool copies_late() const { return !dispatcher_ && pool_.size() > 1; }
 
-  /// Starts attention. What was left to be copied is copied before the call, or by this thread while other threads begin
-  /// with the first of it; then it makes the arrays of the results too.
+  /// Starts attention. What was left to be copied is copied before the call, or by this thread while other threads
+  /// begin with the first of it; then it makes the arrays of the results too.
   void attend(AttentionCall& call);
 
   /// Address of a C string: the block of the matrix product. It may be another one after a call.
