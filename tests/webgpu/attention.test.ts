@@ -1,6 +1,6 @@
 import { expectLayoutsToMix } from "../web/layouts.js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, type Attention, type AttentionSettingsOptions } from "headwise";
+import type { Attention, AttentionSettingsOptions } from "headwise";
 import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
 
 import {
@@ -15,7 +15,7 @@ import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 // All calls of the case table are in one file with one instance: the software adapter needs seconds to compile a pipeline,
 // and each is compiled once for a device.
@@ -25,7 +25,7 @@ const RETURNS = { output: true, lse: true, entropy: true, probs: true, topK: 3, 
 describeOnGpu("WebGPU", () => {
   let hw: Attention;
   beforeAll(async () => {
-    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    hw = await createOnSharedDevice();
   });
   afterAll(() => hw.dispose());
 

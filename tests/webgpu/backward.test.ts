@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, EmptyRowError, type Attention, type AttentionOptions, type Tensor } from "headwise";
+import { EmptyRowError, type Attention, type AttentionOptions, type Tensor } from "headwise";
 import { formula } from "headwise/formula";
 
 import { attentionCases, type AttentionCase } from "../web/cases.js";
@@ -7,7 +7,7 @@ import { bits, float32Of } from "../web/close.js";
 import { lseGradients } from "../web/lseGradients.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
-import { disposeAll, describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, disposeAll, describeOnGpu } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
 
 // All is in one file with one device: the software adapter needs seconds to compile a pipeline.
@@ -49,7 +49,7 @@ const CASES = attentionCases().filter(({ name }, n) => n % 25 === 3 || name.star
 describeOnGpu("attentionBackward on WebGPU", () => {
   let hw: Attention;
   beforeAll(async () => {
-    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    hw = await createOnSharedDevice();
   });
   afterAll(() => hw.dispose());
 

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import type { Attention } from "headwise";
 
 import { Encoder } from "../../web/demo/model/encoder.js";
 import { PARK, PHONE } from "../../web/demo/model/story.js";
 import { modelFiles, original } from "../lab/demoModel.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 describeOnGpu("the demo's model on WebGPU", () => {
   let hw: Attention;
   let encoder: Encoder;
   beforeAll(async () => {
-    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    hw = await createOnSharedDevice();
     encoder = await Encoder.load(hw, modelFiles);
   });
   afterAll(() => {

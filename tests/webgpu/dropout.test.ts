@@ -5,7 +5,7 @@ import { formula } from "headwise/formula";
 import { float32Of } from "../web/close.js";
 import { dropoutUse } from "../web/dropoutUse.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 // Dropout on WebGPU: the same weights as on wasm, in the kernels of few rows and of many rows, forward and back.
 
@@ -32,7 +32,7 @@ describeOnGpu("dropout on WebGPU", () => {
   let onGpu: Attention;
   let wasm: Attention;
   beforeAll(async () => {
-    onGpu = await createAttention({ backend: "webgpu", gpu: gpu! });
+    onGpu = await createOnSharedDevice();
     wasm = await createAttention({ backend: "wasm", threads: 1 });
   });
   afterAll(() => {

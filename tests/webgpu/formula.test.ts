@@ -2,14 +2,14 @@
 // the fastest. So most of them run there.
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import type { Attention } from "headwise";
 
 import { standardFormulas, type StandardFormula } from "../web/formulaTable.js";
 import { oneCondition } from "../web/oneCondition.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 const SHAPES = {
   "few rows": { B: 2, Hq: 4, Hkv: 2, Sq: 2, Skv: 300, D: 16 },
@@ -35,7 +35,7 @@ const rows = (Object.keys(SHAPES) as ShapeName[]).flatMap((shape) =>
 describeOnGpu("a usual formula on WebGPU", () => {
   let hw: Attention;
   beforeAll(async () => {
-    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    hw = await createOnSharedDevice();
   });
   afterAll(() => hw.dispose());
 

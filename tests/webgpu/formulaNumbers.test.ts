@@ -1,12 +1,12 @@
 // The functions of formula_numbers.wgsl by themselves, against doubles.
 
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 
 import floatBits from "../../web/src/webgpu/kernels/float_bits.wgsl";
 import formulaNumbers from "../../web/src/webgpu/kernels/formula_numbers.wgsl";
 import highProduct from "../../web/src/webgpu/kernels/high_product.wgsl";
 import { computeWords } from "./computeWords.js";
-import { describeOnGpu, openTestDevice } from "./gpu.js";
+import { describeOnGpu, plainDevice } from "./gpu.js";
 import { mulberry } from "./mulberry.js";
 
 /** Functions by their names in the shader: what they compute in double, and their largest error in units of the last place. */
@@ -93,9 +93,8 @@ function ulpsOff(found: number, exact: number): number {
 describeOnGpu("the arithmetic of formulas on the GPU", () => {
   let device: GPUDevice;
   beforeAll(async () => {
-    device = await openTestDevice();
+    device = await plainDevice();
   });
-  afterAll(() => device.destroy());
 
   const pairs = operands(mulberry(7));
   const input = Float32Array.from(pairs.flat());

@@ -1,7 +1,7 @@
 // Formulas on the GPU against their meaning in double (attention-conformance/reference/formulaReference.ts), pair by
 // pair, and what is said of whole tiles against their pairs.
 
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 
 import fc from "fast-check";
 import type { Formula } from "headwise/formula";
@@ -9,7 +9,7 @@ import type { Formula } from "headwise/formula";
 import { formulaOf, scores, visibles, type RandomFormula } from "../web/formulaRandom.js";
 import { evaluator, exactly, truthOf, type Outcome } from "../attention-conformance/reference/formulaReference.js";
 import { FormulaPairs, TILE_KEYS, TILE_ROWS, type Evaluated, type Pairs } from "./formulaPairs.js";
-import { describeOnGpu, openTestDevice } from "./gpu.js";
+import { describeOnGpu, plainDevice } from "./gpu.js";
 
 const PAIRS: Pairs = { numHeads: 2, numKvHeads: 1, headDim: 64, queryLength: 21, keyLength: 45, offsets: [3, -2] };
 
@@ -105,10 +105,9 @@ describeOnGpu("formulas on the GPU", () => {
   let device: GPUDevice;
   let evaluated: FormulaPairs;
   beforeAll(async () => {
-    device = await openTestDevice();
+    device = await plainDevice();
     evaluated = new FormulaPairs(device);
   });
-  afterAll(() => device.destroy());
 
   test.each(samples(scores, 1).map((each) => [each.text, each] as const))("score: %s", async (_, score) => {
     const s = scoresFor(PAIRS);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe } from "@jest/globals";
-import { createAttention, type Attention, type GpuResult } from "headwise";
+import { createAttention, type Attention, type CreateOptions, type GpuResult } from "headwise";
 
 import { calmPolling } from "./calmPolling.js";
+import { holdPipelines, sharedDevice } from "./sharedDevice.js";
 import { dawnFlags } from "./softwareAdapter.mjs";
 import { checkWholeElements, fillWithNan } from "./watchedMemory.js";
 
@@ -28,6 +29,7 @@ if (webgpu) {
   Object.assign(globalThis, webgpu.globals);
   fillWithNan();
   checkWholeElements();
+  holdPipelines();
 }
 if (dawnFlags().length > 0) calmPolling();
 
@@ -70,11 +72,26 @@ export function disposeAll(result: object): void {
     else disposeAll(part);
 }
 
+/**
+ * An instance on a device as it opens one for itself, but one that all test files share: for tests of results. A test of
+ * opening, of loss or of what is left gives `gpu` or a device of its own.
+ */
+export async function createOnSharedDevice(options: Pick<CreateOptions, "tiling"> = {}): Promise<Attention> {
+  const device = await sharedDevice("usual", async () => {
+    const opener = await createAttention({ backend: "webgpu", gpu: gpu! });
+    return [opener.device as GPUDevice, opener];
+  });
+  return createAttention({ backend: "webgpu", device, ...options });
+}
+
+/** A device without features and with the limits of the standard, which all test files share. */
+export const plainDevice = (): Promise<GPUDevice> => sharedDevice("plain", async () => [await openTestDevice(), gpu!]);
+
 /** An instance on the GPU and one on the CPU, for the tests of the surrounding block. */
 export function bothEngines(): { readonly onGpu: Attention; readonly onCpu: Attention } {
   const engines = {} as { onGpu: Attention; onCpu: Attention };
   beforeAll(async () => {
-    engines.onGpu = await createAttention({ backend: "webgpu", gpu: gpu! });
+    engines.onGpu = await createOnSharedDevice();
     engines.onCpu = await createAttention({ backend: "wasm", threads: 1 });
   });
   afterAll(() => {
@@ -84,19 +101,15 @@ export function bothEngines(): { readonly onGpu: Attention; readonly onCpu: Atte
   return engines;
 }
 
-/** A device of the test's own and an instance on it, for the tests of the surrounding block. */
-export function onOwnDevice(take: (device: GPUDevice, hw: Attention) => void): void {
-  let device: GPUDevice;
+/** The shared plain device and an instance on it, for the tests of the surrounding block. */
+export function onPlainDevice(take: (device: GPUDevice, hw: Attention) => void): void {
   let hw: Attention;
   beforeAll(async () => {
-    device = await openTestDevice();
+    const device = await plainDevice();
     hw = await createAttention({ backend: "webgpu", device });
     take(device, hw);
   });
-  afterAll(() => {
-    hw.dispose();
-    device.destroy();
-  });
+  afterAll(() => hw.dispose());
 }
 
 /** Opens a device for one test. */

@@ -13,7 +13,7 @@ import {
 import { float32Of } from "../web/close.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { describeOnGpu, openTestDevice, onOwnDevice } from "./gpu.js";
+import { describeOnGpu, onPlainDevice, openTestDevice } from "./gpu.js";
 import { thrown } from "./thrown.js";
 
 const STORAGE = 0x80;
@@ -28,7 +28,7 @@ type Cpu = { readonly data: Float32Array; readonly shape: number[] };
 describeOnGpu("tensors on the GPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onOwnDevice((own, instance) => {
+  onPlainDevice((own, instance) => {
     device = own;
     hw = instance;
   });

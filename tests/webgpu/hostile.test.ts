@@ -1,13 +1,13 @@
 import { afterAll, beforeAll } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import type { Attention } from "headwise";
 
 import { hostileTests } from "../web/hostile.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 describeOnGpu("hostile arguments to WebGPU", () => {
   let hw: Attention;
   beforeAll(async () => {
-    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    hw = await createOnSharedDevice();
   });
   afterAll(() => hw.dispose());
 

@@ -20,7 +20,7 @@ import { tokensOfRows } from "../../web/src/webgpu/layer/layerBackward.js";
 import { bits, differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
-import { describeOnGpu, describeOnNullGpu, disposeAll, gpu, nullGpu, onOwnDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, disposeAll, gpu, nullGpu, onPlainDevice } from "./gpu.js";
 import { gradientsOf, type LayerCall, type Numbers } from "./layerGradientReference.js";
 import { square, weight } from "./layerWeights.js";
 import { thrown } from "./thrown.js";
@@ -154,7 +154,7 @@ const cases: Record<string, Case> = {
 
 describeOnGpu("the gradient of a layer on WebGPU", () => {
   let hw: Attention;
-  onOwnDevice((_, instance) => {
+  onPlainDevice((_, instance) => {
     hw = instance;
   });
 

@@ -14,7 +14,7 @@ import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
 import { thrown } from "./thrown.js";
-import { describeOnGpu, describeOnNullGpu, nullGpu, onOwnDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, nullGpu, onPlainDevice } from "./gpu.js";
 import { weight } from "./layerWeights.js";
 
 const LAYERS = 4;
@@ -68,7 +68,7 @@ async function recordStep({ layers, caches }: Model, encoder: object, tokens: ty
 describeOnGpu("layer.encode", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onOwnDevice((own, instance) => {
+  onPlainDevice((own, instance) => {
     device = own;
     hw = instance;
   });

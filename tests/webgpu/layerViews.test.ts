@@ -3,7 +3,7 @@ import { UnsupportedError, type Attention, type KvCacheOptions, type Layer } fro
 
 import { bits, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, onOwnDevice } from "./gpu.js";
+import { describeOnGpu, onPlainDevice } from "./gpu.js";
 import { expectBits } from "./gpuResults.js";
 import { BARE, CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Given } from "./layerInside.js";
 import { Grid, insideOf } from "./layerInsideReference.js";
@@ -16,7 +16,7 @@ const keySlice = { heads: [1], keys: [2, 2, 0] };
 describeOnGpu("the inside of a layer on WebGPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onOwnDevice((own, instance) => {
+  onPlainDevice((own, instance) => {
     device = own;
     hw = instance;
   });

@@ -16,7 +16,7 @@ import { randomTensor } from "../web/randomTensor.js";
 import type { Expected } from "../attention-conformance/reference/reference.js";
 import { CountedGpu } from "./countedGpu.js";
 import { WatchedGpu } from "./faultyGpu.js";
-import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onOwnDevice, openTestDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onPlainDevice, openTestDevice } from "./gpu.js";
 import { thrown } from "./thrown.js";
 
 type Floats = Tensor<"float32"> | Tensor<"float16">;
@@ -128,7 +128,7 @@ const SHAPES: readonly (readonly [rows: number, inputs: number, outputs: number]
 
 describeOnGpu("linear on WebGPU", () => {
   let hw: Attention;
-  onOwnDevice((_, instance) => {
+  onPlainDevice((_, instance) => {
     hw = instance;
   });
 

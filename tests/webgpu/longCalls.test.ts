@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, type Attention, type AttentionOptions, type CallProgress } from "headwise";
+import type { Attention, AttentionOptions, CallProgress } from "headwise";
 
 import { endOfSubmit, MOST_SECONDS, piecesOf, Speed, UNKNOWN_SPEED } from "../../web/src/webgpu/plan/pieces.js";
 import { bits } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 import { dawnFlags } from "./softwareAdapter.mjs";
 
 /** A software adapter on a few cores needs some submits for the calls below. A GPU may compute them in one. */
@@ -92,7 +92,7 @@ describeOnGpu("A long call on WebGPU", () => {
   type Watch = Pick<AttentionOptions, "signal" | "onProgress">;
 
   beforeAll(async () => {
-    [slow, fresh] = await Promise.all([1, 2].map(() => createAttention({ backend: "webgpu", gpu: gpu! }))) as [Attention, Attention]; // prettier-ignore
+    [slow, fresh] = await Promise.all([1, 2].map(() => createOnSharedDevice())) as [Attention, Attention]; // prettier-ignore
     whole = await attend(fresh);
     await attend(slow); // it compiles
     await slow.scaledDotProductAttention(...heads(1500)); // 1.1 GFLOP, enough to learn from

@@ -1,11 +1,11 @@
 import type { Attention } from "headwise";
 
 import { ownAnglesTests } from "../web/ownAngles.js";
-import { describeOnGpu, onOwnDevice } from "./gpu.js";
+import { describeOnGpu, onPlainDevice } from "./gpu.js";
 
 describeOnGpu("own angles on WebGPU", () => {
   let hw: Attention;
-  onOwnDevice((_, instance) => {
+  onPlainDevice((_, instance) => {
     hw = instance;
   });
   ownAnglesTests(() => hw);

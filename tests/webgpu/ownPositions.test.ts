@@ -1,11 +1,11 @@
 import type { Attention } from "headwise";
 
 import { ownPositionsTests } from "../web/ownPositions.js";
-import { describeOnGpu, onOwnDevice } from "./gpu.js";
+import { describeOnGpu, onPlainDevice } from "./gpu.js";
 
 describeOnGpu("own positions on WebGPU", () => {
   let hw: Attention;
-  onOwnDevice((_, instance) => {
+  onPlainDevice((_, instance) => {
     hw = instance;
   });
   ownPositionsTests(() => hw);

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAttention, EmptyRowError, type Attention } from "headwise";
+import { EmptyRowError, type Attention } from "headwise";
 
 import { calls, type Call } from "../web/randomCalls.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { countOf } from "./deep.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? countOf(12, 60));
 
 describeOnGpu("WebGPU", () => {
   let hw: Attention;
   beforeAll(async () => {
-    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    hw = await createOnSharedDevice();
   });
   afterAll(() => hw.dispose());
 

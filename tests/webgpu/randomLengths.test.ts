@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAttention, type Attention, type AttentionOptions } from "headwise";
+import type { Attention, AttentionOptions } from "headwise";
 import { formula } from "headwise/formula";
 
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
@@ -14,7 +14,7 @@ import { withAnchor } from "../web/randomCalls.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { countOf } from "./deep.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
 
 const RUNS = countOf(25, 150);
@@ -122,7 +122,7 @@ const rulesOf = ({ B, Sq, Skv }: Drawn): fc.Arbitrary<Options> => {
 describeOnGpu("Random calls on WebGPU", () => {
   let hw: Attention;
   beforeAll(async () => {
-    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    hw = await createOnSharedDevice();
   });
   afterAll(() => hw.dispose());
 

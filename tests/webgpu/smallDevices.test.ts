@@ -12,13 +12,18 @@ import { standardFormulas } from "../web/formulaTable.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { ringUses } from "../web/ringUse.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { describeOnGpu, gpu, plainDevice } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
 
 const DEVICES = [
-  ["with the limits of the standard", "core", 256],
-  ["with the limits of compatibility mode", "compatibility", 128],
+  ["with the limits of the standard", plainDevice, 256],
+  ["with the limits of compatibility mode", openCompatible, 128],
 ] as const;
+
+async function openCompatible(): Promise<GPUDevice> {
+  const adapter = await gpu!.requestAdapter({ featureLevel: "compatibility" });
+  return adapter!.requestDevice();
+}
 
 const every = <Item>(list: readonly Item[], step: number) => list.filter((_, n) => n % step === step - 1);
 const CASES = every(attentionCases(), 25);
@@ -26,18 +31,14 @@ const BACKWARD = every(CASES, 5);
 const FORMULAS = every(standardFormulas({ B: 2, Hq: 4, Hkv: 2, Sq: 2, Skv: 300 }), 6);
 
 describeOnGpu("On a device without features", () => {
-  describe.each(DEVICES)("%s,", (_, featureLevel, invocations) => {
+  describe.each(DEVICES)("%s,", (_, open, invocations) => {
     let device: GPUDevice;
     let hw: Attention;
     beforeAll(async () => {
-      const adapter = await gpu!.requestAdapter({ featureLevel });
-      device = await adapter!.requestDevice();
+      device = await open();
       hw = await createAttention({ backend: "webgpu", device });
     });
-    afterAll(() => {
-      hw.dispose();
-      device.destroy();
-    });
+    afterAll(() => hw.dispose());
 
     test("the device is what this test says", () => {
       expect(device.limits.maxComputeInvocationsPerWorkgroup).toBe(invocations);

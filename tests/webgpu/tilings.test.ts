@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import type { Attention } from "headwise";
 
 import { attentionCases } from "../web/cases.js";
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 /** The table's cases run with "wide" in attention.test.ts. Other widths differ in numbers only. */
 const TILINGS = ["wide", "narrow", "general"] as const;
@@ -34,8 +34,7 @@ describeOnGpu("every tiling", () => {
   const instances = new Map<string, Attention>();
   const on = (tiling: string) => instances.get(tiling)!;
   beforeAll(async () => {
-    for (const tiling of TILINGS)
-      instances.set(tiling, await createAttention({ backend: "webgpu", gpu: gpu!, tiling }));
+    for (const tiling of TILINGS) instances.set(tiling, await createOnSharedDevice({ tiling }));
   });
   afterAll(() => {
     for (const hw of instances.values()) hw.dispose();

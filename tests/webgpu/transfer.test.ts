@@ -14,7 +14,7 @@ import { createAttention as createOnGpuAlone } from "headwise/webgpu";
 
 import { describePlainArguments } from "../web/plainArguments.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, gpu, openTestDevice } from "./gpu.js";
+import { createOnSharedDevice, describeOnGpu, gpu, openTestDevice } from "./gpu.js";
 
 type Floats = Tensor<"float32">;
 
@@ -36,7 +36,7 @@ const reasonOf = (promise: Promise<unknown>) =>
   );
 
 describeOnGpu("WebGPU takes what wasm takes", () => {
-  describePlainArguments("WebGPU", () => createAttention({ backend: "webgpu", gpu: gpu! }));
+  describePlainArguments("WebGPU", createOnSharedDevice);
 });
 
 describeOnGpu("upload and download", () => {
