@@ -87,10 +87,12 @@ export function structWithFields<T extends object>(Class: CallClass<T>, memory: 
   return Object.seal(struct); // to set a property that C++ lacks is a TypeError
 }
 
-/** Of an optional: to write it says that it has a value. */
+/** Of an optional, which is 0 without a value. To write it says that it has one. */
 function withFlag(accessor: Accessor, memory: Memory, flag: number): Accessor {
   return {
-    ...accessor,
+    get() {
+      return memory.views.bytes[this.at + flag] === 0 ? 0 : accessor.get.call(this);
+    },
     set(value) {
       accessor.set.call(this, value);
       memory.views.bytes[this.at + flag] = 1;

@@ -1,0 +1,56 @@
+// The fields of the call structs, which JavaScript writes where C++ says that they lie.
+
+import { beforeAll, describe, expect, test } from "@jest/globals";
+
+import type { WasmCore } from "../../web/src/wasm/core.js";
+import type { CallStructs } from "../../web/src/wasm/module.js";
+import { openWasmCore } from "./sourceWasm.js";
+
+const BASES: Partial<Record<keyof CallStructs, keyof CallStructs>> = {
+  BackwardCall: "AttentionCall",
+  LayerCall: "AttentionCall",
+};
+const KINDS: readonly (keyof CallStructs)[] = ["AttentionCall", "BackwardCall", "MergeCall", "RotaryCall", "CacheCall", "LayerCreation", "LayerCall", "LayerBackwardCall", "LayerUpdateCall", "LinearCall", "LinearBackwardCall"]; // prettier-ignore
+
+/** A number that fits the type of this letter, and hardly any other field has. */
+const NUMBERS: Readonly<Record<string, (n: number) => number>> = {
+  b: (n) => n % 2,
+  w: (n) => 2 ** 31 + n,
+  l: (n) => 2 ** 40 + n,
+  f: (n) => n + 0.5,
+  d: (n) => n + 0.1,
+};
+
+describe("the fields of a call struct", () => {
+  let core: WasmCore;
+  beforeAll(async () => {
+    core = await openWasmCore();
+  });
+
+  /** Names and letters of the fields, those of the base first. A field of the struct itself hides one of the base. */
+  function fieldsOf(kind: keyof CallStructs): Map<string, string> {
+    const base = BASES[kind];
+    const own = core.module[kind].fields().trimEnd().split("\n");
+    const pairs = own.map((line) => line.split(" ")).map(([name, , letter]) => [name!, letter!] as const);
+    return new Map([...(base ? fieldsOf(base) : []), ...pairs]);
+  }
+
+  test.each(KINDS)("%s: each has its own place, and reset gives all of them their defaults", (kind) => {
+    const struct = core.struct(kind) as unknown as Record<string, number> & { reset(): void };
+    const fields = [...fieldsOf(kind)];
+    const all = () => Object.fromEntries(fields.map(([name]) => [name, struct[name]]));
+    struct.reset();
+    const defaults = all();
+    const numbers = Object.fromEntries(fields.map(([name, letter], n) => [name, NUMBERS[letter]!(n)]));
+    Object.assign(struct, numbers);
+    expect(all()).toEqual(numbers);
+    struct.reset();
+    expect(all()).toEqual(defaults);
+    expect(fields.length).toBeGreaterThan(8);
+  });
+
+  test("one that C++ does not have cannot be set", () => {
+    const struct = core.struct("LinearCall") as unknown as Record<string, number>;
+    expect(() => (struct["row"] = 1)).toThrow(TypeError);
+  });
+});
