@@ -14,6 +14,7 @@ const bufferOf = getterOf<ArrayBufferLike>(prototype, "buffer");
 const byteOffsetOf = getterOf<number>(prototype, "byteOffset");
 const lengthOf = getterOf<number>(prototype, "length");
 const keysOf = Object.getOwnPropertyDescriptor(prototype, "keys")!.value as Asked<unknown>;
+const plainLengthOf = getterOf<number>(ArrayBuffer.prototype, "byteLength");
 const sharedLengthOf =
   typeof SharedArrayBuffer === "function"
     ? getterOf<number>(SharedArrayBuffer.prototype as object, "byteLength")
@@ -47,10 +48,17 @@ export function isIntact(array: object): boolean {
   }
 }
 
-/** Whether a buffer is a SharedArrayBuffer of any realm. */
+/**
+ * Whether the buffer of a typed array is a SharedArrayBuffer, of any realm. The likely kind is asked for first: a getter
+ * that refuses takes longer than the rest of a small call.
+ */
 export function isSharedBuffer(buffer: object): boolean {
+  return buffer instanceof ArrayBuffer ? !answers(plainLengthOf, buffer) : answers(sharedLengthOf, buffer);
+}
+
+function answers(bytesOf: Asked<number> | undefined, buffer: object): boolean {
   try {
-    return sharedLengthOf?.call(buffer) !== undefined;
+    return bytesOf?.call(buffer) !== undefined;
   } catch {
     return false;
   }
