@@ -6,8 +6,10 @@ import type { WasmModule } from "../../web/src/wasm/module.js";
 import { thrownBy } from "./thrownBy.js";
 
 const FINISHED = 64;
+const STATUS = 96;
 const MESSAGE = 128;
 const ROWS = 256;
+const CALL = 512;
 const FIRST_FREE = 1024;
 
 /** A module whose engine behaves as the test says. It counts the memory that it lends. */
@@ -18,23 +20,26 @@ function fakeModule({ code = 0, message = "", rows = [] as number[], capacity = 
   let ended = 0;
   new Uint8Array(memory.buffer).set(new TextEncoder().encode(`${message}\0`), MESSAGE);
   new Int32Array(memory.buffer).set(rows, ROWS / 4);
+  new Int32Array(memory.buffer)[STATUS / 4] = code;
   const finish = (value: 0 | 1) => {
     Atomics.store(new Int32Array(memory.buffer), FINISHED / 4, value);
     Atomics.notify(new Int32Array(memory.buffer), FINISHED / 4);
   };
   finish(1);
-  class Call {
-    reset() {}
-  }
+  const callClass = () =>
+    class {
+      static fields = () => "size 0 w 0\n";
+      address = () => CALL;
+    };
   class Engine {
     readonly finished = FINISHED;
     readonly threads = 1;
-    readonly code = code;
+    readonly status = STATUS;
     readonly message = MESSAGE;
     readonly rows = ROWS;
     readonly rowCount = rows.length / 3;
   }
-  const calls = new Proxy({}, { get: () => Call }) as Record<string, typeof Call>;
+  const calls = new Proxy({}, { get: callClass }) as Record<string, ReturnType<typeof callClass>>;
   const module = new Proxy(
     {
       allocate(bytes: number) {
@@ -142,6 +147,40 @@ describe("a call", () => {
     expect(error.message).toMatch(/^op: an array of 400 bytes does not fit/);
     expect(fake.lent.size).toBe(0);
     expect(engine.call("op", () => () => "fine")).toBe("fine");
+  });
+
+  test("whose arrays are small asks for no memory, and a large array is given back", () => {
+    const fake = fakeModule({ capacity: 2 ** 17 });
+    const engine = engineOf(fake);
+    const kept = fake.lent.size;
+    const addresses: number[] = [];
+    const lent: number[] = [];
+    const place = () =>
+      engine.call("op", (arena) => {
+        for (const length of [4, 0, 4096, 4097]) {
+          addresses.push(arena.room("float32", length));
+          lent.push(fake.lent.size - kept);
+        }
+        return () => 0;
+      });
+    void place();
+    void place();
+    expect(lent).toEqual([0, 0, 0, 1, 0, 0, 0, 1]);
+    expect(new Set(addresses.slice(0, 4)).size).toBe(4);
+    expect(addresses.slice(4, 7)).toEqual(addresses.slice(0, 3));
+    expect(fake.lent.size).toBe(kept);
+  });
+
+  test("with more small arrays than the kept memory holds gets memory for the rest", () => {
+    const fake = fakeModule({ capacity: 2 ** 17 });
+    const engine = engineOf(fake);
+    const kept = fake.lent.size;
+    const during = engine.call("op", (arena) => {
+      for (let n = 0; n < 6; ++n) arena.room("float32", 4096);
+      const lent = fake.lent.size - kept;
+      return () => lent;
+    });
+    expect([during, fake.lent.size]).toEqual([2, kept]);
   });
 
   test("that runs when another thread stops rejects, and so do all later ones", async () => {
