@@ -88,9 +88,10 @@ std::uintptr_t address_of(const Call& call) {
   return reinterpret_cast<std::uintptr_t>(&call);
 }
 
+/// Address of a C string: the fields. Emscripten's strings need SharedArrayBuffer, which some pages lack.
 template <class Call>
-std::string fields_of() {
-  return field_lines<Call>();
+std::uintptr_t fields_of() {
+  return reinterpret_cast<std::uintptr_t>(field_lines<Call>().c_str());
 }
 
 /// Declares a call to JavaScript, with what every call has.

@@ -30,7 +30,7 @@ describe("the fields of a call struct", () => {
   /** Names and letters of the fields, those of the base first. A field of the struct itself hides one of the base. */
   function fieldsOf(kind: keyof CallStructs): Map<string, string> {
     const base = BASES[kind];
-    const own = core.module[kind].fields().trimEnd().split("\n");
+    const own = core.heap.text(core.module[kind].fields()).trimEnd().split("\n");
     const pairs = own.map((line) => line.split(" ")).map(([name, , letter]) => [name!, letter!] as const);
     return new Map([...(base ? fieldsOf(base) : []), ...pairs]);
   }

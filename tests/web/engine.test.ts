@@ -9,6 +9,7 @@ const FINISHED = 64;
 const STATUS = 96;
 const MESSAGE = 128;
 const ROWS = 256;
+const FIELDS = 448;
 const CALL = 512;
 const FIRST_FREE = 1024;
 
@@ -21,6 +22,7 @@ function fakeModule({ code = 0, message = "", rows = [] as number[], capacity = 
   new Uint8Array(memory.buffer).set(new TextEncoder().encode(`${message}\0`), MESSAGE);
   new Int32Array(memory.buffer).set(rows, ROWS / 4);
   new Int32Array(memory.buffer)[STATUS / 4] = code;
+  new Uint8Array(memory.buffer).set(new TextEncoder().encode("size 0 w 0\n\0"), FIELDS);
   const finish = (value: 0 | 1) => {
     Atomics.store(new Int32Array(memory.buffer), FINISHED / 4, value);
     Atomics.notify(new Int32Array(memory.buffer), FINISHED / 4);
@@ -28,7 +30,7 @@ function fakeModule({ code = 0, message = "", rows = [] as number[], capacity = 
   finish(1);
   const callClass = () =>
     class {
-      static fields = () => "size 0 w 0\n";
+      static fields = () => FIELDS;
       address = () => CALL;
     };
   class Engine {

@@ -10,13 +10,17 @@ export interface CallStruct {
 
 export interface CallClass<T> {
   new (): T;
-  /** The fields, a line each: name, offset, letter of the type, and the offset of an optional's flag, or 0. */
-  fields(): string;
+  /**
+   * The address of a text: the fields, a line each with name, offset, letter of the type, and the offset of an optional's
+   * flag, or 0.
+   */
+  fields(): number;
 }
 
 /** The memory that the structs lie in. */
 interface Memory {
   readonly views: MemoryViews;
+  text(address: number): string;
 }
 
 interface Accessor {
@@ -77,7 +81,7 @@ const ACCESSORS: Readonly<Record<string, (memory: Memory, offset: number) => Acc
 
 /** Makes the struct of a class, with a property for each field that reads and writes it in memory. */
 export function structWithFields<T extends object>(Class: CallClass<T>, memory: Memory): T {
-  for (const line of Class.fields().trimEnd().split("\n")) {
+  for (const line of memory.text(Class.fields()).trimEnd().split("\n")) {
     const [name, offset, letter, flag] = line.split(" ") as [string, string, string, string];
     const accessor = ACCESSORS[letter]!(memory, Number(offset));
     Object.defineProperty(Class.prototype, name, flag === "0" ? accessor : withFlag(accessor, memory, Number(flag)));
