@@ -64,11 +64,18 @@ inline void add_line(std::string& lines, const std::string& name, std::size_t of
   lines += name + ' ' + std::to_string(offset) + ' ' + letter + ' ' + std::to_string(flag) + '\n';
 }
 
+/// A call to measure the places of its fields.
+template <class Call>
+const Call& sample() {
+  static const Call call;
+  return call;
+}
+
 /// Adds a field. Member pointers lead to it: `field<&C::shape, &S::head_dim>(binding, "headDim")`.
 template <auto... Path, class Class>
 void field(Class&, const std::string& name) {
   using Call = typename Class::class_type;
-  static const Call call;
+  const Call& call = sample<Call>();
   const auto& place = (call.*....*Path);
   using Place = Stored<std::decay_t<decltype(place)>>;
   const auto offset =

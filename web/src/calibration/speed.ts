@@ -94,9 +94,11 @@ export function refined(speed: Speed, load: Load, seconds: number, assumed: Spee
   const weight = Math.max(NEW_SHARE, 1 / (1 / FIRST_SHARE + calls));
   const norm = (starting * starting + moving * moving + computing * computing) / (total * total);
   const factor = (part: number) => Math.exp((weight * off * part) / (total * norm));
-  return {
-    start: limitedTo(speed.start * factor(starting), assumed.start),
-    byte: limitedTo(speed.byte * factor(moving), assumed.byte),
-    operation: limitedTo(speed.operation * factor(computing), assumed.operation),
+  const { start, byte, operation } = speed;
+  const now = {
+    start: start * factor(starting),
+    byte: byte * factor(moving),
+    operation: operation * factor(computing),
   };
+  return limited(now, assumed);
 }

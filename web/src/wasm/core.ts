@@ -96,7 +96,6 @@ export class WasmCore {
     this.#latest = operation;
     const arena = this.#arena.begin(operation);
     const finish = (collect: () => T): T => {
-      this.heap.renew();
       try {
         changing?.refresh();
         this.#check(operation);

@@ -28,8 +28,8 @@ const LINE = 64;
 /**
  * The engine's memory. Only this file and callFields.ts look into it.
  *
- * A view never leaves the method that made it. Memory may grow with every allocation, also on another thread, and an
- * older view is then too short; `views` are renewed by then.
+ * Memory may grow with every allocation, also on another thread. An older view is then too short. So a view never leaves
+ * the method that made it, and `views` are made anew after each allocation and before and after each call.
  */
 export class Heap {
   readonly #memory: WebAssembly.Memory;
