@@ -14,6 +14,10 @@ const ROUNDS = 5;
 /** A round makes as many calls as fit in this time. */
 const ROUND_MILLISECONDS = 60;
 const MOST_CALLS = 200;
+/** Calls whose kernels are timed. Browsers round timestamps, so the mean of some calls says more than the least. */
+const TIMED_CALLS = 16;
+/** Work before a case, between its rounds, and between calls whose kernels are timed: see heat.mjs. */
+const HEAT_MILLISECONDS = { first: 800, round: 40, call: 10 };
 
 const shapeOf = (name, group, shape) => ({
   ...{ name, group, batch: 1, causal: false, left: Infinity, lengths: undefined, cache: undefined, half: false },
@@ -54,9 +58,9 @@ export const speedCases = ({ software, quick }) =>
  *
  * @param {object} shape - one of speedCases
  * @param {object} bench - `hw` and `timed`, two instances on `device`, of which `timed` has `profile`; `rates` of the
- *   probes; `peers`, as tests/bench/webgpu opens them
+ *   probes; `peers`, as tests/bench/webgpu opens them; `heat` of heat.mjs
  */
-export async function measureCase(shape, { hw, timed, device, rates, peers }) {
+export async function measureCase(shape, { hw, timed, device, rates, peers, heat }) {
   const problem = makeProblem({ ...shape, cache: shape.half ? "float16" : shape.cache });
   problem.shape = shape;
   const expectedRow = referenceOf(problem);
@@ -67,11 +71,12 @@ export async function measureCase(shape, { hw, timed, device, rates, peers }) {
   try {
     await opened.call();
     checkRows(rows, await opened.rows(), shape.half);
-    const samples = await timesPerCall(opened.call, device);
+    await heat(HEAT_MILLISECONDS.first);
+    const samples = await timesPerCall(opened.call, device, heat);
     const milliseconds = quantile(samples, 0.5);
-    const gpuMilliseconds = await kernelTime(timed, problem);
+    const gpuMilliseconds = await kernelTime(timed, problem, heat);
     const figures = figuresOf(shape, gpuMilliseconds ?? milliseconds, rates);
-    return { ...named, milliseconds, samples, gpuMilliseconds, ...figures, peers: await measurePeers(peers, problem, rows, milliseconds) }; // prettier-ignore
+    return { ...named, milliseconds, samples, gpuMilliseconds, ...figures, peers: await measurePeers(peers, problem, rows, { milliseconds, heat }) }; // prettier-ignore
   } catch (error) {
     return { ...named, failure: error.message };
   } finally {
@@ -79,7 +84,7 @@ export async function measureCase(shape, { hw, timed, device, rates, peers }) {
   }
 }
 
-/** Opens a case: `call()` makes a call, `rows()` reads its result, `settled()` waits for it. */
+/** Opens a case: `call()` makes a call, `settled()` waits until it is over, `rows()` reads its result. */
 const openCase = (hw, problem) => (problem.shape.cache ? openDecode(hw, problem) : openPlain(hw, problem));
 
 async function openPlain(hw, problem) {
@@ -109,6 +114,7 @@ function repeated(shape, run, owned) {
       output?.dispose();
       ({ output } = await run());
     },
+    settled: () => output.data(),
     async rows() {
       const data = await output.data();
       const numbers = shape.half ? Float32Array.from(data, float16ToNumber) : data;
@@ -127,7 +133,7 @@ function toHalves(numbers) {
 }
 
 /** The time of a call in each round, when calls follow each other. */
-async function timesPerCall(call, device) {
+async function timesPerCall(call, device, heat) {
   const turn = async (calls) => {
     const start = performance.now();
     for (let n = 0; n < calls; n++) await call();
@@ -137,22 +143,27 @@ async function timesPerCall(call, device) {
   await turn(1);
   const calls = Math.min(MOST_CALLS, Math.ceil(ROUND_MILLISECONDS / (await turn(1))));
   const samples = [];
-  for (let round = 0; round < ROUNDS; round++) samples.push(await turn(calls));
+  for (let round = 0; round < ROUNDS; round++) {
+    await heat(HEAT_MILLISECONDS.round);
+    samples.push(await turn(calls));
+  }
   return samples;
 }
 
-/** The GPU's own time of a call: that of its kernels, the least of some calls. Null without timestamps. */
-async function kernelTime(timed, problem) {
+/** The GPU's own time of a call: that of its kernels, the mean of some calls. Null without timestamps. */
+async function kernelTime(timed, problem, heat) {
   const opened = await openCase(timed, problem);
   try {
-    const times = [];
-    for (let n = 0; n < ROUNDS; n++) {
+    await opened.call();
+    await heat(HEAT_MILLISECONDS.first);
+    let sum = 0;
+    for (let n = 0; n < TIMED_CALLS; n++) {
+      await heat(HEAT_MILLISECONDS.call);
       await opened.call();
-      await opened.rows(); // the result and the times have arrived
-      times.push(timed.kernelTimes.reduce((sum, { milliseconds }) => sum + milliseconds, 0));
+      await opened.settled(); // the times have arrived, too
+      for (const { milliseconds } of timed.kernelTimes) sum += milliseconds;
     }
-    const least = Math.min(...times.slice(1));
-    return least > 0 ? least : null;
+    return sum > 0 ? sum / TIMED_CALLS : null;
   } finally {
     opened.release();
   }
@@ -173,12 +184,13 @@ function figuresOf(shape, milliseconds, { f32, f16, copy }) {
 }
 
 /** Peers by name: their time, and how many times longer they take; or why they do not compute the case. */
-async function measurePeers(peers, problem, rows, milliseconds) {
+async function measurePeers(peers, problem, rows, { milliseconds, heat }) {
   const { entries, notRun } = await preparePeers(peers, problem, rows);
   const measured = Object.fromEntries(Object.entries(notRun).map(([name, reason]) => [name, { notRun: reason }]));
   for (const { name, form, call, release } of entries) {
     const settled = { queue: { onSubmittedWorkDone: async () => {} } }; // a peer's call ends when its result is there
-    const samples = await timesPerCall(call, settled);
+    await heat(HEAT_MILLISECONDS.first);
+    const samples = await timesPerCall(call, settled, heat);
     const own = quantile(samples, 0.5);
     measured[name] = { milliseconds: own, samples, form, ratio: own / milliseconds };
     release();

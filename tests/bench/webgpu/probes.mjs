@@ -5,26 +5,31 @@
 
 const THREADS = 256;
 const WORKGROUPS = 1024;
-/** Number of independent sums of an invocation, four numbers each. That hides the latency of a multiply-add. */
-const SUMS = 8;
+/** Different sums of an invocation: they hide the latency of a multiply-add. */
+const SUMS = 16;
+/** Multiply-adds of each sum in a step of the loop: so the loop itself takes little. */
+const REPEATS = 4;
 const LONG_ENOUGH = 5; // milliseconds
 
-const multiplyAdds = (type) => `
+const names = Array.from({ length: SUMS }, (_, k) => `sum${k}`);
+const each = (line) => names.map(line).join(" ");
+
+export const multiplyAdds = (type) => `
 ${type === "f16" ? "enable f16;" : ""}
 @group(0) @binding(0) var<uniform> steps: vec4<u32>;
 @group(0) @binding(1) var<storage, read_write> sink: array<vec4<f32>>;
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  var sums: array<vec4<f32>, ${SUMS}>;
-  var a = vec4<${type}>(${type}(id.x % 7u)) * ${type}(0.01);
-  let b = vec4<${type}>(${type}(id.x % 5u)) * ${type}(0.01);
+  var a = ${type}(id.x % 7u) * ${type}(0.01);
+  let b = ${type}(id.x % 5u) * ${type}(0.01) + ${type}(0.9);
+  ${each((name, k) => `var ${name} = ${k}.0f;`)}
   for (var n = 0u; n < steps.x; n++) {
-    ${Array.from({ length: SUMS }, (_, k) => `sums[${k}] = fma(vec4<f32>(a), vec4<f32>(f32(b.${"xyzw"[k % 4]})), sums[${k}]);`).join("\n    ")}
-    a += b;
+    ${Array.from({ length: REPEATS }, () => each((name) => `${name} = fma(${name}, f32(b), f32(a));`)).join("\n    ")}
+    a = -a;
   }
-  var sum = vec4<f32>(0);
-  ${Array.from({ length: SUMS }, (_, k) => `sum += sums[${k}];`).join(" ")}
-  if (sum.x == 12345.0) { sink[id.x % 64u] = sum; }
+  var sum = 0.0f;
+  ${each((name) => `sum += ${name};`)}
+  if (sum == 12345.0) { sink[id.x % 64u] = vec4<f32>(sum); }
 }`;
 
 const COPY = `
@@ -38,7 +43,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 
 /** Operations or bytes per second. `f16` is absent on a device without shader-f16. */
 export async function probe(device) {
-  const perStep = 2 * 4 * SUMS * THREADS * WORKGROUPS;
+  const perStep = 2 * REPEATS * SUMS * THREADS * WORKGROUPS;
   const sums = (type) => rateOf(device, multiplyAdds(type), perStep, { least: 1, most: 2 ** 24, sizes: [1024] });
   const bytes = Math.min(2 ** 28, device.limits.maxBufferSize, device.limits.maxStorageBufferBindingSize);
   return {
