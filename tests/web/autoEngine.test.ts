@@ -49,6 +49,29 @@ describe("backend auto", () => {
     expect(hw.report.calibration).toMatchObject({ state: "waiting", calls: { wasm: 100, webgpu: 0 } });
   });
 
+  test("tries the GPU also beside a processor that is faster than most integrated GPUs", async () => {
+    const { hw, open, engine } = syntheticInstance(FAST, {}, { threads: 16 });
+    for (let call = 0; call < 20; ++call) await large(hw);
+    await engine.settled;
+    expect(open).toHaveBeenCalledTimes(1);
+    expect(hw.report.calibration.state).toBe("ready");
+  });
+
+  test("tries the GPU for equal calls that it may compute faster than its first measurement says", async () => {
+    // A GPU that saves power is slow while it is measured.
+    const slowdown = { standard: 4 };
+    const instance = syntheticInstance(FAST, { slowdown }, { threads: 16 });
+    const { hw } = instance;
+    for (let call = 0; call < 20; ++call) await large(hw);
+    await instance.engine.settled;
+    expect(hw.report.calibration.state).toBe("ready");
+    slowdown.standard = 1;
+    const engines: string[] = [];
+    for (let call = 0; call < 20; ++call) engines.push(...(await computedBy(instance, () => large(hw))));
+    expect(engines[0]).toBe("wasm");
+    expect(engines.at(-1)).toBe("webgpu");
+  });
+
   test("measures a fast GPU in the background, and then gives it large calls and wasm small ones", async () => {
     const instance = syntheticInstance(FAST);
     const { hw, gpu } = instance;

@@ -284,16 +284,22 @@ export const FAST: SyntheticEngine = { start: 5e-4, moves: 5e9, reads: 3e11, ope
 export const SLOW: SyntheticEngine = { start: 3e-3, moves: 1e9, reads: 1e10, operations: 5e9, cores: 8 };
 /** A fast GPU behind 20 ms of way. */
 export const FAR: SyntheticEngine = { ...FAST, start: 2e-2 };
+/** A processor with so many threads. */
+const cpuOf = (threads: number): SyntheticEngine => ({ ...CPU, operations: 1e10 * threads, cores: threads });
 export const CPU: SyntheticEngine = { start: 2e-5, moves: 5e9, reads: 1e10, operations: 2e10, cores: 2 };
 
 /** An instance with backend "auto" on synthetic engines. */
 export function syntheticInstance(
   device: SyntheticEngine,
   behaviour: Partial<Behaviour> = {},
-  { identity = REAL, store }: { readonly identity?: AdapterIdentity | string; readonly store?: Store } = {},
+  {
+    identity = REAL,
+    store,
+    threads = 2,
+  }: { readonly identity?: AdapterIdentity | string; readonly store?: Store; readonly threads?: number } = {},
 ) {
   const clock = new Clock();
-  const wasm = new SyntheticWasm(clock, CPU);
+  const wasm = new SyntheticWasm(clock, cpuOf(threads));
   const named = typeof identity === "string" ? REAL : identity;
   const gpu = new SyntheticGpu(clock, device, named, { ...GOOD, ...behaviour });
   const open = jest.fn(() => Promise.resolve(gpu as GpuEngine));
@@ -305,8 +311,8 @@ export function syntheticInstance(
     store,
     identity: "0.0.0 relaxed 2",
   };
-  const engine = new AutoEngine(wasm, open, true, { host, threads: 2 });
-  const report = { version: "0", backend: "wasm", variant: "relaxed", threads: 2, reasons: {} } as const;
+  const engine = new AutoEngine(wasm, open, true, { host, threads });
+  const report = { version: "0", backend: "wasm", variant: "relaxed", threads, reasons: {} } as const;
   const hw = Attention.over({ engine, report: { ...report, calibration: NO_CALIBRATION } });
   return { hw, engine, wasm, gpu, open, clock };
 }

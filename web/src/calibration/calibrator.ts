@@ -16,7 +16,7 @@ import { engineSpeed } from "./pace.js";
 import { MAIN, MOST_TILINGS, race, raceProblem, type Outcome } from "./race.js";
 import { readRecord, recordText, type CalibrationRecord } from "./record.js";
 import { adapterName, isSoftware, type AdapterIdentity } from "./software.js";
-import { loadOf, predict } from "./speed.js";
+import { HOPED_SPEED, loadOf, predict } from "./speed.js";
 import type { Work } from "./work.js";
 
 /** A call as the calibration sees it. */
@@ -29,8 +29,8 @@ export interface Candidate {
 }
 
 /**
- * The GPU is opened when it would have saved this many seconds so far, by the assumed speed of an integrated GPU. That is
- * about what it takes to open it.
+ * The GPU is opened when a good one would have saved this many seconds so far. That is about what it takes to open it. A
+ * processor of many threads is faster than most integrated GPUs, but the GPU beside it may be a large one.
  */
 const ENOUGH_GAIN = 0.05;
 
@@ -138,8 +138,7 @@ export class Calibrator {
   /** Notes that a call would gain from a GPU. When enough calls have, the calibration begins. */
   demand({ key, work, widths }: Candidate): void {
     if (this.#state !== "waiting") return;
-    const gain =
-      this.choice.predict("wasm", work, key) - predict(this.choice.assumed("webgpu"), loadOf("webgpu", work));
+    const gain = this.choice.predict("wasm", work, key) - predict(HOPED_SPEED, loadOf("webgpu", work));
     this.#gained += Math.max(0, gain);
     if (this.#gained >= ENOUGH_GAIN) this.#begin(widths);
   }

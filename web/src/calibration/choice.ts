@@ -6,6 +6,15 @@ import type { Work } from "./work.js";
 /** Another engine must be predicted faster by this factor before equal calls move to it. */
 const ENOUGH = 1.25;
 
+/**
+ * After so many equal calls on wasm the GPU is tried, twice at first, because its first call compiles. A GPU that saved power
+ * while it was measured is many times faster than it seemed, and without a try nobody would notice.
+ */
+const CALLS_BEFORE_TRY = 8;
+const MOST_TRIES = 4;
+/** It is tried if it is predicted to take at most so many times as long. */
+const WORTH_A_TRY = 2;
+
 /** Share of a new time in the known time of equal calls, and the share of the first time beside the prediction. */
 const NEW_SHARE = 1 / 4;
 const FIRST_SHARE = 1 / 2;
@@ -21,6 +30,9 @@ interface Known {
   engine: EngineName;
   /** The seconds that they take, by engine. */
   readonly seconds: Map<EngineName, number>;
+  /** How often they were given to wasm, and how often the GPU was tried. */
+  onWasm: number;
+  tries: number;
 }
 
 /** What a call is, as text. */
@@ -35,7 +47,8 @@ export interface CallKey {
  * Chooses an engine for each call: the one that is predicted to be faster. A call is predicted by the times of equal calls
  * on that engine, if there were any, and otherwise by the engine's three numbers.
  *
- * Equal calls stay where they are until the other engine is predicted faster by a quarter.
+ * Equal calls stay where they are until the other engine is predicted faster by a quarter. The GPU is tried for calls that
+ * it may compute nearly as fast as wasm.
  */
 export class Choice {
   readonly #assumed: Readonly<Record<EngineName, Speed>>;
@@ -81,7 +94,18 @@ export class Choice {
     const there = here === "wasm" ? "webgpu" : "wasm";
     const enough = known ? ENOUGH : 1;
     const isFaster = this.predict(there, work, key) * enough < this.predict(here, work, key);
-    return this.#knownOf(key, isFaster ? there : here).engine;
+    const now = this.#knownOf(key, isFaster ? there : here);
+    if (now.engine === "webgpu") return "webgpu";
+    now.onWasm += 1;
+    return this.#isWorthATry(now, key, work) ? "webgpu" : "wasm";
+  }
+
+  /** Whether calls that stay on wasm should show how long they take on the GPU. */
+  #isWorthATry(known: Known, key: CallKey, work: Work): boolean {
+    if (known.onWasm < CALLS_BEFORE_TRY || known.tries === MOST_TRIES || known.seconds.has("webgpu")) return false;
+    if (this.predict("webgpu", work) > WORTH_A_TRY * this.predict("wasm", work, key)) return false;
+    known.tries += 1;
+    return true;
   }
 
   /**
@@ -108,7 +132,7 @@ export class Choice {
   }
 
   #knownOf({ call }: CallKey, engine: EngineName): Known {
-    const found = this.#known.get(call) ?? { engine, seconds: new Map<EngineName, number>() };
+    const found = this.#known.get(call) ?? { engine, seconds: new Map<EngineName, number>(), onWasm: 0, tries: 0 };
     found.engine = engine;
     this.#known.set(call, found);
     return found;

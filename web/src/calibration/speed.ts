@@ -56,6 +56,9 @@ export function assumedSpeed(engine: EngineName, threads: number): Speed {
     : { start: 2e-5, byte: 1 / 4e9, operation: 1 / (1.2e10 * Math.max(threads, 1)) };
 }
 
+/** What a good GPU does, 2 TFLOP/s; the rest as assumed. It says whether a call is worth opening the GPU for. */
+export const HOPED_SPEED: Speed = { ...assumedSpeed("webgpu", 1), operation: 1 / 1e12 };
+
 /** How far a measured number may be from the assumed one, as a factor in both directions. */
 export const FARTHEST = 1e4;
 
