@@ -54,6 +54,36 @@ describe("plans", () => {
       }
   });
 
+  const WIDTHS = [64, 80, 96, 128, 256];
+  const MEMORIES = [16384, 32768, 49152, 65536];
+
+  test.each(["narrow", "wide"] as const)(
+    "every register tile of %s shares its loads evenly and has room for flags",
+    (tiling) => {
+      const tiles = new Set<string>();
+      for (const headDim of WIDTHS)
+        for (const valueDim of WIDTHS)
+          for (const maxComputeWorkgroupStorageSize of MEMORIES)
+            for (const dtype of ["float32", "float16"] as const) {
+              const limits = { ...DESKTOP, tiling, maxComputeWorkgroupStorageSize, halves: true };
+              const dtypes = { query: dtype, key: dtype, value: dtype };
+              const { attend } = planAttention(facts({ headDim, valueDim }, { dtypes }), limits);
+              const { name, constants } = attend!.attend.kernel;
+              if (name !== "attend_whole") continue;
+              const at = (name: string) => Number(constants[name]);
+              expect(attend!.tiles.workgroupBytes).toBeLessThanOrEqual(maxComputeWorkgroupStorageSize);
+              for (const number of [at("DEPTH4"), at("KEY_LOADS"), at("VALUE_LOADS"), at("CHUNK_KEYS") / 8])
+                expect([headDim, valueDim, number % 1]).toEqual([headDim, valueDim, 0]);
+              // attend_whole.wgsl: flags of keys, of values and of queries; statistics of two keys for each lane
+              expect(at("GROUPS")).toBeGreaterThanOrEqual(Math.max(4, 2 + (at("ROWS") - 1) / at("KEYS")));
+              expect(at("KEYS")).toBeGreaterThanOrEqual(2 * at("LANES"));
+              expect(at("R") * at("C")).toBeLessThanOrEqual(32);
+              tiles.add([at("THREADS"), at("LANES"), at("CHUNK4")].join());
+            }
+      expect(tiles.size).toBeGreaterThan(3);
+    },
+  );
+
   test("parts of the keys depend on the shape alone", () => {
     const long = facts({ numHeads: 2, queryLength: 1, keyLength: 10000 });
     const parts = (limits: Limits) => {

@@ -15,8 +15,9 @@ export interface GpuOptions {
  * Tilings of the attention kernel for many rows; see kernels/attend_whole.wgsl. Which is fastest depends on the GPU.
  * Results differ in their last bits.
  */
-export const TILING_NAMES = ["wide", "narrow", "general"] as const;
+export const TILING_NAMES = ["narrow", "wide", "general"] as const;
 export type Tiling = (typeof TILING_NAMES)[number];
+export const [DEFAULT_TILING] = TILING_NAMES;
 
 export function readGpu(options: OptionReader): GpuOptions {
   return {

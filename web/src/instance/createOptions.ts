@@ -58,8 +58,9 @@ export interface CreateOptions {
    */
   readonly profile?: boolean | undefined;
   /**
-   * The tiling of WebGPU's attention kernel. `"auto"`, the default, is `"wide"`. `"narrow"` uses fewer registers and
-   * more invocations, `"general"` the least workgroup memory. Set it to measure them, or to keep the last bits of
+   * The tiling of WebGPU's attention kernel. `"auto"`, the default, is `"narrow"`: many invocations with few
+   * registers. `"wide"` has large register tiles, `"general"` needs the least workgroup memory. (With backend `"auto"` the
+   * faster of the first two is measured.) Set it to measure them, or to keep the last bits of
    * results the same on a device.
    */
   readonly tiling?: "auto" | Tiling | undefined;

@@ -1,10 +1,10 @@
-import { gpuOfThisRealm, requestAdapterOf, type Tiling } from "../../engine/gpuOptions.js";
+import { DEFAULT_TILING, gpuOfThisRealm, requestAdapterOf, type Tiling } from "../../engine/gpuOptions.js";
 import type { AdapterReport } from "../../engine/report.js";
 import { DeviceLostError, DisposedError, HeadwiseError, OptionError, UnsupportedError } from "../../errors/errors.js";
 import { describe } from "../../foreign/describe.js";
 import { ErrorScopes, refusal } from "./errorScopes.js";
 import { lanesTogether } from "./lanes.js";
-import type { Limits } from "../plan/limits.js";
+import type { Limits, Together } from "../plan/limits.js";
 import { Loss } from "./loss.js";
 import { hasHalves } from "./pipelines.js";
 import { Speed } from "../plan/pieces.js";
@@ -50,7 +50,7 @@ export class Device {
   /** Whether kernels are timed. */
   readonly timed: boolean;
   /** The tiling of attention that plans use from now on. */
-  tiling: Tiling = "wide";
+  tiling: Tiling = DEFAULT_TILING;
   readonly #owned: boolean;
   /**
    * Keeps the GPU object from being collected: in Node the process crashes if it is collected while its devices are in
@@ -64,7 +64,7 @@ export class Device {
   /** Rejects the calls that wait for the device. */
   readonly #waiting = new Set<(end: End) => void>();
   #end: End | undefined;
-  #together: 1 | 4 | 8 = 1;
+  #together: Together = 1;
 
   constructor(gpuDevice: GPUDevice, info: GPUAdapterInfo, owned: boolean, profile: boolean, gpu: GPU | undefined) {
     this.gpuDevice = gpuDevice;

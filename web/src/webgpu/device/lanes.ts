@@ -1,17 +1,18 @@
+import type { Together } from "../plan/limits.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { ErrorScopes, scopeError } from "./errorScopes.js";
 import { pipelineOf } from "./pipelines.js";
 
 /**
- * How many neighbouring invocations of a workgroup are always neighbours in one subgroup: 8 or 4. It is 1 if there are
+ * How many neighbouring invocations of a workgroup are always neighbours in one subgroup: 16, 8 or 4. It is 1 if there are
  * no subgroups, or if they order invocations differently.
  */
-export async function lanesTogether(operation: string, device: GPUDevice, info: GPUAdapterInfo): Promise<1 | 4 | 8> {
+export async function lanesTogether(operation: string, device: GPUDevice, info: GPUAdapterInfo): Promise<Together> {
   const smallest = device.features.has("subgroups") ? (info.subgroupMinSize ?? 0) : 0;
   if (smallest < 4) return 1;
   const sizes = await sizesInPlace(operation, device);
   if (sizes.some((size) => size < smallest)) return 1;
-  return smallest < 8 ? 4 : 8;
+  return smallest < 8 ? 4 : smallest < 16 ? 8 : 16;
 }
 
 /**

@@ -7,10 +7,11 @@ var<workgroup> row_flags: array<atomic<u32>, Q_TILE>;
 var<workgroup> row_top: array<atomic<u32>, Q_TILE>;       // the largest score so far, see `ordered`
 var<workgroup> key_poison: array<atomic<u32>, KEYS>;
 var<workgroup> seen_by: array<atomic<u32>, KEYS>;       // one bit for each row
-var<workgroup> q_rows: array<vec4<f32>, Q_CAPACITY>;    // [row][depth4]
+var<workgroup> q_rows: array<vec4<f32>, Q_CAPACITY>;    // [row][part of a load][load]
 var<workgroup> dots: array<f32, Q_TILE * KEYS * LANES / TOGETHER>;  // [row][key][lane]; at the end the rows' statistics
 var<workgroup> p_tile: array<f32, Q_TILE * KEYS>;         // [row][key]: scores, then weights
 var<workgroup> finished_rows: array<Finished, Q_TILE>;
+var<workgroup> mean_scores: array<f32, Q_TILE>;
 var<workgroup> columns_of: array<vec4<f32>, THREADS * PER>;  // of a row, by invocation
 
 const KEYS_AT_ONCE = THREADS / LANES;
@@ -31,6 +32,10 @@ fn float_of(word: u32) -> f32 {
   return bitcast<f32>(word ^ select(0xffffffffu, 0x80000000u, (word >> 31u) == 1u));
 }
 
+/// Where q_rows has four features of a row. The same part of neighbouring loads, which neighbouring lanes multiply, lies in
+/// neighbouring banks.
+fn query_at(r: u32, load: u32, part: u32) -> u32 { return r * params.depth4 + part * (params.depth4 / PER) + load; }
+
 fn load_rows(task: Task, t: u32) {
   for (var r = t; r < Q_TILE; r += THREADS) {
     row_tile[r] = row_of(task, task.first_row + r);
@@ -41,51 +46,104 @@ fn load_rows(task: Task, t: u32) {
   workgroupBarrier();  // row_tile is complete
   for (var n = t; n < Q_TILE * params.depth4; n += THREADS) {
     let r = n / params.depth4;
-    q_rows[n] = scaled_query(r, n % params.depth4);
+    let at = n % params.depth4;
+    q_rows[query_at(r, at / PER, at % PER)] = scaled_query(r, at);
   }
+}
+
+/// What the mean of the head's keys, which int8 keys are stored without, adds to each score of a row.
+fn multiply_means(base: u32, t: u32) {
+  let lane = t % LANES;
+  for (var r = t / LANES; r < Q_TILE; r += THREADS / LANES) {
+    var share = 0.0f;
+    for (var d = lane; d < params.depth4; d += LANES) { share += dot(q_rows[query_at(r, d / PER, d % PER)], key_mean(base, d)); }
+    dots[r * LANES + lane] = share;
+  }
+  workgroupBarrier();  // the shares are complete
+  for (var r = t; r < Q_TILE; r += THREADS) {
+    var sum = 0.0f;
+    for (var n = 0u; n < LANES; n++) { sum += dots[r * LANES + n]; }
+    mean_scores[r] = sum;
+  }
+  workgroupBarrier();  // dots have been read
 }
 
 /// Products of the rows with keys [j0, j0 + KEYS); each lane computes a share. key is [B, Hkv, Skv, D / 4] by its
-/// strides; `base` is the offset of batch and head.
+/// strides; `base` is the offset of batch and head. An invocation has ROUNDS keys. It first asks for AHEAD loads of each,
+/// so that memory has work, and one query serves all of its keys. Keys from `last` on are hidden: the last key stands for
+/// them.
 fn multiply_keys(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
   let lane = t % LANES;
-  for (var first = 0u; first < KEYS; first += KEYS_AT_ONCE) {
-    let jj = first + t / LANES;
-    var dot_of = array<f32, Q_TILE>();  // explicit zeros: SwiftShader initializes a variable in a loop only once
-    if (j0 + i32(jj) < last) {
-      let row = base + place_of(j0 + i32(jj), seam) * params.key_position;
-      for (var d = lane; d < params.depth4 / PER; d += LANES) {
-        let raw = key[row + d];
-        let scale = key_scale(row, d * PER);  // a load lies within a block
+  let loads = params.depth4 / PER;
+  let first_row = base / params.key_position;
+  var dot_of: array<f32, ROUNDS * Q_TILE>;
+  var place: array<u32, ROUNDS>;
+  unroll (n < ROUNDS * Q_TILE) { dot_of[n] = 0.0f; }
+  unroll (k < ROUNDS) { place[k] = place_of(min(j0 + i32(k * KEYS_AT_ONCE + t / LANES), last - 1), seam); }
+  for (var first = lane; first < loads; first += AHEAD * LANES) {
+    var raw: array<loaded, ROUNDS * AHEAD>;
+    var scale: array<u32, ROUNDS * AHEAD>;
+    unroll (a < AHEAD) {
+      let d = min(first + a * LANES, loads - 1u);
+      unroll (k < ROUNDS) {
+        raw[a * ROUNDS + k] = key[base + place[k] * params.key_position + d];
+        scale[a * ROUNDS + k] = key_scale_of(first_row + place[k], d * PER);  // a load lies within a block
+      }
+    }
+    unroll (a < AHEAD) {
+      let d = first + a * LANES;
+      if (d < loads) {
         unroll (u < PER) {
-          let part = part_of(raw, u);
-          if (any_not_finite(part, scale)) { atomicStore(&key_poison[jj], 1u); }
-          let k = key_numbers(part, scale, row, d * PER + u);
-          unroll (r < Q_TILE) { dot_of[r] += dot(q_rows[r * params.depth4 + d * PER + u], k); }
+          var numbers: array<vec4<f32>, ROUNDS>;
+          unroll (k < ROUNDS) {
+            let part = part_of(raw[a * ROUNDS + k], u);
+            if (any_not_finite(part, scale[a * ROUNDS + k])) { atomicStore(&key_poison[k * KEYS_AT_ONCE + t / LANES], 1u); }
+            numbers[k] = vec4<f32>(finite_part(part, scale[a * ROUNDS + k]));
+          }
+          unroll (r < Q_TILE) {
+            let q = q_rows[query_at(r, d, u)];
+            unroll (k < ROUNDS) { dot_of[r * ROUNDS + k] += dot(q, numbers[k]); }
+          }
         }
       }
     }
-    unroll (r < Q_TILE) {
-      let share = sum_together(dot_of[r]);
-      if (lane % TOGETHER == 0u) { dots[((r * KEYS + jj) * LANES + lane) / TOGETHER] = share; }
+  }
+  unroll (r < Q_TILE) {
+    unroll (k < ROUNDS) {
+      let share = sum_together(dot_of[r * ROUNDS + k]);
+      if (lane % TOGETHER == 0u) { dots[((r * KEYS + k * KEYS_AT_ONCE + t / LANES) * LANES + lane) / TOGETHER] = share; }
     }
   }
 }
 
-/// Adds the lanes' shares and turns them into biased scores, and hidden scores into LOWEST.
-fn finish_scores(j0: i32, t: u32) {
-  for (var n = t; n < Q_TILE * KEYS; n += THREADS) {
-    let r = n / KEYS;
-    let jj = n % KEYS;
-    var s = 0.0f;
-    for (var lane = 0u; lane < LANES / TOGETHER; lane++) { s += dots[n * (LANES / TOGETHER) + lane]; }
-    let poisoned = atomicLoad(&query_poison[r]) != 0u || atomicLoad(&key_poison[jj]) != 0u;
-    let seen = biased(row_tile[r], j0 + i32(jj), s, poisoned);
-    p_tile[n] = comparable(seen);
-    if (!seen.visible) { continue; }
+/// Adds the lanes' shares and turns them into a biased score, or a hidden score into LOWEST.
+fn finished_score(r: u32, jj: u32, j0: i32) -> f32 {
+  let n = r * KEYS + jj;
+  var s = 0.0f;
+  if (HAS_MEANS) { s = mean_scores[r]; }
+  for (var lane = 0u; lane < LANES / TOGETHER; lane++) { s += dots[n * (LANES / TOGETHER) + lane]; }
+  let poisoned = atomicLoad(&query_poison[r]) != 0u || atomicLoad(&key_poison[jj]) != 0u;
+  let seen = biased(row_tile[r], j0 + i32(jj), s, poisoned);
+  let score = comparable(seen);
+  p_tile[n] = score;
+  if (seen.visible) {
     atomicOr(&seen_by[jj], 1u << r);
-    atomicOr(&row_flags[r], SEEN | select(0u, POISONED, seen.poisoned));
-    atomicMax(&row_top[r], ordered(p_tile[n]));
+    if (seen.poisoned || score == LOWEST) { atomicOr(&row_flags[r], SEEN | select(0u, POISONED, seen.poisoned)); }
+  }
+  return score;
+}
+
+/// Finishes the scores of a tile and raises the rows' maxima. Of TOGETHER neighbours, which belong to one row, one raises it.
+fn finish_scores(j0: i32, t: u32) {
+  for (var k = 0u; k < OWN_SCORES; k++) {
+    let n = k * THREADS + t;
+    var score = LOWEST;
+    if (n < Q_TILE * KEYS) { score = finished_score(n / KEYS, n % KEYS, j0); }
+    let most = max_together(score);
+    if (t % TOGETHER == 0u && most != LOWEST) {
+      atomicOr(&row_flags[n / KEYS], SEEN);
+      atomicMax(&row_top[n / KEYS], ordered(most));
+    }
   }
 }
 
@@ -114,18 +172,31 @@ fn weigh(t: u32 with dropout { , j0: i32 }) {
 }
 
 /// Adds the weighted values: every `groups`th key of the tile, one load. value is [B, Hkv, Skv, Dv / 4] by its
-/// strides.
+/// strides. VALUES_AHEAD loads are asked for at a time.
 fn add_values(base: u32, j0: i32, last: i32, seam: i32, column: u32, group: u32, groups: u32) {
+  let count = min(KEYS, u32(last - j0));
+  let first_row = base / params.value_position;
   var poisoned = 0u;
-  for (var jj = group; jj < min(KEYS, u32(last - j0)); jj += groups) {
-    let row = base + place_of(j0 + i32(jj), seam) * params.value_position;
-    let raw = value[row + column];
-    let scale = value_scale(row, column * PER);
-    unroll (u < PER) {
-      let part = part_of(raw, u);
-      if (any_not_finite(part, scale)) { poisoned |= atomicLoad(&seen_by[jj]); }
-      let v = finite_part(part, scale);
-      unroll (r < Q_TILE) { out[r * PER + u] += p_tile[r * KEYS + jj] * v; }
+  for (var first = group; first < count; first += VALUES_AHEAD * groups) {
+    var raw: array<loaded, VALUES_AHEAD>;
+    var scale: array<u32, VALUES_AHEAD>;
+    unroll (a < VALUES_AHEAD) {
+      let place = place_of(j0 + i32(min(first + a * groups, count - 1u)), seam);
+      raw[a] = value[base + place * params.value_position + column];
+      scale[a] = value_scale_of(first_row + place, column * PER);
+    }
+    unroll (a < VALUES_AHEAD) {
+      let jj = first + a * groups;
+      if (jj < count) {
+        var weight: array<f32, Q_TILE>;
+        unroll (r < Q_TILE) { weight[r] = p_tile[r * KEYS + jj]; }
+        unroll (u < PER) {
+          let part = part_of(raw[a], u);
+          if (any_not_finite(part, scale[a])) { poisoned |= atomicLoad(&seen_by[jj]); }
+          let v = vec4<f32>(finite_part(part, scale[a]));
+          unroll (r < Q_TILE) { out[r * PER + u] += weight[r] * v; }
+        }
+      }
     }
   }
   for (var r = 0u; r < Q_TILE; r++) {
@@ -162,6 +233,10 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   if (task.first_row >= task.num_rows) { return; }
 
   load_rows(task, t);
+  if (HAS_MEANS) {
+    workgroupBarrier();  // q_rows is complete
+    multiply_means(task.key_base, t);
+  }
   unroll (r < Q_TILE) { row_max[r] = LOWEST; }
   unroll (n < Q_TILE * PER) { out[n] = vec4<f32>(); }
   for (var k = 0u; k < OWN_SCORES; k++) {

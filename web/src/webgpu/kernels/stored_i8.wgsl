@@ -4,23 +4,29 @@
 
 const BLOCK4 = 8u;
 
-fn key_scale(row: u32, c4: u32) -> u32 {
-  let word = params.key_scales + row / params.key_position * ((params.depth4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4;
-  return part_of(key[word / PER], word % PER);
+const HAS_MEANS = true;
+
+/// The scale of four numbers of the key row with a number, counted over all heads; `row` is its first vec4.
+fn key_scale_of(number: u32, c4: u32) -> u32 {
+  return key_word(params.key_scales + number * ((params.depth4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4);
 }
-fn value_scale(row: u32, c4: u32) -> u32 {
-  let word = params.value_scales + row / params.value_position * ((params.value4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4;
+fn key_scale(row: u32, c4: u32) -> u32 { return key_scale_of(row / params.key_position, c4); }
+fn value_scale_of(number: u32, c4: u32) -> u32 {
+  let word = params.value_scales + number * ((params.value4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4;
   return part_of(value[word / PER], word % PER);
 }
+fn value_scale(row: u32, c4: u32) -> u32 { return value_scale_of(row / params.value_position, c4); }
 
 fn key_word(word: u32) -> u32 { return part_of(key[word / PER], word % PER); }
 
-/// The numbers of a key, with the mean of its head.
-fn key_numbers(x: stored, scale: u32, row: u32, c4: u32) -> tile4 {
+/// The mean of the keys of a row's head.
+fn key_mean(row: u32, c4: u32) -> vec4<f32> {
   let at = params.key_means + 4u * (row / params.key_head * params.depth4 + c4);
-  let mean = vec4<u32>(key_word(at), key_word(at + 1u), key_word(at + 2u), key_word(at + 3u));
-  return numbers_of(x, scale) + bitcast<vec4<f32>>(mean);
+  return bitcast<vec4<f32>>(vec4<u32>(key_word(at), key_word(at + 1u), key_word(at + 2u), key_word(at + 3u)));
 }
+
+/// The numbers of a key, with the mean of its head.
+fn key_numbers(x: stored, scale: u32, row: u32, c4: u32) -> tile4 { return numbers_of(x, scale) + key_mean(row, c4); }
 
 fn any_not_finite(x: stored, scale: u32) -> bool { return not_finite(scale); }
 

@@ -1,6 +1,9 @@
 import type { Tiling } from "../../engine/gpuOptions.js";
 import { UnsupportedError } from "../../errors/errors.js";
 
+/** A number of neighbouring invocations that are always in one subgroup. */
+export type Together = 1 | 4 | 8 | 16;
+
 /** Limits of a device, with WebGPU's names. */
 export interface Limits {
   readonly maxComputeWorkgroupStorageSize: number;
@@ -9,13 +12,13 @@ export interface Limits {
   readonly maxStorageBufferBindingSize: number;
   readonly maxBufferSize: number;
   /**
-   * Number of neighbouring invocations that add and compare without workgroup memory: 4 or 8 in a subgroup; 1 without
+   * Number of neighbouring invocations that add and compare without workgroup memory: 4, 8 or 16 in a subgroup; 1 without
    * subgroups.
    */
-  readonly together?: 1 | 4 | 8;
+  readonly together?: Together;
   /** Whether kernels may compute with float16 (shader-f16). */
   readonly halves?: boolean;
-  /** The tiling of attention, of tiles.ts. Default "wide". */
+  /** The tiling of attention, of tiles.ts. Default DEFAULT_TILING. */
   readonly tiling?: Tiling;
 }
 

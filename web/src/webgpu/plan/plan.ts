@@ -12,6 +12,7 @@ import {
   chooseThreadsY,
   decodeTile,
   DROPOUT_ROW_BYTES,
+  THREADS_X,
   tileConstants,
   tilesOf,
   type Split,
@@ -76,6 +77,10 @@ export const ROW_SECTIONS = 5;
 
 /** Most bytes of ranked probabilities that topK keeps at once. */
 const MOST_SCRATCH_BYTES = 2 ** 26;
+
+/** So many parts of the keys are merged by more invocations: as many as the device allows. */
+const MANY_PARTS = 16;
+const MANY_PARTS_THREADS = [256, 128] as const;
 
 /** Alignment of every section, because a section may become a tensor of its own. */
 const SECTION_ELEMENTS = 64;
@@ -204,7 +209,7 @@ function planAttend(
       kernel: {
         name,
         ...(name === "decode" ? stored : inHalves(stored, limits)),
-        constants: { TOGETHER: limits.together ?? 1, ...constants, OPTIONS: options },
+        constants: { TOGETHER: togetherOf(limits, constants), ...constants, OPTIONS: options },
         ...(formula && { formula }),
         ...(dropout && { dropout }),
       },
@@ -212,7 +217,11 @@ function planAttend(
     },
     merge: inParts
       ? {
-          kernel: { name: "merge_parts", ...stored, constants: { THREADS: FLAT_THREADS, OPTIONS: true } },
+          kernel: {
+            name: "merge_parts",
+            ...stored,
+            constants: { THREADS: mergeThreads(keyParts, limits), OPTIONS: true },
+          },
           workgroups: numRows,
         }
       : undefined,
@@ -225,6 +234,17 @@ function planAttend(
       ? { outputs: wanted.output ? 16 * value4 * numRows * keyParts : 0, statistics: 16 * numRows * keyParts }
       : { outputs: 0, statistics: 0 },
   };
+}
+
+/** How many of the invocations that share a row combine numbers without workgroup memory. */
+function togetherOf({ together = 1 }: Limits, { LANES = THREADS_X }: Kernel["constants"]): number {
+  return Math.min(together, Number(LANES));
+}
+
+/** The invocations that merge the parts of a row. In a chain of many loads each would wait for the one before. */
+function mergeThreads(keyParts: number, { maxComputeInvocationsPerWorkgroup }: Limits): number {
+  if (keyParts < MANY_PARTS) return FLAT_THREADS;
+  return MANY_PARTS_THREADS.find((threads) => threads <= maxComputeInvocationsPerWorkgroup) ?? FLAT_THREADS;
 }
 
 /** Splits the keys into parts of whole tiles. Only the shape and the tile decide. */

@@ -1,7 +1,7 @@
-import { TILING_NAMES, type Tiling } from "../../engine/gpuOptions.js";
+import { DEFAULT_TILING, TILING_NAMES, type Tiling } from "../../engine/gpuOptions.js";
 import type { AttentionFacts } from "./facts.js";
 import { BYTES, type FloatDtype, type Kernel, type StoredDtype } from "../kernels/kernel.js";
-import { divideUp, type Limits } from "./limits.js";
+import { divideUp, type Limits, type Together } from "./limits.js";
 
 /** How the inputs of the kernels are stored; see `Kernel`. */
 export interface Stored {
@@ -39,7 +39,9 @@ export const FEW_THREADS_Y = 4;
  * Q_CAPACITY vec4 of all rows together.
  */
 export const DECODE_ROWS = [1, 4, 8] as const;
-export const DECODE = { THREADS: 128, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+export const DECODE = { KEYS: KEY_TILE, Q_CAPACITY: 256, VALUES_AHEAD: 4 } as const;
+/** Invocations of a decoding workgroup, by PER. With few loads in a row, fewer invocations share the work of a tile better. */
+const DECODE_THREADS = { 1: 128, 2: 128, 4: 64 } as const;
 
 /** Most invocations that share a key in `decode`, and most vec4 of outputs of one invocation. */
 const MOST_LANES = 8;
@@ -112,38 +114,40 @@ interface Registers {
   readonly chunk4?: number;
 }
 
-/** For heads wider than 128: few rows, and keys and values in chunks of this many vec4. */
-const WIDEST_HEADS = { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 };
-
 /**
- * The tilings of attention. "wide" has large register tiles: each number from workgroup memory serves more products.
- * "narrow" has twice the invocations with half of the registers, which hides more latency. Which is faster depends on
- * the GPU. "general" reads heads in chunks, for every width and every size of workgroup memory. Each tiling takes the
- * first of its register tiles that fits the device.
+ * The tilings of attention. "narrow" has many invocations with few registers, which hides the time that memory takes.
+ * "wide" has large register tiles: each number from workgroup memory serves more products. Which is faster depends on the
+ * GPU: on an H100 "narrow" is 2.0 times as fast for heads of 64 and 2.2 times for 128. "general" reads heads in chunks, for
+ * every width and every size of workgroup memory. Each tiling takes the first of its register tiles that fits the widths
+ * and the device.
  */
 const TILINGS = {
+  narrow: [
+    { threads: 128, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 256 },
+    { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 256 },
+    { threads: 128, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 },
+    { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 },
+    { threads: 128, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+  ],
   wide: [
     { threads: 64, lanes: 8, rowsPerLane: 8, keysPerLane: 4 },
     { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
     { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
-  ],
-  narrow: [
-    { threads: 128, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+    { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 },
   ],
 } as const satisfies Record<Exclude<Tiling, "general">, readonly Registers[]>;
 
 /** Head widths that attend_whole is compiled for. */
 const WHOLE_WIDTHS = [64, 80, 96, 128, 256];
 
-/** More workgroup memory than this would leave most GPUs too few workgroups at a time. */
-const MOST_WHOLE_BYTES = 32768;
+/** More workgroup memory than this would leave most GPUs too few invocations at a time. */
+const MOST_WHOLE_BYTES = { narrow: 49152, wide: 32768 } as const;
 
 /** The tilings that differ on a device, the default first. */
 export function tilingsOf(limits: Limits): readonly Tiling[] {
-  const wholeHeads = wholeTileOf(TILINGS.wide[0], 16, 16, false);
-  return TILING_NAMES.filter((name) => name === "general" || fits(wholeHeads.tiles, limits));
+  return TILING_NAMES.filter((name) => name === "general" || wholeForm(name, 16, 16, false, limits));
 }
 
 /** The tile of an attention pass of many rows. */
@@ -165,13 +169,32 @@ function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits:
   const { shape, wanted, dtypes, dropout } = facts;
   const { headDim, valueDim } = shape;
   const areWhole = [headDim, valueDim].every((width) => WHOLE_WIDTHS.includes(width));
-  const { tiling = "wide" } = limits;
+  const { tiling = DEFAULT_TILING } = limits;
   if (tiling === "general" || !areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8" || dropout)
     return undefined;
-  const forms: readonly Registers[] = Math.max(headDim, valueDim) > 128 ? [WIDEST_HEADS] : TILINGS[tiling];
-  return forms
-    .map((registers) => wholeTileOf(registers, headDim / 4, valueDim / 4, halves))
-    .find(({ tiles }) => tiles.workgroupBytes <= MOST_WHOLE_BYTES && fits(tiles, limits));
+  return wholeForm(tiling, headDim / 4, valueDim / 4, halves, limits);
+}
+
+/** The first register tile of a tiling for heads of these widths, in vec4. */
+function wholeForm(
+  tiling: Exclude<Tiling, "general">,
+  D4: number,
+  V4: number,
+  halves: boolean,
+  limits: Limits,
+): Tile | undefined {
+  for (const registers of TILINGS[tiling]) {
+    const tile = wholeTileOf(registers, D4, V4, halves);
+    const { workgroupBytes } = tile.tiles;
+    if (isEven(tile.constants) && workgroupBytes <= MOST_WHOLE_BYTES[tiling] && fits(tile.tiles, limits)) return tile;
+  }
+  return undefined;
+}
+
+/** Whether all invocations have the same loads, and chunks have whole features and eights of keys; see attend_whole.wgsl. */
+function isEven({ LANES, V4, DEPTH4, KEY_LOADS, VALUE_LOADS, CHUNK_KEYS }: Kernel["constants"]): boolean {
+  const isShared = LANES === 8 || Number(V4) % Number(LANES) === 0;
+  return isShared && [DEPTH4, KEY_LOADS, VALUE_LOADS, Number(CHUNK_KEYS) / 8].every(Number.isInteger);
 }
 
 function wholeTileOf(registers: Registers, D4: number, V4: number, halves: boolean): Tile {
@@ -264,9 +287,10 @@ function decodeTileOf(
   depth4: number,
   value4: number,
   rowBytes: number,
-  together: 1 | 4 | 8,
+  together: Together,
 ): Tile {
-  const { THREADS, KEYS, Q_CAPACITY } = DECODE;
+  const { KEYS, Q_CAPACITY } = DECODE;
+  const THREADS = DECODE_THREADS[perLoad];
   const lanes = depth4 / perLoad < MOST_LANES ? 4 : MOST_LANES;
   const TOGETHER = Math.min(together, lanes);
   const floats = queryRows * KEYS * (lanes / TOGETHER + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS * perLoad);
@@ -278,12 +302,23 @@ function decodeTileOf(
       keys: KEYS,
       valueColumns: 4 * perLoad * Math.min(divideUp(value4, perLoad), THREADS),
       threads: THREADS,
-      workgroupBytes: 4 * floats + (ROW_BYTES + rowBytes + 20) * queryRows,
+      workgroupBytes: 4 * floats + (ROW_BYTES + rowBytes + 24) * queryRows,
     },
-    constants: { Q_TILE: queryRows, ...DECODE, LANES: lanes, TOGETHER },
-    split: { leastKeys: 64, enoughWorkgroups: 1024 },
+    constants: {
+      Q_TILE: queryRows,
+      THREADS,
+      ...DECODE,
+      LANES: lanes,
+      TOGETHER,
+      ROUNDS: divideUp(KEYS * lanes, THREADS),
+      AHEAD: loadsAhead(divideUp(depth4 / perLoad, lanes)),
+    },
+    split: { leastKeys: 64, enoughWorkgroups: 512 },
   };
 }
+
+/** How many loads of a key an invocation of `decode` asks for at a time: few numbers, because each is a kernel of its own. */
+const loadsAhead = (loads: number) => (loads > 2 ? 4 : loads > 1 ? 2 : 1);
 
 /**
  * How many vec4 a load may have, the best first: 16 bytes are best. It must divide the rows, and the outputs of all rows
