@@ -5,13 +5,14 @@ import { attentionKind } from "../../web/src/calibration/attentionKind.js";
 import { secondsOfRun, stepOf } from "../../web/src/calibration/clock.js";
 import { Choice } from "../../web/src/calibration/choice.js";
 import { fitted } from "../../web/src/calibration/fit.js";
+import { kernelSecondsOf } from "../../web/src/calibration/kernelClock.js";
 import { Numbers } from "../../web/src/calibration/numbers.js";
 import { race, raceProblem } from "../../web/src/calibration/race.js";
 import { Residence } from "../../web/src/calibration/residence.js";
 import { assumedSpeed, loadOf, predict, refined, type Speed } from "../../web/src/calibration/speed.js";
 import { visiblePairs, type VisibleSettings } from "../../web/src/calibration/visible.js";
 import { attentionWork, tilesOf, type Work } from "../../web/src/calibration/work.js";
-import { between, disturbed, ENGINES, randomDevice, secondsOf } from "./syntheticDevice.js";
+import { between, disturbed, ENGINES, randomDevice, secondsOf, type SyntheticEngine } from "./syntheticDevice.js";
 
 const ALL: VisibleSettings = {
   causal: "none",
@@ -212,6 +213,58 @@ describe("the step of a clock", () => {
   });
 });
 
+describe("the GPU's own clock", () => {
+  const saying = (...seconds: (number | undefined)[]) => {
+    let n = 0;
+    return () => Promise.resolve(seconds[n++ % seconds.length]);
+  };
+
+  test("gives the mean of exact times, however short", async () => {
+    expect(await kernelSecondsOf(saying(1.1e-5, 1.3e-5))).toBeCloseTo(1.2e-5, 9);
+  });
+
+  test.each([1e-4, 65_536e-9])("whose times are rounded to %p s counts only beside eight steps", async (step) => {
+    expect(await kernelSecondsOf(saying(step, 0))).toBeUndefined();
+    expect(await kernelSecondsOf(saying(4 * step, 5 * step))).toBeCloseTo(4.5 * step, 9);
+  });
+
+  test("that does not exist or stands still says nothing", async () => {
+    expect(await kernelSecondsOf(saying(undefined))).toBeUndefined();
+    expect(await kernelSecondsOf(saying(0))).toBeUndefined();
+  });
+
+  /** A GPU that is far faster than the way to it: 3 ms and more for a call, products at 5 TFLOP/s. */
+  async function raced(hasClock: boolean) {
+    const numbers = new Numbers(3);
+    const far: SyntheticEngine = { start: 3e-3, moves: 2e9, reads: 1e12, operations: 2.5e12, cores: 96 };
+    const seconds = (problem: AttentionProblem, engine = far) => {
+      const { numHeads: heads, queryLength: queries, keyLength: keys } = problem.shape;
+      return secondsOf(engine, attentionWork(problem), { heads, queries, keys });
+    };
+    const choice = new Choice(16);
+    return race({
+      tilings: ["standard", "slower"],
+      headDim: 64,
+      valueDim: 64,
+      around: { wasm: choice.assumed("wasm"), webgpu: choice.assumed("webgpu") },
+      gpu: (tiling, problem) =>
+        Promise.resolve(seconds(problem) * (1.5 + numbers.next() / 2) * (tiling === "slower" ? 0.9 : 1)),
+      ...(hasClock && {
+        kernels: (tiling: string, problem: AttentionProblem) =>
+          Promise.resolve(seconds(problem, { ...far, start: 0, moves: Infinity }) * (tiling === "slower" ? 2 : 1)),
+      }),
+      wasm: (problem) => Promise.resolve(seconds(problem, { ...far, start: 2e-5, operations: 1e11 })),
+    });
+  }
+
+  test("tells how fast the products are behind copies and waiting, and which tiling is faster", async () => {
+    const [alone, timed] = [await raced(false), await raced(true)];
+    expect(timed.webgpu.operation * 2.5e12).toBeLessThan(3);
+    expect(alone.webgpu.operation).toBeGreaterThan(4 * timed.webgpu.operation);
+    expect(timed.tiling).toBe("standard");
+  });
+});
+
 test("Something moves when its calls would have gained by as much as the move costs, and never for less", () => {
   const residence = new Residence();
   const moves = (here: number, there: number) => residence.note(here, there, 1);
@@ -255,12 +308,14 @@ describe("over 200 shapes", () => {
   }
 
   test.each([
-    ["an exact clock", 0],
-    ["a clock of 100 µs", 1e-4],
-    ["a clock of 1 ms", 1e-3],
+    ["an exact clock", 0, undefined],
+    ["a clock of 100 µs", 1e-4, undefined],
+    ["a clock of 1 ms", 1e-3, undefined],
+    ["an exact clock of its own on the GPU", 1e-4, 0],
+    ["a clock of its own on the GPU with steps of 100 µs", 1e-4, 1e-4],
   ])(
     "with %s the time lost by wrong choices is at most 5 % of the best in the mean, and at most 15 % on 19 of 20 devices",
-    async (_, step) => {
+    async (_, step, gpuStep) => {
       const lost: number[] = [];
       let now = 0;
       const shown = () => (step === 0 ? now : Math.floor(now / step) * step);
@@ -286,6 +341,14 @@ describe("over 200 shapes", () => {
           step,
           around: { wasm: choice.assumed("wasm"), webgpu: choice.assumed("webgpu") },
           gpu: (_, problem) => timed("webgpu", problem),
+          ...(gpuStep !== undefined && {
+            kernels: (_: string, problem: AttentionProblem) => {
+              const { numHeads: heads, queryLength: queries, keyLength: keys } = problem.shape;
+              const kernels = { ...engines.webgpu, start: 0, moves: Infinity };
+              const seconds = disturbed(secondsOf(kernels, attentionWork(problem), { heads, queries, keys }), numbers);
+              return Promise.resolve(gpuStep === 0 ? seconds : Math.floor(seconds / gpuStep + 0.5) * gpuStep);
+            },
+          }),
           wasm: (problem) => timed("wasm", problem),
         });
         for (const name of ENGINES) choice.setSpeed(name, outcome[name]);

@@ -262,6 +262,7 @@ export class SyntheticGpu extends Synthetic implements GpuEngine {
   }
 
   readonly device = {};
+  kernelSeconds = () => Promise.resolve(undefined);
   prepare = jest.fn<GpuEngine["prepare"]>();
   record = jest.fn<GpuEngine["record"]>();
   finish = jest.fn<GpuEngine["finish"]>();

@@ -132,6 +132,18 @@ describeOnGpu("The checks of a GPU", () => {
     }
   });
 
+  test("time kernels by the GPU's own clock if it has one, and keep the times of the latest call", async () => {
+    const before = webgpu.kernelTimes;
+    let calls = 0;
+    const seconds = await webgpu.kernelSeconds(async () => {
+      calls += 1;
+      await webgpu.attention(plain);
+    });
+    const hasClock = webgpu.adapter.features.includes("timestamp-query");
+    expect([calls, (seconds ?? 0) > 0]).toEqual(hasClock ? [1, true] : [0, false]);
+    expect(webgpu.kernelTimes).toBe(before);
+  });
+
   test("see a number that is wrong by a hundredth", async () => {
     const kind = attentionKind(plain);
     const expected = await kind.sample(wasm);

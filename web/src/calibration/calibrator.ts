@@ -396,6 +396,10 @@ export class Calibrator {
         await this.#step();
         return this.#onTiling(tiling, () => this.#timed(() => gpu.attention(problem)));
       },
+      kernels: async (tiling, problem) => {
+        await this.#step();
+        return this.#onTiling(tiling, () => gpu.kernelSeconds(async () => gpu.attention(problem)));
+      },
       wasm: async (problem) => {
         await this.#step();
         return this.#inTurn(() => this.#timed(() => this.#wasm.attention(problem)));

@@ -4,8 +4,9 @@ import { readOptions } from "../call/options.js";
 import type { EngineName, RaceResult } from "../engine/report.js";
 import { CHECK } from "./attentionKind.js";
 import { leastMeasured, secondsOfRun } from "./clock.js";
+import { kernelSecondsOf } from "./kernelClock.js";
 import { fitted } from "./fit.js";
-import { loadOf, predict, type Speed } from "./speed.js";
+import { kernelLoad, loadOf, predict, type Speed } from "./speed.js";
 import { attentionWork } from "./work.js";
 
 /** The sizes of one call of the race. */
@@ -64,6 +65,8 @@ export interface Contest {
   readonly step?: number;
   /** Seconds of a call on the GPU, with a tiling. */
   gpu(tiling: string, problem: AttentionProblem): Promise<number>;
+  /** Seconds of a call's kernels on the GPU, by its own clock; undefined without one. */
+  readonly kernels?: (tiling: string, problem: AttentionProblem) => Promise<number | undefined>;
   /** Seconds of a call on wasm. */
   wasm(problem: AttentionProblem): Promise<number>;
 }
@@ -89,6 +92,7 @@ export function raceProblem({ heads, queries, keys }: RaceShape, headDim: number
 export async function race(contest: Contest): Promise<Outcome> {
   const times = new Times(contest);
   await raceOnGpu(contest, times);
+  await timeKernels(contest, times);
   for (const shape of WASM_SHAPES)
     for (let run = 0; run < RUNS; ++run)
       times.note(shape, "wasm", await secondsOfRun(() => contest.wasm(times.problem(shape)), contest.step ?? 0));
@@ -126,10 +130,27 @@ async function raceOnGpu(contest: Contest, times: Times): Promise<void> {
       }
 }
 
+/**
+ * The kernels of the longest call that all tilings have run. Beside copies and waiting, which the GPU's own clock leaves out,
+ * a fast GPU's products take too little to be seen.
+ */
+async function timeKernels({ tilings, kernels }: Contest, times: Times): Promise<void> {
+  const shape = LONGEST_FIRST.find((shape) => tilings.every((tiling) => times.of(shape, tiling) !== undefined));
+  if (!kernels || !shape) return;
+  for (const tiling of tilings) {
+    const seconds = await kernelSecondsOf(() => kernels(tiling, times.problem(shape)));
+    if (seconds === undefined) return;
+    times.noteKernels(shape, tiling, seconds);
+  }
+}
+
 /** The shortest time of each shape and contender. */
 class Times {
   readonly #contest: Contest;
   readonly #times = new Map<RaceShape, Map<string, number>>();
+  /** The seconds of kernels, by tiling, of one shape. */
+  readonly #kernels = new Map<string, number>();
+  #kernelShape: RaceShape | undefined;
 
   constructor(contest: Contest) {
     this.#contest = contest;
@@ -157,6 +178,11 @@ class Times {
     ofShape.set(contender, Math.min(seconds, ofShape.get(contender) ?? Infinity));
   }
 
+  noteKernels(shape: RaceShape, tiling: string, seconds: number): void {
+    this.#kernelShape = shape;
+    this.#kernels.set(tiling, seconds);
+  }
+
   problem(shape: RaceShape): AttentionProblem {
     return raceProblem(shape, this.#contest.headDim, this.#contest.valueDim);
   }
@@ -171,14 +197,24 @@ class Times {
       const seconds = this.of(shape, contender);
       return seconds === undefined ? [] : [{ load: this.load(engine, shape), seconds }];
     });
-    return fitted(this.#contest.around[engine], timings);
+    const kernels = engine === "webgpu" ? this.#kernels.get(contender) : undefined;
+    const ofKernels =
+      kernels === undefined
+        ? []
+        : [{ load: kernelLoad(attentionWork(this.problem(this.#kernelShape!))), seconds: kernels }];
+    return fitted(this.#contest.around[engine], [...timings, ...ofKernels]);
   }
 
-  /** The fastest tiling over the shapes that all of them have run; the first one unless another is clearly faster. */
+  /**
+   * The tiling with the fastest kernels. If they were not timed: the fastest over the shapes that all have run. The first
+   * one unless another is clearly faster.
+   */
   fastest(): string {
     const { tilings } = this.#contest;
     const common = [...this.#times.keys()].filter((shape) => tilings.every((tiling) => this.of(shape, tiling)));
-    const total = (tiling: string) => common.reduce((sum, shape) => sum + this.of(shape, tiling)!, 0);
+    const ofCalls = (tiling: string) => common.reduce((sum, shape) => sum + this.of(shape, tiling)!, 0);
+    const isTimed = tilings.every((tiling) => this.#kernels.has(tiling));
+    const total = isTimed ? (tiling: string) => this.#kernels.get(tiling)! : ofCalls;
     return tilings.reduce((best, tiling) => (total(tiling) * CLEARLY_FASTER < total(best) ? tiling : best));
   }
 

@@ -28,6 +28,12 @@ export function loadOf(engine: EngineName, { moved, touched, multiplyAdds, tiles
   return [1, moved + touched / OWN_BYTES[engine], multiplyAdds * idle];
 }
 
+/** The load of a call's kernels alone, without its start and its copies. */
+export function kernelLoad(work: Work): Load {
+  const [, bytes, operations] = loadOf("webgpu", { ...work, moved: 0 });
+  return [0, bytes, operations];
+}
+
 export function speedsAsList({ start, byte, operation }: Speed): [number, number, number] {
   return [start, byte, operation];
 }

@@ -21,6 +21,11 @@ export interface GpuEngine extends Engine {
   uploadWeight: NonNullable<Engine["uploadWeight"]>;
   download: NonNullable<Engine["download"]>;
   readonly adapter: AdapterReport;
+  /**
+   * Seconds of the kernels of `work`, which must be calls of this engine alone, one at a time. Resolves to undefined if the
+   * device has no timestamp-query.
+   */
+  kernelSeconds(work: () => Promise<unknown>): Promise<number | undefined>;
   /** The tilings of the attention kernels that this device can run, the default first. */
   readonly tilings: readonly string[];
   /** The tiling that calls use from now on. Each tiling has pipelines of its own. */

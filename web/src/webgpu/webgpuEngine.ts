@@ -93,6 +93,21 @@ export class WebgpuEngine implements GpuEngine {
     return this.#times;
   }
 
+  async kernelSeconds(work: () => Promise<unknown>): Promise<number | undefined> {
+    const { device } = this.#core;
+    if (!device.canTime) return undefined;
+    const [before, times] = [device.timed, this.#times];
+    device.timed = true;
+    this.#times = [];
+    try {
+      await work();
+      return this.#times.reduce((sum, { milliseconds }) => sum + milliseconds, 0) / 1000;
+    } finally {
+      device.timed = before;
+      this.#times = times;
+    }
+  }
+
   get device(): object {
     return this.#core.device.gpuDevice;
   }

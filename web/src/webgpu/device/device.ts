@@ -47,8 +47,10 @@ const LOSS_MILLISECONDS = 50;
 export class Device {
   readonly gpuDevice: GPUDevice;
   readonly adapter: AdapterReport;
-  /** Whether kernels are timed. */
-  readonly timed: boolean;
+  /** Whether kernels can be timed: the device has timestamp-query. */
+  readonly canTime: boolean;
+  /** Whether kernels are timed from now on. */
+  timed: boolean;
   /** The tiling of attention that plans use from now on. */
   tiling: Tiling = DEFAULT_TILING;
   readonly #owned: boolean;
@@ -69,7 +71,8 @@ export class Device {
   constructor(gpuDevice: GPUDevice, info: GPUAdapterInfo, owned: boolean, profile: boolean, gpu: GPU | undefined) {
     this.gpuDevice = gpuDevice;
     this.adapter = adapterReport(gpuDevice, info);
-    this.timed = profile && gpuDevice.features.has("timestamp-query");
+    this.canTime = gpuDevice.features.has("timestamp-query");
+    this.timed = profile && this.canTime;
     this.#owned = owned;
     this.#gpu = gpu;
     this.#loss = Loss.of(gpuDevice);
