@@ -7,4 +7,5 @@ export interface Opener {
 
 export const firefox: Opener;
 export const webkit: Opener;
-export const SOFTWARE_VULKAN: string;
+export const LAVAPIPE: string;
+export const SOFTWARE_VULKAN: string | undefined;

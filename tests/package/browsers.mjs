@@ -16,8 +16,11 @@ const FIREFOX = process.env.HEADWISE_FIREFOX ?? "/usr/bin/firefox-esr";
 const TRIPLET = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
 const MINIBROWSER = process.env.HEADWISE_WEBKIT ?? `/usr/lib/${TRIPLET}/webkit2gtk-4.1/MiniBrowser`;
 
-/** Chromium's package brings the software Vulkan driver with which Firefox has WebGPU. */
-export const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
+/** Mesa's software driver of Vulkan, which compiles in milliseconds. Chromium's package brings another, which takes seconds. */
+export const LAVAPIPE = `/usr/share/vulkan/icd.d/lvp_icd.${process.arch === "arm64" ? "aarch64" : "x86_64"}.json`;
+
+/** The driver with which Firefox has WebGPU. */
+export const SOFTWARE_VULKAN = [LAVAPIPE, "/usr/lib/chromium/vk_swiftshader_icd.json"].find(existsSync);
 
 /** What a program prints as JSON. The openers wait as long as a page may take, and need some time to start and end. */
 async function printedBy(program, args, env = {}) {
@@ -29,7 +32,7 @@ export const firefox = {
   needs: [FIREFOX, here("node_modules/puppeteer-core")],
   async open(url) {
     const runtime = await mkdtemp(path.join(tmpdir(), "headwise-firefox-"));
-    const vulkan = existsSync(SOFTWARE_VULKAN) && { VK_ICD_FILENAMES: SOFTWARE_VULKAN };
+    const vulkan = SOFTWARE_VULKAN && { VK_ICD_FILENAMES: SOFTWARE_VULKAN };
     try {
       const env = { XDG_RUNTIME_DIR: runtime, ...vulkan };
       return await printedBy(process.execPath, [here("firefox.mjs"), FIREFOX, url], env);

@@ -1,81 +1,10 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { formula } from "headwise/formula";
 
-import { GRADIENTS, type Gradient } from "../../web/src/attention/backwardProblem.js";
-import type { AttentionSettings } from "../../web/src/attention/attentionSettings.js";
-import { readDerivatives } from "../../web/src/formula/derivatives.js";
-import type { FloatDtype, Kernel } from "../../web/src/webgpu/kernels/kernel.js";
 import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js";
-import { cleanStep, plannedBackward, type BackwardCall } from "../../web/src/webgpu/plan/backward.js";
 import type { Limits } from "../../web/src/webgpu/plan/limits.js";
-import { resolveSequences } from "../../web/src/webgpu/plan/sequences.js";
+import { backwardKernels, bias, planOf, score, visible, type Given } from "./backwardKernels.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
 import { DESKTOP, SMALLEST } from "./planFacts.js";
-
-const NO_OPTIONS: AttentionSettings = {
-  scale: undefined,
-  softcap: 0,
-  causal: "none",
-  queryOffset: undefined,
-  window: { left: undefined, right: undefined },
-  mask: undefined,
-  bias: undefined,
-  keyLengths: undefined,
-  queryLengths: undefined,
-  excludeSelf: false,
-  alibiSlopes: undefined,
-  sinks: undefined,
-  headGain: undefined,
-  dropout: undefined,
-  emptyRows: "zero",
-  score: undefined,
-  visible: undefined,
-};
-
-interface Given {
-  readonly shape?: Partial<BackwardCall["shape"]>;
-  readonly dtype?: FloatDtype;
-  readonly settings?: Partial<AttentionSettings>;
-  readonly wanted?: readonly Gradient[];
-}
-
-const HEADS = ["dQuery", "dKey", "dValue"] as const;
-
-/** A call; its tensors have no data, because plans do not read it. */
-function callOf({ shape, dtype = "float32", settings, wanted = HEADS }: Given): BackwardCall {
-  const extents = { batchSize: 1, numHeads: 12, numKvHeads: 12, queryLength: 512, keyLength: 512, headDim: 64, valueDim: 64, ...shape }; // prettier-ignore
-  const all = { ...NO_OPTIONS, ...settings };
-  const tensor = <D extends FloatDtype>(of: D) => ({ data: undefined, shape: [], dtype: of }) as never;
-  return {
-    operation: "attentionBackward",
-    layout: "BHSD",
-    kvLayout: "BHSD",
-    shape: extents,
-    query: tensor(dtype),
-    key: tensor(dtype),
-    value: tensor(dtype),
-    output: tensor(dtype),
-    lse: tensor("float32"),
-    dOutput: tensor("float32"),
-    dLse: undefined,
-    settings: all,
-    derivatives: all.score && readDerivatives("attentionBackward", all.score),
-    ragged: undefined,
-    wanted: Object.fromEntries(GRADIENTS.map((name) => [name, wanted.includes(name)])) as Record<Gradient, boolean>,
-    location: "cpu",
-  };
-}
-
-function planOf(given: Given, limits = DESKTOP) {
-  const call = callOf(given);
-  return plannedBackward(call, resolveSequences(call.shape, call.settings, call.ragged), limits).plan;
-}
-
-const bias = (...extents: [number, number, number, number]): Partial<AttentionSettings> => ({
-  bias: { tensor: { data: new Float32Array(0), shape: extents, dtype: "float32" }, extents },
-});
-const score = formula("s * factor + distances[q - k + 500]", { factor: 0.5, distances: new Float32Array(1000) });
-const visible = formula("doc[q] == doc[k] && k <= q", { doc: new Float32Array(512) });
 
 describe("plans of gradients", () => {
   test.each<[string, Given, Limits]>([
@@ -116,32 +45,17 @@ describe("plans of gradients", () => {
   });
 });
 
-/** The kernels of a call, each once. */
-function kernelsOf(given: Given, limits: Limits): Kernel[] {
-  const { rows, queries, keys, heads, bias, tables } = planOf(given, limits);
-  return [rows, queries, keys, heads, bias, bias?.sum, tables, tables?.sum]
-    .filter((step) => step !== undefined)
-    .map(({ kernel }) => kernel);
-}
-
 describeOnNullGpu("Dawn's validation of the kernels of gradients", () => {
   let device: GPUDevice;
   beforeAll(async () => {
     device = await openTestDevice(nullGpu);
   });
 
-  const options = { softcap: 20, ...bias(1, 1, 512, 512) };
-  const kernels = [SMALLEST, DESKTOP].flatMap((limits) => [
-    ...kernelsOf({ wanted: [...HEADS, "dHeadGain"] }, limits),
-    ...kernelsOf({ settings: options, dtype: "float16", wanted: [...HEADS, "dBias"] }, limits),
-    ...kernelsOf({ settings: { score, visible, ...bias(1, 1, 512, 512) }, wanted: [...HEADS, "dBias", "dTables"] }, limits),
-    ...kernelsOf({ settings: { visible }, wanted: HEADS }, limits),
-  ]); // prettier-ignore
-  const all = [...kernels, cleanStep("float32", 10).kernel, cleanStep("float16", 10).kernel];
-  const byKey = [...new Map(all.map((kernel) => [kernelKey(kernel), kernel])).entries()];
-
-  test.each(byKey)("accepts %s", async (_, kernel) => {
-    const module = device.createShaderModule({ code: shaderSource(kernel) });
-    expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
-  });
+  test.each(backwardKernels().map((kernel) => [kernelKey(kernel), kernel] as const))(
+    "accepts %s",
+    async (_, kernel) => {
+      const module = device.createShaderModule({ code: shaderSource(kernel) });
+      expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
+    },
+  );
 });

@@ -98,7 +98,7 @@ const stagesOf = ({ hunt, isAll }) => {
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
     { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
     { name: "webgpu", minutes: isAll ? 18 : 3, reads: PACKAGE, run: () => jest("webgpu", files("webgpu")) },
-    { name: "wgpu", minutes: 6, reads: PACKAGE, run: wgpuTests, only: "all" },
+    { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
     { name: "package", minutes: isAll ? 6 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
     { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan", `-${TABLE}`), only: "all" },
@@ -192,7 +192,7 @@ async function consumers() {
 /** The other browsers and what drives them. What cannot be installed is not measured, and the tests or rows say so. */
 async function installEngines() {
   await installConsumers();
-  await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
+  await setUp(["firefox", "lavapipe"]).catch((error) => say(`without Firefox: ${error.message}`));
   await setUp(["webkit"]).catch((error) => say(`without WebKit: ${error.message}`));
 }
 

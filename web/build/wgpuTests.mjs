@@ -12,17 +12,41 @@ import { build, root } from "./paths.mjs";
 import { ended, say, start } from "./run.mjs";
 
 /** A sample of what runs in Node: caches, layers, tensors of the caller, lengths, magnitudes, gradients. */
-const FILES = ["magnitudes", "randomLengths", "cache", "gpuTensors", "layer", "layerBackward", "backward"];
+const SAMPLE = ["magnitudes", "randomLengths", "cache", "gpuTensors", "layer", "layerBackward", "backward"];
 const DRIVERS = "/usr/share/vulkan/icd.d";
 /** A test that takes longer hangs. */
 const TEST_MILLISECONDS = 300_000;
+
+/** Every file that computes and needs neither Node's Jest nor Dawn: `npm run trust -- --only=engines` runs all of them. */
+export const ALL_ON_WGPU = [
+  ...SAMPLE,
+  "attendInside",
+  "attention",
+  "dropout",
+  "formula",
+  "formulaNumbers",
+  "formulaPlaces",
+  "formulaReference",
+  "layerEncode",
+  "layerPatch",
+  "layerPlaces",
+  "layerViews",
+  "linear",
+  "ownAngles",
+  "ownPositions",
+  "projection",
+  "randomAttention",
+  "tilings",
+  "transfer",
+];
 
 const skipped = (reason) => {
   say(`wgpu: skipped: ${reason}`);
   return { ...nothing, skipped: 1 };
 };
 
-export async function wgpuTests() {
+/** @param {string[]} [files] - of tests/webgpu/, without their endings */
+export async function wgpuTests(files = SAMPLE) {
   const folder = path.join(root, "tests/wgpu");
   try {
     await setUp(["lavapipe"]);
@@ -44,7 +68,7 @@ export async function wgpuTests() {
     DENO_NO_UPDATE_CHECK: "1",
   };
   let total = nothing;
-  for (const name of FILES) {
+  for (const name of files) {
     const file = path.join(out, `${name}.mjs`);
     await bundleTest(name, file);
     total = add(total, await countsOf(name, deno, file, env));

@@ -1,11 +1,16 @@
-// Firefox: pages of plain files, and what a bundler makes. Chromium's package brings the software Vulkan driver for WebGPU.
+// Firefox: pages of plain files, what a bundler makes, and every kernel, on a software driver of Vulkan.
 
-import { existsSync } from "node:fs";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 
+import { bindingsOf, kernelKey, shaderSource } from "../../../web/src/webgpu/kernels/shader.js";
 import { ISOLATION, serveFolder } from "../../browser/staticServer.js";
-import { firefox, SOFTWARE_VULKAN } from "../browsers.mjs";
+import { backwardKernels } from "../../webgpu/backwardKernels.js";
+import { everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS } from "../../webgpu/kernelLists.js";
+import { firefox, LAVAPIPE, SOFTWARE_VULKAN } from "../browsers.mjs";
 import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
 import { bundle } from "../pageProject.js";
@@ -19,10 +24,38 @@ beforeAll(async () => {
 });
 afterAll(() => consumer.remove());
 
-async function outcomeIn(folder: string, headers: Readonly<Record<string, string>>): Promise<Outcome> {
+/** What consumers/shaders/main.js leaves in `outcome`. */
+interface Compiled {
+  readonly compiled: number;
+  readonly failures: readonly { readonly name: string; readonly failure: string }[];
+  /** Features that some kernels need and the device lacks. */
+  readonly missing: readonly string[];
+}
+
+const BUFFERS = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;
+const FEATURES = { f16: "shader-f16", subgroups: "subgroups" };
+
+/** Every kernel that plans choose, as the page of consumers/shaders wants it. */
+function everyShader() {
+  const kernels = [...everyKernel(), ...LAYER_GRADIENTS, ...INSIDE, ...backwardKernels(), ...kernelsForFeatures()];
+  const byKey = new Map(kernels.map((kernel) => [kernelKey(kernel), kernel]));
+  return [...byKey].map(([name, kernel]) => {
+    const code = shaderSource(kernel);
+    const features = Object.entries(FEATURES).filter(([extension]) => code.includes(`enable ${extension};`));
+    const bindings = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => [binding, BUFFERS[access]]);
+    return {
+      name,
+      code,
+      features: features.map(([, feature]) => feature),
+      bindings: Object.fromEntries(bindings) as object,
+    };
+  });
+}
+
+async function outcomeIn<T = Outcome>(folder: string, headers: Readonly<Record<string, string>>): Promise<T> {
   const server = await serveFolder(folder, headers);
   try {
-    return (await firefox.open(server.url)).outcome as Outcome;
+    return (await firefox.open(server.url)).outcome as T;
   } finally {
     server.stop();
   }
@@ -54,7 +87,21 @@ describeWith(firefox.needs, "Firefox", () => {
   test("computes on WebGPU where it has a Vulkan driver, and else says that there is no GPU", async () => {
     await useFiles(consumer.folder, "mainGpu.js");
     const outcome = await outcomeIn(consumer.folder, {});
-    if (outcome.code && !existsSync(SOFTWARE_VULKAN)) expect(outcome.code).toBe("UNSUPPORTED");
+    if (outcome.code && !SOFTWARE_VULKAN) expect(outcome.code).toBe("UNSUPPORTED");
     else expect(outcome).toMatchObject({ backend: "webgpu", rows: closeTo(firstRows) });
+  });
+});
+
+describeWith([...firefox.needs, LAVAPIPE], "Firefox with Mesa's lavapipe", () => {
+  test("compiles every kernel that its device has the features for", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "headwise-shaders-"));
+    const shaders = everyShader();
+    await cp(path.resolve("tests/package/consumers/shaders"), folder, { recursive: true });
+    await writeFile(path.join(folder, "shaders.json"), JSON.stringify(shaders));
+    const outcome = await outcomeIn<Compiled>(folder, {});
+    await rm(folder, { recursive: true });
+    const possible = shaders.filter(({ features }) => !features.some((name) => outcome.missing.includes(name)));
+    expect(outcome).toMatchObject({ failures: [], compiled: possible.length });
+    expect(possible.length).toBeGreaterThan(100);
   });
 });

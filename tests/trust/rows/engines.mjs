@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { root } from "../../../web/build/paths.mjs";
+import { ALL_ON_WGPU, wgpuTests } from "../../../web/build/wgpuTests.mjs";
 import { readRows } from "../../attention-conformance/runner/suite.mjs";
 import { faultsOf, figureOf, matrixOf } from "../engines/matrix.mjs";
 import { keep } from "../../figures/file.mjs";
@@ -58,9 +59,9 @@ async function suiteIn(folder) {
 
 export const engines = {
   name: "engines",
-  what: "the cases of attention-conformance in Node, Chromium, Firefox and WebKitGTK: SIMD, relaxed SIMD, two threads, WebGPU",
+  what: "the cases of attention-conformance in Node, Chromium, Firefox and WebKitGTK: SIMD, relaxed SIMD, two threads, WebGPU; the tests of WebGPU in Deno (wgpu)",
   goal: "no check fails; what the engine can do, headwise uses",
-  minutes: { quick: 0.5, whole: 4.5 },
+  minutes: { quick: 0.5, whole: 25 },
   async measure({ isQuick, folder }) {
     const suite = await suiteIn(folder);
     const ways = waysOf(STEPS[isQuick ? "quick" : "whole"]);
@@ -70,8 +71,10 @@ export const engines = {
     const jobs = parts.map((part) => ({ ways: part, ...suite }));
     const outcomes = [];
     for (const place of placesIn(folder)) outcomes.push(await outcomeAt(place, jobs));
-    const verdict = faultsOf(outcomes).length === 0 ? "held" : "failed";
-    return { verdict, figure: figureOf(outcomes), numbers: outcomes };
+    const deno = isQuick ? undefined : await wgpuTests(ALL_ON_WGPU);
+    const isRight = faultsOf(outcomes).length === 0 && !deno?.failed;
+    const figure = [figureOf(outcomes), ...(deno ? [`Deno: ${deno.passed} tests passed, ${deno.failed} failed`] : [])];
+    return { verdict: isRight ? "held" : "failed", figure: figure.join("; "), numbers: outcomes };
   },
   /** Keeps the table of web/docs/engines.md. */
   record: ({ numbers, isQuick }, { date, machine }) => keep("engines", matrixOf(numbers, { date, machine, isQuick })),
