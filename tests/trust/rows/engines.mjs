@@ -61,7 +61,7 @@ export const engines = {
   name: "engines",
   what: "the cases of attention-conformance in Node, Chromium, Firefox and WebKitGTK: SIMD, relaxed SIMD, two threads, WebGPU; the tests of WebGPU in Deno (wgpu)",
   goal: "no check fails; what the engine can do, headwise uses",
-  minutes: { quick: 0.5, whole: 25 },
+  minutes: { quick: 0.5, whole: 14.5 },
   async measure({ isQuick, folder }) {
     const suite = await suiteIn(folder);
     const ways = waysOf(STEPS[isQuick ? "quick" : "whole"]);
