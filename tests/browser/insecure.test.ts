@@ -50,7 +50,7 @@ test("headwise/worker there says that its worker may end unnoticed, and a signal
     const hw = await headwise.createAttention();
     const x = floats(4, 2048, 64);
     const call = hw.scaledDotProductAttention(x, x, x, { signal: AbortSignal.timeout(500) });
-    Worker.prototype.terminate.call(workers[0]); // ends the worker without the Worker object, as the browser would
+    Worker.prototype.terminate.call(workers.at(-1)!); // ends the worker without the Worker object, as the browser would
     const ending = await call.then(
       () => "it ended well",
       (error: Error) => error.name,

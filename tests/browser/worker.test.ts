@@ -80,6 +80,7 @@ describe("headwise/worker", () => {
       const { headwise, floats, recordWorkers } = window as unknown as TestWindow;
       const workers = recordWorkers();
       const hw = await headwise.createAttention();
+      const opened = workers.length; // a worker that stops while it opens is replaced
       const large = floats(4, 16384, 64); // tens of seconds of work: it cannot end before
       const calls = [large, floats(2, 4)].map((x) =>
         hw.scaledDotProductAttention(x, x, x).then(
@@ -88,7 +89,7 @@ describe("headwise/worker", () => {
         ),
       );
       await new Promise((resolve) => setTimeout(resolve, 50)); // so that it usually computes already
-      workers[0]!.terminate();
+      workers.at(-1)!.terminate();
       const endings = await Promise.all(calls);
       const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
       const first = async () => (await hw.scaledDotProductAttention(ones, ones, ones)).output.data[0];
@@ -100,11 +101,11 @@ describe("headwise/worker", () => {
       for (const { name } of held!) await navigator.locks.request(name!, () => undefined);
       firsts.push(await first());
       hw.dispose();
-      return { endings, started: workers.length, firsts };
+      return { endings, started: workers.length - opened, firsts };
     });
     await close();
     expect(endings).toEqual(["WORKER_LOST", "WORKER_LOST"]);
-    expect({ started, firsts }).toEqual({ started: 3, firsts: [1, 1] });
+    expect({ started, firsts }).toEqual({ started: 2, firsts: [1, 1] });
     expect(troubles).toEqual([]);
   });
 

@@ -19,6 +19,7 @@ const USAGE = `npm run gpu:proof -- [options]
   --json FILE    the times as a file of the format headwise-bench, which the lab draws; see ../schema/
   --built        does not build the package first
   --pack FOLDER  writes a folder that runs the proof on another machine (Linux x64), and runs nothing here
+  --record FILE  keeps the speed of such a JSON in the table of web/docs/benchmarks.md, and runs nothing
   HEADWISE_CHROMIUM_FLAGS gives Chromium what a GPU needs; on Linux for example
   --enable-features=Vulkan --use-angle=vulkan`;
 
@@ -26,7 +27,17 @@ function readOptions() {
   const text = { type: "string" };
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
-    options: { quick: flag, built: flag, help: flag, hosts: text, minutes: text, save: text, json: text, pack: text },
+    options: {
+      quick: flag,
+      built: flag,
+      help: flag,
+      hosts: text,
+      minutes: text,
+      save: text,
+      json: text,
+      pack: text,
+      record: text,
+    },
   });
   if (values.help) return undefined;
   const minutes = Number(values.minutes ?? (values.quick ? QUICK_MINUTES : MINUTES));
@@ -38,6 +49,7 @@ function readOptions() {
     save: values.save ?? path.join(build, "gpu-proof.json"),
     json: values.json,
     pack: values.pack,
+    record: values.record,
   };
 }
 
@@ -99,6 +111,10 @@ function printer(host) {
 async function main() {
   const options = readOptions();
   if (!options) return console.log(USAGE);
+  if (options.record !== undefined) {
+    (await import("./keep.mjs")).record(options.record);
+    return (await import("../../figures/pages.mjs")).fillPages();
+  }
   if (!options.built) await (await import("../../../web/build/build.mjs")).buildToRun();
   if (options.pack !== undefined) {
     const { pack } = await import("./pack.mjs"); // needs the packages
