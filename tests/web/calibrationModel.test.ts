@@ -228,6 +228,12 @@ describe("the GPU's own clock", () => {
     expect(await kernelSecondsOf(saying(4 * step, 5 * step))).toBeCloseTo(4.5 * step, 9);
   });
 
+  test("is asked once by a GPU that takes long", async () => {
+    let runs = 0;
+    expect(await kernelSecondsOf(() => Promise.resolve((++runs, 0.0301)))).toBe(0.0301);
+    expect(runs).toBe(1);
+  });
+
   test("that does not exist or stands still says nothing", async () => {
     expect(await kernelSecondsOf(saying(undefined))).toBeUndefined();
     expect(await kernelSecondsOf(saying(0))).toBeUndefined();

@@ -82,7 +82,7 @@ function kernelsOf(facts: AttentionFacts, limits: Limits): Kernel[] {
 /** The kernels for devices with subgroups and float16. */
 export function kernelsForFeatures(): Kernel[] {
   const facts = (queryLength: number, dtype: FloatDtype) => factsOf(queryLength, 64, dtype, true);
-  const kernels = ([4, 8] as const).flatMap((together) =>
+  const kernels = ([4, 8, 16] as const).flatMap((together) =>
     [1, 100].flatMap((queryLength) =>
       (["float32", "float16"] as const).flatMap((dtype) =>
         kernelsOf(facts(queryLength, dtype), { ...SMALL, together, halves: true }),

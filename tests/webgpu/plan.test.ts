@@ -84,6 +84,16 @@ describe("plans", () => {
     },
   );
 
+  test.each([
+    ["narrow", facts({}), 16],
+    ["wide", facts({}), 8],
+    ["general", facts({}), 8],
+    ["narrow", facts({ queryLength: 1, keyLength: 4096 }), 8],
+  ] as const)("%s combines no more invocations in a subgroup than share a row", (tiling, call, together) => {
+    const { attend } = planAttention(call, { ...DESKTOP, tiling, together: 16 });
+    expect(attend!.attend.kernel.constants["TOGETHER"]).toBe(together);
+  });
+
   test("parts of the keys depend on the shape alone", () => {
     const long = facts({ numHeads: 2, queryLength: 1, keyLength: 10000 });
     const parts = (limits: Limits) => {

@@ -4,14 +4,20 @@ import { readFileSync } from "node:fs";
 
 import { keep } from "../../figures/file.mjs";
 
-const COLUMNS = ["case", "GPU, ms", "rate", "of the GPU's limit", "a call after the other, ms"];
+const COLUMNS = ["case", "GPU, ms", "rate", "of the GPU's limit", "calls one after another, ms"];
 
 const digits = (number) => (number < 0.1 ? number.toFixed(3) : number.toPrecision(3));
 const percent = (share) => `${Math.round(100 * share)} %`;
 const whole = (number) => Math.round(number).toLocaleString("en");
 
-/** The times of the default tiling. A GPU's time above that of the whole call is wrong, and is left out. */
-export function tableOf({ date, hosts: [{ host, adapter, table, rates, speed }] }) {
+/**
+ * The times of the default tiling, from the first host that has measured a real GPU. A GPU's time above that of the whole
+ * call is wrong, and is left out.
+ */
+export function tableOf({ date, hosts }) {
+  const measured = hosts.find(({ adapter, rates }) => rates && !adapter.software);
+  if (!measured) throw new Error("--record: no host of this file has measured a real GPU");
+  const { host, adapter, table, rates, speed } = measured;
   const [{ tiling: usual }] = table;
   const rows = speed.filter(
     ({ tiling, gpuMilliseconds: own, milliseconds }) => tiling === usual && own <= milliseconds,
@@ -39,5 +45,5 @@ function rowOf({ case: name, group, gpuMilliseconds, milliseconds, gflops, gigab
   return [name, digits(gpuMilliseconds), rate, share, digits(milliseconds)];
 }
 
-/** @param {string} file - a gpu-proof.json of one host, such as the packed folder writes */
+/** @param {string} file - a gpu-proof.json */
 export const record = (file) => keep("gpu", tableOf(JSON.parse(readFileSync(file, "utf8"))));

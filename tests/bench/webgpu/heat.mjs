@@ -6,7 +6,7 @@
 import { multiplyAdds } from "./probes.mjs";
 
 const STEPS_OF_FIRST = 64;
-/** One pass is about so long: short beside a call, long beside the time between two passes. */
+/** One pass takes about so long. The pause between two passes is much shorter, so the GPU does not rest. */
 const PASS_MILLISECONDS = 4;
 const MOST_STEPS = 2 ** 20;
 

@@ -6,6 +6,9 @@ const STEPS = [100_000, 65_536];
 
 const RUNS = 4;
 
+/** After so many seconds there are no more runs: a slow GPU tells as much in one. */
+const ENOUGH_SECONDS = 0.01;
+
 /** Rounded times count when their sum has so many steps: then its error is about a tenth. */
 const ENOUGH_STEPS = 8;
 
@@ -15,12 +18,13 @@ const isRounded = (seconds: number) => STEPS.some((step) => Math.round(1e9 * sec
 /** The mean seconds of some runs, by the GPU's clock. Undefined if it has none, or if it is too coarse for them. */
 export async function kernelSecondsOf(run: () => Promise<number | undefined>): Promise<number | undefined> {
   const times: number[] = [];
-  for (let n = 0; n < RUNS; ++n) {
+  let sum = 0;
+  while (times.length < RUNS && sum < ENOUGH_SECONDS) {
     const seconds = await run();
     if (seconds === undefined) return undefined;
     times.push(seconds);
+    sum += seconds;
   }
-  const sum = times.reduce((all, each) => all + each, 0);
   const least = times.every(isRounded) ? ENOUGH_STEPS * COARSE_STEP : 0;
-  return sum > least ? sum / RUNS : undefined;
+  return sum > least ? sum / times.length : undefined;
 }

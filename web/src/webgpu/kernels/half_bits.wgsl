@@ -1,13 +1,5 @@
 // Tests four float16 numbers of a key or value, as they are stored.
 
-const HAS_MEANS = false;
-fn key_scale(row: u32, c4: u32) -> u32 { return 0u; }
-fn key_scale_of(number: u32, c4: u32) -> u32 { return 0u; }
-fn value_scale(row: u32, c4: u32) -> u32 { return 0u; }
-fn value_scale_of(number: u32, c4: u32) -> u32 { return 0u; }
-fn key_mean(row: u32, c4: u32) -> vec4<f32> { return vec4<f32>(); }
-fn key_numbers(x: stored, scale: u32, row: u32, c4: u32) -> tile4 { return finite_part(x, scale); }
-
 /// Which of the numbers are not finite.
 fn special_parts(x: stored) -> vec4<bool> {
   return (vec4<u32>(x.x, x.x >> 16u, x.y, x.y >> 16u) & vec4<u32>(HALF_EXPONENT)) == vec4<u32>(HALF_EXPONENT);

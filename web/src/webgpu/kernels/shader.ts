@@ -67,6 +67,7 @@ import tokens from "./tokens.wgsl";
 import topK from "./top_k.wgsl";
 import turnHeads from "./turn_heads.wgsl";
 import weighValues from "./weigh_values.wgsl";
+import unscaled from "./unscaled.wgsl";
 import weightF16 from "./weight_f16.wgsl";
 import weightF32 from "./weight_f32.wgsl";
 import weightI8 from "./weight_i8.wgsl";
@@ -218,8 +219,8 @@ function extensionsOf({ name, constants, halves }: Kernel): string[] {
 /** How four numbers are stored, and the WGSL text that reads them. */
 const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
   {
-    float32: { alias: "vec4<u32>", words: 4, text: storedF32 },
-    float16: { alias: "vec2<u32>", words: 2, text: halfBits + storedF16 },
+    float32: { alias: "vec4<u32>", words: 4, text: unscaled + storedF32 },
+    float16: { alias: "vec2<u32>", words: 2, text: unscaled + halfBits + storedF16 },
     int8: { alias: "u32", words: 1, text: storedI8 },
   };
 const WEIGHT: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
@@ -254,7 +255,7 @@ export function shaderSource(kernel: Kernel): string {
   ];
   const loads = [
     ...(query ? [QUERY_TEXT[query]] : []),
-    ...(stored ? [halves ? halfBits + storedF16Halves : STORED[stored].text, finitePart] : []),
+    ...(stored ? [halves ? unscaled + halfBits + storedF16Halves : STORED[stored].text, finitePart] : []),
     ...(weight ? [WEIGHT[weight].text] : []),
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];

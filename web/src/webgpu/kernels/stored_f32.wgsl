@@ -1,12 +1,4 @@
-// Reads four float32 numbers of a key or value. Only int8 has a scale.
-
-const HAS_MEANS = false;
-fn key_scale(row: u32, c4: u32) -> u32 { return 0u; }
-fn key_scale_of(number: u32, c4: u32) -> u32 { return 0u; }
-fn value_scale(row: u32, c4: u32) -> u32 { return 0u; }
-fn value_scale_of(number: u32, c4: u32) -> u32 { return 0u; }
-fn key_mean(row: u32, c4: u32) -> vec4<f32> { return vec4<f32>(); }
-fn key_numbers(x: stored, scale: u32, row: u32, c4: u32) -> tile4 { return finite_part(x, scale); }
+// Reads four float32 numbers of a key or value.
 
 fn special_parts(x: stored) -> vec4<bool> { return (x & vec4<u32>(EXPONENT)) == vec4<u32>(EXPONENT); }
 fn any_not_finite(x: stored, scale: u32) -> bool { return any(special_parts(x)); }

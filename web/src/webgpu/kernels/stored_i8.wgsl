@@ -6,10 +6,11 @@ const BLOCK4 = 8u;
 
 const HAS_MEANS = true;
 
-/// The scale of four numbers of the key row with a number, counted over all heads; `row` is its first vec4.
+/// The scale of four numbers of key row `number`. Rows are counted over all heads.
 fn key_scale_of(number: u32, c4: u32) -> u32 {
   return key_word(params.key_scales + number * ((params.depth4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4);
 }
+/// The same for the row whose first vec4 is `row`.
 fn key_scale(row: u32, c4: u32) -> u32 { return key_scale_of(row / params.key_position, c4); }
 fn value_scale_of(number: u32, c4: u32) -> u32 {
   let word = params.value_scales + number * ((params.value4 + BLOCK4 - 1u) / BLOCK4) + c4 / BLOCK4;
