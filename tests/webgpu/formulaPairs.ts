@@ -16,7 +16,7 @@ import formulaRanges from "../../web/src/webgpu/kernels/formula_ranges.wgsl";
 import formulaRules from "../../web/src/webgpu/kernels/formula_rules.wgsl";
 import formulaScored from "../../web/src/webgpu/kernels/formula_scored.wgsl";
 import formulaTiles from "../../web/src/webgpu/kernels/formula_tiles.wgsl";
-import storedF32 from "../../web/src/webgpu/kernels/stored_f32.wgsl";
+import { STORED } from "../../web/src/webgpu/kernels/shader.js";
 import task from "../../web/src/webgpu/kernels/task.wgsl";
 import { withPart } from "../../web/src/webgpu/kernels/withPart.js";
 import { tablesOf } from "../../web/src/webgpu/plan/attentionParams.js";
@@ -224,7 +224,7 @@ export class FormulaPairs {
       formulaTiles,
       text.tiles,
     ];
-    const parts = [ALIASES, floatBits, call, finishRow, task, storedF32, finitePart, ...rules, MAIN];
+    const parts = [ALIASES, floatBits, call, finishRow, task, STORED.float32.text, finitePart, ...rules, MAIN];
     const code = withPart(withPart(parts.join("\n"), "formula", true), "dropout", false);
     const module = this.#device.createShaderModule({ code });
     const pipeline = await this.#device.createComputePipelineAsync({

@@ -217,7 +217,7 @@ function extensionsOf({ name, constants, halves }: Kernel): string[] {
 }
 
 /** How four numbers are stored, and the WGSL text that reads them. */
-const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
+export const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
   {
     float32: { alias: "vec4<u32>", words: 4, text: unscaled + storedF32 },
     float16: { alias: "vec2<u32>", words: 2, text: unscaled + halfBits + storedF16 },
