@@ -217,12 +217,13 @@ function extensionsOf({ name, constants, halves }: Kernel): string[] {
 }
 
 /** How four numbers are stored, and the WGSL text that reads them. */
-export const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
-  {
-    float32: { alias: "vec4<u32>", words: 4, text: unscaled + storedF32 },
-    float16: { alias: "vec2<u32>", words: 2, text: unscaled + halfBits + storedF16 },
-    int8: { alias: "u32", words: 1, text: storedI8 },
-  };
+export const STORED: Readonly<
+  Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>
+> = {
+  float32: { alias: "vec4<u32>", words: 4, text: unscaled + storedF32 },
+  float16: { alias: "vec2<u32>", words: 2, text: unscaled + halfBits + storedF16 },
+  int8: { alias: "u32", words: 1, text: storedI8 },
+};
 const WEIGHT: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
   float32: { alias: "vec4<f32>", text: weightF32 },
   float16: { alias: "vec2<u32>", text: weightF16 },
