@@ -45,7 +45,7 @@ template <class T>
 struct Stored<std::optional<T>> {
   using Value = T;
   /// The byte in which an optional that holds zero differs from an empty one.
-  static std::size_t flag() {
+  [[gnu::noinline]] static std::size_t flag() {
     alignas(std::optional<T>) unsigned char none[sizeof(std::optional<T>)] = {}, zero[sizeof(std::optional<T>)] = {};
     new (none) std::optional<T>;
     new (zero) std::optional<T>(T{});
@@ -60,28 +60,30 @@ std::string& field_lines() {
   return lines;
 }
 
-inline void add_line(std::string& lines, const std::string& name, std::size_t offset, char letter, std::size_t flag) {
-  lines += name + ' ' + std::to_string(offset) + ' ' + letter + ' ' + std::to_string(flag) + '\n';
+/// There are some 250 fields: inlined, this would be 5 KB of the module.
+[[gnu::noinline]] inline void add_line(std::string& lines, const char* name, const char* rest, std::size_t offset,
+                                       char letter, std::size_t flag) {
+  lines += name;
+  lines += rest;
+  lines += ' ' + std::to_string(offset) + ' ' + letter + ' ' + std::to_string(flag) + '\n';
 }
 
-/// A call to measure the places of its fields.
+/// Where the places of fields are measured: as large as a call, and never one. So the compiler knows each offset.
 template <class Call>
-const Call& sample() {
-  static const Call call;
-  return call;
-}
+alignas(Call) inline unsigned char room[sizeof(Call)];
 
 /// Adds a field. Member pointers lead to it: `field<&C::shape, &S::head_dim>(binding, "headDim")`.
+/// @param rest - what stands behind `name` in the field's name
 template <auto... Path, class Class>
-void field(Class&, const std::string& name) {
+void field(Class&, const char* name, const char* rest = "") {
   using Call = typename Class::class_type;
-  const Call& call = sample<Call>();
+  const Call& call = *reinterpret_cast<const Call*>(room<Call>);
   const auto& place = (call.*....*Path);
   using Place = Stored<std::decay_t<decltype(place)>>;
   const auto offset =
       static_cast<std::size_t>(reinterpret_cast<const char*>(&place) - reinterpret_cast<const char*>(&call));
   const std::size_t flag = Place::flag();
-  add_line(field_lines<Call>(), name, offset, letter_of<typename Place::Value>(), flag ? offset + flag : 0);
+  add_line(field_lines<Call>(), name, rest, offset, letter_of<typename Place::Value>(), flag ? offset + flag : 0);
 }
 
 /// Sets the defaults, so that a call sets only what differs from them.

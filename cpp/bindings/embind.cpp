@@ -412,13 +412,13 @@ void register_linear_calls() {
 
 /// A weight and its bias: queryWeight, queryDtype and so on. `Path` leads to the LinearWeights.
 template <auto... Path, class Class>
-void linear_fields(Class& binding, const std::string& name) {
-  field<Path..., &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
-  field<Path..., &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
-  field<Path..., &LinearWeights::in_stride>(binding, name + "InStride");
-  field<Path..., &LinearWeights::out_stride>(binding, name + "OutStride");
-  field<Path..., &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
-  field<Path..., &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
+void linear_fields(Class& binding, const char* name) {
+  field<Path..., &LinearWeights::weight, &ConstArray::data>(binding, name, "Weight");
+  field<Path..., &LinearWeights::weight, &ConstArray::dtype>(binding, name, "Dtype");
+  field<Path..., &LinearWeights::in_stride>(binding, name, "InStride");
+  field<Path..., &LinearWeights::out_stride>(binding, name, "OutStride");
+  field<Path..., &LinearWeights::bias, &ConstArray::data>(binding, name, "Bias");
+  field<Path..., &LinearWeights::bias, &ConstArray::dtype>(binding, name, "BiasDtype");
 }
 
 /// The weights of all projections. `Path` leads to the LayerWeights.
@@ -432,12 +432,12 @@ void weights_fields(Class& binding) {
 
 /// The gradient of a weight and its bias: queryWeight, queryInStride and so on.
 template <auto Linear, class Class>
-void linear_gradient_fields(Class& binding, const std::string& name) {
+void linear_gradient_fields(Class& binding, const char* name) {
   constexpr auto gradients = &LayerBackwardCall::gradients;
-  field<gradients, Linear, &LinearWeightGradients::weight>(binding, name + "Weight");
-  field<gradients, Linear, &LinearWeightGradients::in_stride>(binding, name + "InStride");
-  field<gradients, Linear, &LinearWeightGradients::out_stride>(binding, name + "OutStride");
-  field<gradients, Linear, &LinearWeightGradients::bias>(binding, name + "Bias");
+  field<gradients, Linear, &LinearWeightGradients::weight>(binding, name, "Weight");
+  field<gradients, Linear, &LinearWeightGradients::in_stride>(binding, name, "InStride");
+  field<gradients, Linear, &LinearWeightGradients::out_stride>(binding, name, "OutStride");
+  field<gradients, Linear, &LinearWeightGradients::bias>(binding, name, "Bias");
 }
 
 double layer_bytes(Address address) { return static_cast<double>(reinterpret_cast<const Layer*>(address)->bytes()); }

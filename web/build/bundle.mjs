@@ -13,9 +13,11 @@ import { run } from "./run.mjs";
 import { printSizes } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 
-/** Options of esbuild. Without white space a file loses the comments that tell bundlers what to leave alone. */
-const NAMES = { minifyIdentifiers: true, minifySyntax: true };
-const ALL = { minify: true };
+/** Options of esbuild. Lines are limited: behind a comment that comes back, the columns of a line are not those of the map. */
+const SMALL = { minify: true, lineLimit: 4000 };
+
+/** What tells bundlers to leave an import() of a computed address alone. A small file has lost the comments of its source. */
+const LEAVE_ALONE = "/* webpackIgnore: true *//* turbopackIgnore: true *//* @vite-ignore */";
 
 /**
  * Each file of dist/, its source, and its platform. `.cjs` is for `require`. On platform "node" esbuild ends it with a list
@@ -26,12 +28,12 @@ const ENTRIES = [
   { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
   { file: "worker.js", source: "web/src/entries/worker.ts", platform: "browser" },
   { file: "worker.node.js", source: "web/src/entries/worker.node.ts", platform: "node" },
-  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", small: NAMES },
+  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", small: SMALL },
   { file: "worker-entry.node.js", source: "web/src/worker/entry.node.ts", platform: "node" },
   { file: "inline.js", source: "web/src/entries/inline.ts", platform: "browser" },
   { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "node" },
   { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
-  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", small: ALL },
+  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", small: SMALL },
   { file: "formula.js", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "node" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
@@ -105,8 +107,14 @@ async function bundleEntry({ file, source, platform, small }) {
   const entry = { entryPoints: [source], outfile, format: isRequired ? "cjs" : "esm", platform, supported };
   const plugins = [bareWgsl, inlinedModule, publicNames(isRequired)];
   const { metafile } = await esbuild({ ...asShipped(), ...entry, ...small, plugins });
+  if (small) leaveImportsAlone(outfile);
   keepLibraries(`${outfile}.map`);
   writeMetafile(file, metafile);
+}
+
+function leaveImportsAlone(file) {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace(/\bimport\((?=[\w$]+\))/g, `import(${LEAVE_ALONE}`));
 }
 
 /**

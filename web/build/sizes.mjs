@@ -16,7 +16,7 @@ const BUDGETS = {
   "index.node.js": WRAPPER,
   "worker.js": WRAPPER,
   "worker.node.js": WRAPPER,
-  "worker-entry.js": 79,
+  "worker-entry.js": 70,
   "worker-entry.node.js": 88,
   "webgpu-engine.js": 96,
   "formula.js": 19,

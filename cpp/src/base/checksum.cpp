@@ -11,9 +11,9 @@ namespace {
 constexpr int kSlices = 8;
 using Table = std::array<std::array<std::uint32_t, 256>, kSlices>;
 
-/// table[k][byte] is the checksum of a byte and k zero bytes after it. Eight bytes then take eight independent
+/// made[k][byte] is the checksum of a byte and k zero bytes after it. Eight bytes then take eight independent
 /// look-ups.
-constexpr Table make_table() {
+Table make_table() {
   Table table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t crc = byte;
@@ -26,22 +26,27 @@ constexpr Table make_table() {
   return table;
 }
 
-constexpr Table kTable = make_table();
+/// Made when it is first needed: as data it would be 8 KB of the module, and few programs save a cache.
+const Table& table() {
+  static const Table made = make_table();
+  return made;
+}
 
 static_assert(std::endian::native == std::endian::little, "eight bytes are read as one little-endian number");
 
 }  // namespace
 
 std::uint32_t crc32(const std::uint8_t* bytes, std::int64_t count) {
+  const Table& zeros = table();
   std::uint32_t crc = 0xffffffffu;
   for (; count >= kSlices; bytes += kSlices, count -= kSlices) {
     std::uint64_t word;
     std::memcpy(&word, bytes, sizeof word);
     word ^= crc;
     crc = 0;
-    for (int k = 0; k < kSlices; ++k) crc ^= kTable[kSlices - 1 - k][(word >> (8 * k)) & 0xffu];
+    for (int k = 0; k < kSlices; ++k) crc ^= zeros[kSlices - 1 - k][(word >> (8 * k)) & 0xffu];
   }
-  for (; count > 0; ++bytes, --count) crc = (crc >> 8) ^ kTable[0][(crc ^ *bytes) & 0xffu];
+  for (; count > 0; ++bytes, --count) crc = (crc >> 8) ^ zeros[0][(crc ^ *bytes) & 0xffu];
   return ~crc;
 }
 
