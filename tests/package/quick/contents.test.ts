@@ -166,7 +166,7 @@ test("needs no other package but React, for headwise/react alone, and runs nothi
     peerDependenciesMeta: { react: { optional: true } },
   });
   const scripts = [...files].filter(([name]) => /^dist\/[^/]+\.c?js$/.test(name));
-  const importing = scripts.filter(([, code]) => /(from |require\()"react"/.test(String(code)));
+  const importing = scripts.filter(([, code]) => /(from ?|require\()"react"/.test(String(code)));
   expect(importing.map(([name]) => name).sort()).toEqual(["dist/react.cjs", "dist/react.js"]);
   const atInstallation = ["preinstall", "install", "postinstall", "prepare", "prepublish"];
   expect(Object.keys(manifest.scripts).filter((name) => atInstallation.includes(name))).toEqual([]);
