@@ -99,7 +99,7 @@ const stagesOf = ({ hunt, isAll }) => {
     { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
     { name: "webgpu", minutes: isAll ? 18 : 3, reads: PACKAGE, run: () => jest("webgpu", files("webgpu")) },
     { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
-    { name: "package", minutes: isAll ? 6 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
+    { name: "package", minutes: isAll ? 5 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
     { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan", `-${TABLE}`), only: "all" },
     // Alone it also builds what the stage asan has built.
