@@ -12,7 +12,8 @@ Status run(ThreadPool& pool, const AttentionCall& call) {
                            inputs.key,
                            inputs.value,
                            call.append_lengths,
-                           inputs.query_positions};
+                           inputs.query_positions,
+                           inputs.query_position_planes};
     return call.grows->step(pool, tokens, call.shape, inputs, call.options, call.outputs, call.inside);
   }
   if (call.inputs.cache)
@@ -58,8 +59,8 @@ Status run(ThreadPool& pool, const CacheCall& call) {
       status = create_cache(call, &made);
       break;
     case CacheOperation::append:
-      return call.cache->append(pool,
-                                {call.layout, call.num_tokens, call.key, call.value, call.lengths, call.positions});
+      return call.cache->append(pool, {call.layout, call.num_tokens, call.key, call.value, call.lengths, call.positions,
+                                       call.position_planes});
     case CacheOperation::rewind:
       return call.cache->rewind_each(call.lengths);
     case CacheOperation::select:

@@ -82,17 +82,19 @@ struct CacheCall {
   KvCache* cache = nullptr;           ///< all operations but create and load
   mutable KvCache* result = nullptr;  ///< create, fork, slice, load: JavaScript owns it until releaseCache
   KvCacheShape shape;                 ///< create
+  bool sections = false;              ///< describe: whether it turns by sections
   bool turns = false;                 ///< create: whether the cache has the rotary embedding below
   RotaryOptions rotary;
   Layout layout = Layout::bhsd;  ///< append
   std::int64_t num_tokens = 0;
   ConstArray key, value;
   const std::int32_t* lengths = nullptr;    ///< append, rewind: [B]
-  const std::int32_t* positions = nullptr;  ///< append: [B, S]
-  const std::int32_t* indices = nullptr;    ///< select: [B]
-  KeptTokens kept;                          ///< keep
-  std::int64_t from = 0, to = 0;            ///< slice
-  std::uint8_t* bytes = nullptr;            ///< save, load
+  const std::int32_t* positions = nullptr;  ///< append: [planes, B, S]
+  std::int64_t position_planes = 1;
+  const std::int32_t* indices = nullptr;  ///< select: [B]
+  KeptTokens kept;                        ///< keep
+  std::int64_t from = 0, to = 0;          ///< slice
+  std::uint8_t* bytes = nullptr;          ///< save, load
   std::int64_t size = 0;
 };
 [[nodiscard]] Status run(ThreadPool& pool, const CacheCall& call);

@@ -140,6 +140,7 @@ void register_attention_call() {
   field<&C::inputs, &AttentionInputs::value, &ConstArray::dtype>(attention_call, "valueDtype");
   field<&C::inputs, &AttentionInputs::cache>(attention_call, "cache");
   field<&C::inputs, &AttentionInputs::query_positions>(attention_call, "queryPositions");
+  field<&C::inputs, &AttentionInputs::query_position_planes>(attention_call, "queryPositionPlanes");
   field<&C::grows>(attention_call, "grows");
   field<&C::num_tokens>(attention_call, "numTokens");
   field<&C::append_lengths>(attention_call, "appendLengths");
@@ -160,6 +161,8 @@ void register_attention_call() {
   field<&C::options, &AttentionOptions::key_lengths>(attention_call, "keyLengths");
   field<&C::options, &AttentionOptions::query_lengths>(attention_call, "queryLengths");
   field<&C::options, &AttentionOptions::alibi_slopes>(attention_call, "alibiSlopes");
+  field<&C::options, &AttentionOptions::alibi_query_positions>(attention_call, "alibiQueryPositions");
+  field<&C::options, &AttentionOptions::alibi_key_positions>(attention_call, "alibiKeyPositions");
   field<&C::options, &AttentionOptions::sinks>(attention_call, "sinks");
   field<&C::options, &AttentionOptions::head_gain>(attention_call, "headGain");
   field<&C::options, &AttentionOptions::dropout, &Dropout::rate>(attention_call, "dropoutRate");
@@ -326,6 +329,9 @@ KvCache& cache_at(Address address) { return *reinterpret_cast<KvCache*>(address)
 void describe_cache(CacheCall& call, Address address) {
   call.shape = cache_at(address).shape();
   call.turns = call.shape.rotary.has_value();
+  if (!call.turns) return;
+  const RotaryOptions& rotary = *call.shape.rotary;
+  call.sections = rotary.temporal_section + rotary.height_section + rotary.width_section > 0;
 }
 
 double cache_appended(Address address, int b) { return static_cast<double>(cache_at(address).appended(b)); }
@@ -349,6 +355,7 @@ void register_cache_call() {
   field<&CacheCall::shape, &KvCacheShape::window>(cache_call, "window");
   field<&CacheCall::shape, &KvCacheShape::cache_positions>(cache_call, "cachePositions");
   field<&CacheCall::turns>(cache_call, "turns");
+  field<&CacheCall::sections>(cache_call, "sections");
   rotary_fields<&CacheCall::rotary>(cache_call);
   field<&CacheCall::layout>(cache_call, "layout");
   field<&CacheCall::num_tokens>(cache_call, "numTokens");
@@ -358,6 +365,7 @@ void register_cache_call() {
   field<&CacheCall::value, &ConstArray::dtype>(cache_call, "valueDtype");
   field<&CacheCall::lengths>(cache_call, "lengths");
   field<&CacheCall::positions>(cache_call, "positions");
+  field<&CacheCall::position_planes>(cache_call, "positionPlanes");
   field<&CacheCall::indices>(cache_call, "indices");
   field<&CacheCall::kept, &KeptTokens::from>(cache_call, "keptFrom");
   field<&CacheCall::kept, &KeptTokens::counts>(cache_call, "keptCounts");

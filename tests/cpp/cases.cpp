@@ -303,6 +303,8 @@ AttentionOptions Case::options() const {
   options.key_lengths = data_or_null(key_lengths);
   options.query_lengths = data_or_null(query_lengths);
   options.alibi_slopes = data_or_null(alibi_slopes);
+  options.alibi_query_positions = data_or_null(alibi_query_positions);
+  options.alibi_key_positions = data_or_null(alibi_key_positions);
   options.sinks = data_or_null(sinks);
   options.head_gain = data_or_null(head_gain);
   options.cu_seq_lens_query = data_or_null(cu_seq_lens_query);

@@ -76,6 +76,7 @@ struct Case {
   AttentionOptions scalars;  ///< the options that are not arrays
   std::vector<std::int32_t> query_offset, key_lengths, query_lengths, cu_seq_lens_query, cu_seq_lens_key;
   std::vector<float> alibi_slopes, sinks, head_gain;
+  std::vector<std::int32_t> alibi_query_positions, alibi_key_positions;
   Returns returns;
   Array output_gradient;
   Gradients gradients;

@@ -332,7 +332,7 @@ describe.each(variants)("variant %s", (variant) => {
       for (const queryOffset of [196, 195, 190]) {
         const options = { causal: true, window: { left: 50 }, alibiSlopes: [0.5, 0.25, 0.125, 0.0625], queryOffset };
         const result = await cache.attend(query, { ...options, returns: RETURNS });
-        const reference = { ...options, keyPositions: [positions(200), positions(200)] };
+        const reference = { ...options, heldPositions: [positions(200), positions(200)] };
         expect(resultProblems(result, RETURNS, referenceAttention(query, held(KEY), held(VALUE), reference))).toEqual(
           {},
         );

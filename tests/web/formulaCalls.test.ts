@@ -322,14 +322,14 @@ describe("A formula", () => {
     };
     const content = await cache.read();
     const held = content.positions.shape[1]!;
-    const keyPositions = cache.lengths.map((length, b) => [
+    const heldPositions = cache.lengths.map((length, b) => [
       ...content.positions.data.subarray(b * held, b * held + length),
     ]);
     const result = await cache.attend(q, { ...options, returns: ALL });
     const reference = referenceAttention(q, content.key, content.value, {
       ...options,
       keyLengths: cache.lengths,
-      keyPositions,
+      heldPositions,
     });
     expect(resultProblems(result, ALL, reference)).toEqual({});
   });

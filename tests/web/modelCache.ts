@@ -215,7 +215,7 @@ export class ModelCache {
       options: {
         keyLengths: this.lengths,
         queryLengths,
-        keyPositions: this.held.map((tokens) => tokens.map(({ position }) => position)),
+        heldPositions: this.held.map((tokens) => tokens.map(({ position }) => position)),
         queryOffset: this.ends.map((end, b) => (alignment === "upper-left" ? 0 : end - queryLengths[b]!)),
       },
     };

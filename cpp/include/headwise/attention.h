@@ -15,10 +15,10 @@
 ///
 ///     s = scale * q_bhi . k_bgj                      "raw"        scale defaults to 1/sqrt(head_dim)
 ///     s = softcap * tanh(s / softcap)                "softcapped" if softcap > 0
-///     s = s - alibi_slopes_h * |i + offset_b - pi_bj|
-///     s = s + bias_bhij                              "biased"; -inf where hidden
-///     s = score(s, ...)                              "formula"; -inf where hidden
-///     visible = mask_bhij and bias_bhij != -inf and j < key_length_b and i < query_length_b
+///     s = s - alibi_slopes_h * |i + offset_b - pi_bj|   or the distance of alibi_query_positions and
+///     alibi_key_positions s = s + bias_bhij                              "biased"; -inf where hidden s = score(s, ...)
+///     "formula"; -inf where hidden visible = mask_bhij and bias_bhij != -inf and j < key_length_b and i <
+///     query_length_b
 ///               and causal and window and (not exclude_self or pi_bj != i + offset_b)
 ///               and visible(...) and s != -inf where a score formula is given
 ///     p_ij    = exp(s_ij) / (sum_visible exp(s_il) + exp(sink_h))            0 where hidden
@@ -119,8 +119,10 @@ struct AttentionInputs {
   ConstArray key;                  ///< [B, num_kv_heads, Skv, D] in `kv_layout`
   ConstArray value;                ///< [B, num_kv_heads, Skv, Dv] in `kv_layout`
   const KvCache* cache = nullptr;  ///< keys and values come from here instead of `key` and `value`
-  /// Of a rotary cache: where the queries stand, [B, Sq]; null: at their indices. Masks and the like go by index.
+  /// Of a rotary cache: where the queries stand, [B, Sq], or [3, B, Sq] with sections; null: at their indices. Masks
+  /// and the like go by index.
   const std::int32_t* query_positions = nullptr;
+  std::int64_t query_position_planes = 1;  ///< 3: with sections
   /// Of a ring: float32 in the layout of `query`, or null. The queries in the scores of the keys that the ring keeps
   /// for ever. KvCache::attend fills it in.
   const float* kept_query = nullptr;
@@ -152,9 +154,14 @@ struct AttentionOptions {
   /// appended with `lengths`.
   const std::int32_t* query_lengths = nullptr;
   const float* alibi_slopes = nullptr;  ///< [num_heads], finite
-  const float* sinks = nullptr;         ///< [num_heads], finite or -inf
-  const float* head_gain = nullptr;     ///< [num_heads], finite; 0 gives exact 0
-  Dropout dropout;                      ///< not with a cache, nor with AttentionInputs::probs
+  /// Where tokens stand for ALiBi, in place of i + offset_b and pi_bj: [B, Sq] and [B, Skv], of packed rows in a ragged
+  /// batch. Both or none, and only with alibi_slopes. With a cache Skv is the length of its longest batch. Masks,
+  /// windows and formulas go on by index.
+  const std::int32_t* alibi_query_positions = nullptr;
+  const std::int32_t* alibi_key_positions = nullptr;
+  const float* sinks = nullptr;      ///< [num_heads], finite or -inf
+  const float* head_gain = nullptr;  ///< [num_heads], finite; 0 gives exact 0
+  Dropout dropout;                   ///< not with a cache, nor with AttentionInputs::probs
 
   /// Formulas for each pair of a query and a key. Positions must be below 2^24.
   const Formula* score = nullptr;    ///< the new score; -inf hides the key; not with EmptyRows::fail

@@ -21,11 +21,11 @@ struct KvCacheShape {
   /// Ring: the first `keep_first` tokens and the last `window` tokens stay. The others are dropped. window 0: no ring.
   std::int64_t keep_first = 0;
   std::int64_t window = 0;
-  /// Where the rotary embedding of a ring counts from: the text, or, if true, the cache (Xiao et al. 2023,
+  /// Where the rotary embedding and ALiBi of a ring count from: the text, or, if true, the cache (Xiao et al. 2023,
   /// StreamingLLM). Then a query stands at most keep_first + window - 1 positions from every key: the tokens that the
-  /// ring has dropped do not count. Masks, windows and formulas go on by index. It needs `rotary`, but no tables. Keys
-  /// are stored as without it: once tokens were dropped, queries are turned a second time, for the keys of the first
-  /// tokens.
+  /// ring has dropped do not count. So it is for ALiBi. Masks, windows and formulas go on by index. It needs a ring,
+  /// and does not go with tables. Keys are stored as without it: once tokens were dropped, queries are turned a second
+  /// time, for the keys of the first tokens.
   bool cache_positions = false;
   /// If given, keys are turned by their positions when they are appended, and queries in `attend`. Its arrays are
   /// copied: every cache has its own.
@@ -46,9 +46,10 @@ struct NewTokens {
   std::int64_t num_tokens = 0;  ///< S
   ConstArray key, value;
   const std::int32_t* lengths = nullptr;  ///< [B] or null: each batch gains its first lengths[b] tokens, or all
-  /// Of a rotary cache: where the tokens stand; null: at their indices. Only the rotary embedding reads them. `keep`
-  /// does not turn the keys of a cache that has been given positions: they stand where they stood.
+  /// Of a rotary cache: where the tokens stand, [B, S]; null: at their indices. Only the rotary embedding reads them.
+  /// `keep` does not turn the keys of a cache that has been given positions: they stand where they stood.
   const std::int32_t* positions = nullptr;
+  std::int64_t position_planes = 1;  ///< 3: positions are [3, B, S], for a rotary embedding with sections
 };
 
 /// The tokens that `keep` leaves in a cache.
@@ -87,8 +88,8 @@ class KvCache {
   /// `query_lengths` when queries of the same S tokens attend.
   [[nodiscard]] Status append(ThreadPool& pool, const NewTokens& tokens);
   /// attention() over this cache. It replaces inputs.cache. With `rotary` the query is turned first: row i of batch b
-  /// by its position i + offset_b, or by inputs.query_positions. With cache_positions there must be no query_positions,
-  /// alibi_slopes and inside.query. Scratch for `inside`: the queries as float32, if they
+  /// by its position i + offset_b, or by inputs.query_positions. With cache_positions there must be no query_positions
+  /// and inside.query. Scratch for `inside`: the queries as float32, if they
   /// are overwritten or shown; the output as float32, if head_outputs are and the output is not float32 or not wanted.
   [[nodiscard]] Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                               const AttentionOptions& options, const AttentionOutputs& outputs,

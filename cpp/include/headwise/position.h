@@ -46,7 +46,7 @@ struct RotaryOptions {
   const float *cosines = nullptr, *sines = nullptr;                ///< tables: [table_rows, R/2]
   std::int64_t table_rows = 0;
   /// M-RoPE (Wang et al. 2024): so many pairs turn by the first plane of positions, so many by the second, and the
-  /// rest, R/2 in all, by the third. All 0: there are no sections. Only layers take them.
+  /// rest, R/2 in all, by the third. All 0: there are no sections. Layers and caches take them.
   std::int64_t temporal_section = 0, height_section = 0, width_section = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "attention/call.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "headwise/kv_cache.h"
 #include "source/kv_cache_source.h"
@@ -51,6 +52,17 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t head, std:
   return keys;
 }
 
+std::int64_t Call::alibi_distance(const Sequence& sequence, std::int64_t i, std::int64_t j) const {
+  if (!options.alibi_query_positions) {
+    const std::int64_t position = i + sequence.offset;
+    return std::abs((j < sequence.places ? sequence.positions.place_of(position) : position) -
+                    sequence.positions.of(j));
+  }
+  const std::int64_t query_row = sequence.batch * shape.query_length + sequence.query_begin + i;
+  const std::int64_t key_row = sequence.batch * key_length + sequence.key_begin + j;
+  return std::abs(std::int64_t{options.alibi_query_positions[query_row]} - options.alibi_key_positions[key_row]);
+}
+
 std::uint64_t Call::shown_panels(const Sequence& sequence, std::int64_t head, std::int64_t i,
                                  std::int64_t first) const {
   std::uint64_t panels = ~std::uint64_t{0};
@@ -97,12 +109,13 @@ void resolve_sequences(const AttentionShape& shape, const AttentionInputs& input
       const std::int32_t* key = options.cu_seq_lens_key + n;
       const std::int64_t queries = query[1] - query[0];
       total_keys = key[1] - key[0];
-      sequence = {0, query[0], queries, queries, key[0], total_keys, total_keys, 0, {}};
+      sequence = {0, query[0], queries, queries, key[0], total_keys, total_keys, 0, {}, 0};
     } else {
-      sequence = {n, 0, shape.query_length, shape.query_length, 0, shape.key_length, shape.key_length, 0, {}};
+      sequence = {n, 0, shape.query_length, shape.query_length, 0, shape.key_length, shape.key_length, 0, {}, 0};
       if (inputs.cache) {
         sequence.num_keys = sequence.key_length = inputs.cache->length(n);
         sequence.positions = KvCacheSource(*inputs.cache).positions(n);
+        if (inputs.cache->shape().cache_positions) sequence.places = sequence.positions.kept;
       }
       if (options.key_lengths) sequence.key_length = options.key_lengths[n];
       total_keys = inputs.cache ? inputs.cache->appended(n) : sequence.key_length;

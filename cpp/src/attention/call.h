@@ -62,6 +62,9 @@ struct Call {
   /// Row i of `head` of `queries` as float32, times the scale: [head_dim].
   void load_query(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
 
+  /// The distance of ALiBi between query row i and key row j of a sequence.
+  [[nodiscard]] std::int64_t alibi_distance(const Sequence& sequence, std::int64_t i, std::int64_t j) const;
+
   /// The queries that meet the first keys of a ring, and how many of a sequence's keys do. 0: there are no such
   /// queries.
   [[nodiscard]] ConstArray kept_query() const { return {inputs.kept_query, Dtype::float32}; }

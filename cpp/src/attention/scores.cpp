@@ -39,16 +39,29 @@ void subtract_distances(const Call& call, float slope, std::int64_t distance, st
   for (std::int64_t j = 0; j < count; ++j) scores[j] -= slope * static_cast<float>(std::abs(distance - j));
 }
 
+/// The same between positions that the call gives.
+void subtract_given_distances(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile,
+                              float* scores) {
+  const float slope = call.options.alibi_slopes[row.head];
+  const std::int64_t position =
+      call.options.alibi_query_positions[sequence.batch * call.shape.query_length + sequence.query_begin + row.i];
+  const std::int32_t* keys =
+      call.options.alibi_key_positions + sequence.batch * call.key_length + sequence.key_begin + tile.begin;
+  for (std::int64_t j = 0; j < tile.size(); ++j) scores[j] -= slope * static_cast<float>(std::abs(position - keys[j]));
+}
+
 void subtract_alibi(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores) {
   const float slope = call.options.alibi_slopes[row.head];
+  if (call.options.alibi_query_positions) return subtract_given_distances(call, sequence, row, tile, scores);
   const std::int64_t position = row.i + sequence.offset;
   const KeyPositions& positions = sequence.positions;
   // Positions jump where a cache has dropped keys.
   const std::int64_t jump = std::clamp(positions.kept, tile.begin, tile.end);
-  for (const KeyRange keys : {KeyRange{tile.begin, jump}, KeyRange{jump, tile.end}})
-    if (!keys.empty())
-      subtract_distances(call, slope, position - positions.of(keys.begin), keys.size(),
-                         scores + (keys.begin - tile.begin));
+  for (const KeyRange keys : {KeyRange{tile.begin, jump}, KeyRange{jump, tile.end}}) {
+    if (keys.empty()) continue;
+    const std::int64_t from = keys.begin < sequence.places ? positions.place_of(position) : position;
+    subtract_distances(call, slope, from - positions.of(keys.begin), keys.size(), scores + (keys.begin - tile.begin));
+  }
 }
 
 float as_float(float value) { return value; }

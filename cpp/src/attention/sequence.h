@@ -16,6 +16,9 @@ struct Sequence {
   std::int64_t key_length;                ///< rows from here on are hidden
   std::int64_t offset;                    ///< query i stands at i + offset
   KeyPositions positions;
+  /// In a ring with cache_positions, the first keys, which the ring keeps: ALiBi counts the places between them and a
+  /// query, not the tokens of the text. 0 without such a ring.
+  std::int64_t places;
 };
 
 /// What a formula can know about sequence `number` of a call.

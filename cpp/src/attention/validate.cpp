@@ -123,6 +123,10 @@ Status check_values(const AttentionShape& shape, const AttentionOptions& options
   if (options.window_left < -1 || options.window_right < -1)
     return option_error("window sides must be >= 0, or absent for no limit");
   if (Status s = check_finite("alibiSlopes", options.alibi_slopes, shape.num_heads, false); !s.ok()) return s;
+  if ((options.alibi_query_positions == nullptr) != (options.alibi_key_positions == nullptr))
+    return option_error("alibiQueryPositions and alibiKeyPositions must be given together");
+  if (options.alibi_query_positions && !options.alibi_slopes)
+    return option_error("alibiQueryPositions need alibiSlopes");
   if (Status s = check_finite("sinks", options.sinks, shape.num_heads, true); !s.ok()) return s;
   return check_finite("headGain", options.head_gain, shape.num_heads, false);
 }
@@ -336,9 +340,8 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
   if (inputs.probs.given()) {
     if (Status s = validate_patch("patch.probs", inputs.probs, shape.num_heads, shape.query_length); !s.ok()) return s;
   }
-  if (inputs.cache && inputs.cache->shape().cache_positions && options.alibi_slopes)
-    return Status::error(StatusCode::unsupported,
-                         "alibiSlopes do not go with a ring whose positions are its places: they count in the text");
+  if (inputs.cache && inputs.cache->shape().cache_positions && options.alibi_query_positions)
+    return option_error("alibiQueryPositions do not go with a ring whose positions are its places");
   if (inputs.cache) {
     if (Status s = check_dropped(shape, *inputs.cache, options, growth); !s.ok()) return s;
   }

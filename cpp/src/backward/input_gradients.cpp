@@ -132,11 +132,10 @@ void KeySweep::add_odd_rows(const Strip& strip) {
 
 void KeySweep::at_bias(const GradientRow& row) {
   if (!call_.outputs.alibi_slopes) return;
-  const std::int64_t position = row.row.i + rows_.sequence->offset;
   double sum = 0;
   for (std::int64_t j = 0; j < row.keys.size(); ++j)
     sum += static_cast<double>(row.gradients[j]) *
-           static_cast<double>(std::abs(position - rows_.sequence->positions.of(row.keys.begin + j)));
+           static_cast<double>(call_.forward.alibi_distance(*rows_.sequence, row.row.i, row.keys.begin + j));
   sums_.rows[first_row_ + row.row.r].distances += sum;
 }
 

@@ -9,6 +9,7 @@
 #include "cache/rotary_rows.h"
 #include "cache/widened_row.h"
 #include "headwise/thread_pool.h"
+#include "position/rotary.h"
 #include "source/dense_source.h"
 #include "source/kv_cache_store.h"
 #include "source/stored_row.h"
@@ -57,15 +58,20 @@ AttentionShape arrays_shape(const KvCacheShape& shape, std::int64_t num_tokens) 
 }
 
 Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
-                 const std::int32_t* given, Buffer<float>* turned) {
+                 const std::int32_t* given, std::int64_t planes, Buffer<float>* turned) {
   Buffer<double> positions;
-  const std::int64_t rows = store.shape.batch_size * num_tokens;
+  const std::int64_t tokens = store.shape.batch_size * num_tokens, rows = given ? planes * tokens : tokens;
   if (!positions.allocate(rows)) return Status::out_of_memory(rows * 8);
   for (std::int64_t row = 0; row < rows; ++row) {
+    if (given) {
+      positions[row] = given[row];
+      continue;
+    }
     const std::int64_t b = row / num_tokens, i = row % num_tokens;
-    positions[row] = given ? given[row] : static_cast<double>(store.appended[b] + store.rotary_origin[b] + i);
+    positions[row] = static_cast<double>(store.appended[b] + store.rotary_origin[b] + i);
   }
-  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, positions.data(), turned);
+  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, positions.data(), given ? planes : 1,
+                   turned);
 }
 
 /// Stores a run of rows in a block, less `mean` if it is not null. `row` is scratch for one row.
@@ -119,13 +125,18 @@ Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens)
     return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
   if (store.shape.cache_positions && tokens.positions)
     return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
-  if (!store.shape.rotary || store.shape.rotary->scaling != RotaryScaling::tables) return {};
-  for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
-    for (std::int64_t i = 0; i < gain_of(tokens.lengths, tokens.num_tokens, b); ++i) {
-      const std::int64_t position = tokens.positions ? tokens.positions[b * tokens.num_tokens + i]
-                                                     : store.appended[b] + store.rotary_origin[b] + i;
-      if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
-    }
+  if (!store.shape.rotary) return {};
+  if (Status status = check_planes(*store.shape.rotary, tokens.position_planes); !status.ok()) return status;
+  if (store.shape.rotary->scaling != RotaryScaling::tables) return {};
+  const std::int64_t plane_tokens = store.shape.batch_size * tokens.num_tokens;
+  for (std::int64_t plane = 0; plane < tokens.position_planes; ++plane)
+    for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
+      for (std::int64_t i = 0; i < gain_of(tokens.lengths, tokens.num_tokens, b); ++i) {
+        const std::int64_t position = tokens.positions
+                                          ? tokens.positions[plane * plane_tokens + b * tokens.num_tokens + i]
+                                          : store.appended[b] + store.rotary_origin[b] + i;
+        if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
+      }
   return {};
 }
 
@@ -145,7 +156,8 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
   Buffer<float> turned;
   if (store.shape.rotary) {
     if (Status status = store.ensure_angles(); !status.ok()) return status;
-    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, tokens.positions, &turned);
+    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, tokens.positions,
+                                  tokens.position_planes, &turned);
         !status.ok())
       return status;
     key = {turned.data(), Dtype::float32};

@@ -4,15 +4,17 @@
 #include "attention/call.h"
 #include "cache/rotary_rows.h"
 #include "headwise/arrival.h"
+#include "position/rotary.h"
 #include "source/kv_cache_store.h"
 
 namespace headwise {
 
 namespace {
 
-/// The positions by which the queries of a call are turned, [B, Sq].
+/// The positions by which the queries of a call are turned, [planes, B, Sq].
 struct QueryAngles {
   Buffer<double> all, kept;  ///< kept: for the keys that a ring with cache_positions keeps for ever
+  std::int64_t planes = 1;
   bool kept_differ = false;
 
   /// Refuses positions that tables of cos and sin do not have.
@@ -20,9 +22,11 @@ struct QueryAngles {
                             const AttentionOptions& options) {
     const KvCache::Store& store = inputs.cache->store();
     const std::int64_t length = shape.query_length, rows = shape.batch_size * length;
+    if (inputs.query_positions) planes = inputs.query_position_planes;
     Buffer<Sequence> sequences;
-    if (!sequences.allocate(shape.batch_size) || !all.allocate(rows) || !kept.allocate(rows))
-      return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)) + rows * 16);
+    if (!sequences.allocate(shape.batch_size) || !all.allocate(planes * rows) || !kept.allocate(rows))
+      return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)) +
+                                   (planes + 1) * rows * 8);
     resolve_sequences(shape, inputs, options, sequences.data());
     const bool has_kept = store.shape.cache_positions && store.shape.keep_first > 0;
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -36,6 +40,13 @@ struct QueryAngles {
       if (i >= sequence.query_length) continue;
       kept_differ |= place != position;
       if (Status status = check_table_rows(*store.shape.rotary, angle); !status.ok()) return status;
+    }
+    for (std::int64_t row = rows; row < planes * rows; ++row) {
+      const Sequence& sequence = sequences[row % rows / length];
+      all[row] = static_cast<double>(inputs.query_positions[row]);
+      if (row % length >= sequence.query_length) continue;
+      if (Status status = check_table_rows(*store.shape.rotary, inputs.query_positions[row]); !status.ok())
+        return status;
     }
     return {};
   }
@@ -53,13 +64,14 @@ Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attenti
     inputs->arrival = nullptr;
   }
   const ConstArray query = inputs->query;
-  const auto turn = [&](const Buffer<double>& positions, Buffer<float>* rows) {
-    return turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, query, positions.data(), rows);
+  const auto turn = [&](const Buffer<double>& positions, std::int64_t planes, Buffer<float>* rows) {
+    return turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, query, positions.data(), planes,
+                     rows);
   };
-  if (Status status = turn(angles.all, &turned->all); !status.ok()) return status;
+  if (Status status = turn(angles.all, angles.planes, &turned->all); !status.ok()) return status;
   inputs->query = {turned->all.data(), Dtype::float32};
   if (!angles.kept_differ) return {};
-  if (Status status = turn(angles.kept, &turned->kept); !status.ok()) return status;
+  if (Status status = turn(angles.kept, 1, &turned->kept); !status.ok()) return status;
   inputs->kept_query = turned->kept.data();
   return {};
 }

@@ -8,6 +8,7 @@
 #include "base/element.h"
 #include "cache/attend_cached.h"
 #include "headwise/arrival.h"
+#include "position/rotary.h"
 #include "source/kv_cache_source.h"
 #include "source/kv_cache_store.h"
 
@@ -124,6 +125,8 @@ Status KvCache::attend(ThreadPool& pool, const AttentionShape& shape, const Atte
   cached.cache = this;
   if (inputs.query_positions && !store_->shape.rotary)
     return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
+  if (store_->shape.rotary)
+    if (Status status = check_planes(*store_->shape.rotary, inputs.query_position_planes); !status.ok()) return status;
   if (store_->shape.cache_positions && inputs.query_positions)
     return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
   if (store_->shape.cache_positions && inside.query.given())

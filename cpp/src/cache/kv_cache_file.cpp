@@ -38,9 +38,14 @@ std::int64_t version_of(Dtype dtype) { return dtype == Dtype::int8 ? 2 : 1; }
 struct Header {
   std::int64_t version = 1;
   KvCacheShape shape;
-  /// 0: no rotary embedding. Otherwise the numbers of shape.rotary follow. 2: tokens were given positions. 3: positions
-  /// are places in a ring (KvCacheShape::cache_positions).
+  /// 0: no rotary embedding. 1 to 3: the numbers of shape.rotary follow. 2: tokens were given positions. 3: positions
+  /// are places in a ring (KvCacheShape::cache_positions). 4: they are places, and there is no rotary embedding. 5 to
+  /// 7: as 1 to 3, and the sections follow the other numbers.
   std::int64_t turns = 0;
+  [[nodiscard]] bool has_rotary() const { return turns != 0 && turns != 4; }
+  [[nodiscard]] bool has_sections() const { return turns > 4; }
+  [[nodiscard]] bool has_places() const { return turns == 3 || turns == 4 || turns == 7; }
+  [[nodiscard]] bool has_given_positions() const { return turns == 2 || turns == 6; }
 };
 
 /// The numbers of every header, in order. Reader, writer and counter use the same list.
@@ -65,6 +70,9 @@ RotaryOptions used_numbers(const RotaryOptions& given) {
   used.base = given.base;
   used.interleaved = given.interleaved;
   used.scaling = given.scaling;
+  used.temporal_section = given.temporal_section;
+  used.height_section = given.height_section;
+  used.width_section = given.width_section;
   if (given.scaling == RotaryScaling::none) return used;
   used.short_factors = given.short_factors, used.long_factors = given.long_factors;
   used.frequencies = given.frequencies;
@@ -97,7 +105,7 @@ RotaryOptions used_numbers(const RotaryOptions& given) {
 
 /// The numbers that follow if the cache has a rotary embedding.
 template <class Stream, class AnyOptions>
-void rotary_numbers(Stream& stream, AnyOptions&& rotary) {
+void rotary_numbers(Stream& stream, AnyOptions&& rotary, bool with_sections) {
   stream.number(rotary.rotary_dim);
   stream.number(rotary.base);
   stream.number(rotary.interleaved);
@@ -113,6 +121,10 @@ void rotary_numbers(Stream& stream, AnyOptions&& rotary) {
   stream.number(rotary.mscale_all_dim);
   stream.number(rotary.low_freq_factor);
   stream.number(rotary.high_freq_factor);
+  if (!with_sections) return;
+  stream.number(rotary.temporal_section);
+  stream.number(rotary.height_section);
+  stream.number(rotary.width_section);
 }
 
 /// All rows of batch b. Reader and writer use the same order.
@@ -217,11 +229,10 @@ struct Counter {
   }
 };
 
-std::int64_t header_bytes(bool turns) {
+std::int64_t header_bytes(const Header& header) {
   Counter counter;
-  const Header header;
   header_numbers(counter, header);
-  if (turns) rotary_numbers(counter, RotaryOptions());
+  if (header.has_rotary()) rotary_numbers(counter, RotaryOptions(), header.has_sections());
   return static_cast<std::int64_t>(sizeof kMagic) + counter.count;
 }
 
@@ -303,8 +314,10 @@ std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNum
 
 /// Header::turns of a cache.
 std::int64_t turns_of(const KvCache::Store& store) {
-  if (store.shape.cache_positions) return 3;
-  return store.shape.rotary ? 1 + std::int64_t{store.has_given_positions} : 0;
+  const KvCacheShape& shape = store.shape;
+  if (!shape.rotary) return shape.cache_positions ? 4 : 0;
+  const std::int64_t sections = has_sections(*shape.rotary) ? 4 : 0;
+  return sections + (shape.cache_positions ? 3 : 1 + std::int64_t{store.has_given_positions});
 }
 
 /// Magic and header of a cache of this shape.
@@ -312,25 +325,26 @@ void write_header(Writer& writer, const KvCacheShape& shape, std::int64_t versio
   const Header header{version, shape, turns};
   writer.bytes(kMagic, sizeof kMagic);
   header_numbers(writer, header);
-  if (shape.rotary) rotary_numbers(writer, used_numbers(*shape.rotary));
+  if (shape.rotary) rotary_numbers(writer, used_numbers(*shape.rotary), header.has_sections());
 }
 
 /// Whether a cache of this shape, read from `bytes`, would be saved as the same header in that version. Then no number
 /// was cut when it was read, and no unused number differs from its default.
 bool is_header_of(const KvCacheShape& shape, std::int64_t version, std::int64_t turns, const std::uint8_t* bytes) {
-  if (turns < 0 || turns > 3 || (shape.cache_positions && shape.window == 0)) return false;
+  if (turns < 0 || turns > 7 || (shape.cache_positions && shape.window == 0)) return false;
+  if (turns > 4 && !has_sections(*shape.rotary)) return false;
   constexpr std::int64_t kMostHeaderBytes = 256;
   std::uint8_t header[kMostHeaderBytes];
   Writer writer(header);
   write_header(writer, shape, version, turns);
-  return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes(shape.rotary.has_value()))) == 0;
+  return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes({version, {}, turns}))) == 0;
 }
 
 /// All checks that do not need the header.
 Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   if (size < static_cast<std::int64_t>(sizeof kMagic) || std::memcmp(bytes, kMagic, sizeof kMagic) != 0)
     return corrupt("these bytes are not a saved cache");
-  if (size < header_bytes(false) + kChecksumBytes) return corrupt("the saved cache is truncated");
+  if (size < header_bytes({}) + kChecksumBytes) return corrupt("the saved cache is truncated");
   std::int64_t version;
   std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
   if (version < 1 || version > kNewestVersion)
@@ -385,7 +399,7 @@ std::int64_t KvCache::saved_size() const {
     tokens += store_->length(b);
     batches += store_->length(b) > 0;
   }
-  return header_bytes(shape.rotary.has_value()) + array_sizes(shape).bytes() + batch_bytes(shape.batch_size) +
+  return header_bytes({version, {}, turns_of(*store_)}) + array_sizes(shape).bytes() + batch_bytes(shape.batch_size) +
          tokens * saved_token_bytes(shape, version) + batches * saved_mean_bytes(shape, version) + kChecksumBytes;
 }
 
@@ -414,10 +428,11 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
   Reader reader(bytes + sizeof kMagic, version);
   header_numbers(reader, header);
-  std::int64_t rest = size - header_bytes(header.turns != 0) - kChecksumBytes;
+  if (header.turns < 0 || header.turns > 7) return corrupt("the saved cache's header holds impossible numbers");
+  std::int64_t rest = size - header_bytes(header) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
-  if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
-  header.shape.cache_positions = header.turns == 3;
+  if (header.has_rotary()) rotary_numbers(reader, header.shape.rotary.emplace(), header.has_sections());
+  header.shape.cache_positions = header.has_places();
   ReadArrays arrays;
   if (Status status = arrays.read(reader, header.shape, rest); !status.ok()) return status;
   rest -= array_sizes(header.shape).bytes();
@@ -429,7 +444,7 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   if (Status status = create(header.shape, &loaded); !status.ok())
     return status.code == StatusCode::out_of_memory ? status : corrupt(status.message);
   Store& store = *loaded->store_;
-  store.has_given_positions = header.turns == 2;
+  store.has_given_positions = header.has_given_positions();
   if (Status status = read_batches(reader, store, version, rest - batch_bytes(header.shape.batch_size)); !status.ok())
     return status;
   if (loaded->max_length() > 0)

@@ -46,11 +46,9 @@ Status check_cache_shape(const KvCacheShape& shape) {
         "take 2^48 bytes",
         static_cast<long long>(shape.num_kv_heads), static_cast<long long>(shape.head_dim),
         static_cast<long long>(shape.value_dim));
-  if (shape.rotary && has_sections(*shape.rotary))
-    return Status::error(StatusCode::unsupported, "a cache does not turn by sections: let the layer turn the keys");
-  if (shape.cache_positions && (shape.window == 0 || !shape.rotary))
-    return Status::error(StatusCode::invalid_option, "positions in the cache need a ring and a rotary embedding");
-  if (shape.cache_positions && shape.rotary->scaling == RotaryScaling::tables)
+  if (shape.cache_positions && shape.window == 0)
+    return Status::error(StatusCode::invalid_option, "positions in the cache need a ring");
+  if (shape.cache_positions && shape.rotary && shape.rotary->scaling == RotaryScaling::tables)
     return Status::error(StatusCode::unsupported, "positions in the cache do not go with tables of cos and sin");
   if (shape.rotary) return validate_rotary(*shape.rotary, shape.head_dim);
   return {};

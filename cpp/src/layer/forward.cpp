@@ -28,7 +28,10 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
   attention_inputs_.bias_extents = masks.bias_extents;
   attention_inputs_.probs = masks.probs;
   attention_inputs_.cache = inputs.cache;
-  if (inputs.cache && inputs.cache->shape().rotary) attention_inputs_.query_positions = inputs.positions.data;
+  if (inputs.cache && inputs.cache->shape().rotary) {
+    attention_inputs_.query_positions = inputs.positions.data;
+    attention_inputs_.query_position_planes = inputs.positions.planes;
+  }
   options_.layout = heads_layout_;
   options_.kv_layout = heads_layout_;
   const LayerShape& s = layer.shape;

@@ -81,12 +81,17 @@ class Forward {
             {key_.data(), Dtype::float32},
             {value_.data(), Dtype::float32},
             growth_.gains,
-            inputs_.cache->shape().rotary ? given_key_positions() : nullptr};
+            inputs_.cache->shape().rotary ? given_key_positions() : nullptr,
+            inputs_.positions.planes};
   }
   void undo_append();
   void project_output();
   void copy_heads_to_output();
 
+  [[nodiscard]] bool turned_by_cache() const { return inputs_.cache && inputs_.cache->shape().rotary; }
+  /// Whether the layer turns queries and keys. A ring with cache_positions turns them by their places, in the layer's
+  /// stead.
+  [[nodiscard]] bool turns() const { return layer_.is_rotary() && !turned_by_cache(); }
   [[nodiscard]] bool appends() const { return inputs_.cache && !inputs_.attend_only; }
   [[nodiscard]] bool projects_keys() const { return !inputs_.attend_only; }
   [[nodiscard]] bool adds_positions() const {

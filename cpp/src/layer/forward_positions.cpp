@@ -49,6 +49,7 @@ Status Forward::find_position_rows() {
     case LayerPosition::rotary:
       break;
   }
+  if (!turns()) return {};
   if (!layer_.angles_grow()) return find_angles(layer_.position_rows);
   if (Status status = own_angles_.create(rotary_now(), layer_.shape.head_dim); !status.ok()) return status;
   if (Status status = own_rows_.create(own_angles_, 2 * own_angles_.half()); !status.ok()) return status;

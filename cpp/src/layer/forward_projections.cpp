@@ -7,7 +7,7 @@ namespace headwise {
 
 HeadSteps Forward::head_steps(const float* gain, const PositionRows& angle_rows) const {
   HeadSteps steps{layer_.shape.head_dim, layer_.options.qk_norm, layer_.options.qk_norm_epsilon, gain};
-  if (layer_.is_rotary()) {
+  if (turns()) {
     steps.angles = layer_.angles_grow() ? &own_angles_ : &layer_.angles;
     steps.angle_rows = angle_rows.at.data();
   }

@@ -6,6 +6,7 @@
 #include "cache/append.h"
 #include "headwise/kv_cache.h"
 #include "layer/forward.h"
+#include "position/rotary.h"
 #include "source/kv_cache_store.h"
 
 namespace headwise {
@@ -94,8 +95,16 @@ Status Forward::check_inside() const {
 Status Forward::check_cache() const {
   const KvCache& cache = *inputs_.cache;
   if (Status status = validate_cache(shape_, cache); !status.ok()) return status;
-  if (layer_.is_rotary() && cache.shape().rotary)
+  if (layer_.is_rotary() && cache.shape().rotary && !cache.shape().cache_positions)
     return Status::error(StatusCode::invalid_option, "layer and cache are both rotary: one of them must turn the keys");
+  if (layer_.is_rotary() && cache.shape().cache_positions && !turned_by_cache())
+    return Status::error(
+        StatusCode::invalid_option,
+        "a ring whose positions are its places must turn the keys: give it the layer's rotary options");
+  if (layer_.is_rotary() && turned_by_cache() &&
+      !same_angles(layer_.options.rotary, *cache.shape().rotary, shape_.head_dim))
+    return Status::error(StatusCode::invalid_option,
+                         "a ring that turns the layer's keys by their places must have the layer's rotary options");
   if (layer_.angles_grow())
     return Status::error(StatusCode::invalid_option,
                          "position.scaling.sequenceLength must be given with a cache: keys that were turned stay so");
@@ -123,24 +132,21 @@ Status Forward::check_call() const {
 /// The rules on given positions.
 Status Forward::check_given_positions() const {
   const TokenPositions& given = inputs_.positions;
-  const bool turned_by_cache = inputs_.cache && inputs_.cache->shape().rotary;
-  const bool turns = layer_.is_rotary() || turned_by_cache;
+  const bool turns = layer_.is_rotary() || turned_by_cache();
   if (inputs_.key_positions && (!given.data || !inputs_.key_context.data || !turns))
     return Status::error(StatusCode::invalid_option, "keyPositions need positions, key, and keys that are turned");
   if (!given.data) return {};
-  if (layer_.options.position == LayerPosition::none && !turned_by_cache)
+  if (layer_.options.position == LayerPosition::none && !turned_by_cache())
     return Status::error(StatusCode::invalid_option, "positions need a layer with positions, or a rotary cache");
   if (inputs_.cache && inputs_.cache->shape().cache_positions)
     return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
   if (turns && projects_keys() && !given_key_positions())
     return Status::error(StatusCode::invalid_option,
                          "positions are those of x: with key, which is turned, give keyPositions");
-  if (options_.alibi_slopes)
-    return Status::error(StatusCode::unsupported, "alibiSlopes read indices: with positions give a bias instead");
-  const bool has_planes = layer_.is_rotary() && has_sections(layer_.options.rotary);
-  if (given.planes == 1 || (given.planes == 3 && has_planes)) return {};
-  return Status::error(StatusCode::invalid_shape, "positions must have 1 plane, or 3 with sections, got %lld",
-                       static_cast<Long>(given.planes));
+  if (options_.alibi_slopes && !options_.alibi_query_positions)
+    return Status::error(StatusCode::invalid_option, "alibiSlopes with positions need alibiQueryPositions");
+  if (turned_by_cache()) return check_planes(*inputs_.cache->shape().rotary, given.planes);
+  return check_planes(layer_.is_rotary() ? layer_.options.rotary : RotaryOptions(), given.planes);
 }
 
 /// Whether tables of cos and sin have a row for `count` tokens from `first` on, in every plane.
@@ -169,7 +175,7 @@ Status Forward::check_turned_positions() const {
 
 /// Whether the position table has a row for every query.
 Status Forward::check_positions() const {
-  if (layer_.is_rotary() && layer_.options.rotary.scaling == RotaryScaling::tables) return check_turned_positions();
+  if (turns() && layer_.options.rotary.scaling == RotaryScaling::tables) return check_turned_positions();
   if (layer_.options.position != LayerPosition::table) return {};
   const std::int64_t rows = layer_.options.position_rows;
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {

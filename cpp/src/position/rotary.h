@@ -28,6 +28,13 @@ namespace headwise {
 /// The rule on a position of a token: tables have a row for some only.
 [[nodiscard]] Status check_table_rows(const RotaryOptions& options, std::int64_t position);
 
+/// Whether two rotary embeddings of heads of this width, which have been checked, turn alike. Tables never count as
+/// alike.
+[[nodiscard]] bool same_angles(const RotaryOptions& a, const RotaryOptions& b, std::int64_t head_dim);
+
+/// The rule on the planes of positions.
+[[nodiscard]] Status check_planes(const RotaryOptions& options, std::int64_t planes);
+
 /// The arrays of rotary options.
 class RotaryArrays {
  public:
@@ -52,6 +59,10 @@ class RotaryAngles final : public PositionRule {
   /// row = [cosines, sines]
   void write(double position, float* row) const override { write(position, row, row + half()); }
 
+  /// The row of a token that stands at positions[plane * stride] in plane 0, 1 and 2: the pairs of a section are those
+  /// of its plane. `row` and `scratch` have 2 half() numbers.
+  void write_sections(const double* positions, std::int64_t stride, float* row, float* scratch) const;
+
   [[nodiscard]] std::int64_t half() const { return half_; }  ///< R / 2: pairs of a head
   [[nodiscard]] bool interleaved() const { return interleaved_; }
 
@@ -63,6 +74,7 @@ class RotaryAngles final : public PositionRule {
   std::int64_t table_rows_ = 0;
   std::int64_t half_ = 0;
   double amplitude_ = 1.0;
+  std::int64_t section_ends_[3] = {0, 0, 0};
   bool interleaved_ = false;
 };
 
@@ -72,10 +84,10 @@ void turn_head(const RotaryAngles& angles, const float* row, float* head);
 /// Takes the gradient of a turned head back to that of the head. With an amplitude it is not the inverse.
 void turn_head_back(const RotaryAngles& angles, const float* row, float* head);
 
-/// Turns x [B, H, S, D] by the positions of its tokens, [B, S]. x and the positions have been checked. Only memory can
-/// be refused.
+/// Turns x [B, H, S, D] by the positions of its tokens, [planes, B, S]: one plane, or three with sections. x and the
+/// positions have been checked. Only memory can be refused.
 [[nodiscard]] Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
                              std::int64_t length, std::int64_t head_dim, const RotaryAngles& angles, ConstArray x,
-                             const double* positions, MutableArray y);
+                             const double* positions, MutableArray y, std::int64_t planes = 1);
 
 }  // namespace headwise

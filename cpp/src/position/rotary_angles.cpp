@@ -130,6 +130,9 @@ Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, d
 Status RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim) {
   const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
   interleaved_ = options.interleaved;
+  section_ends_[0] = options.temporal_section;
+  section_ends_[1] = options.temporal_section + options.height_section;
+  section_ends_[2] = half;
   if (options.scaling == RotaryScaling::tables) {
     table_cosines_ = options.cosines, table_sines_ = options.sines;
     table_rows_ = options.table_rows;
@@ -158,6 +161,16 @@ void RotaryAngles::write(double position, float* cosines, float* sines) const {
   for (std::int64_t m = 0; m < half(); ++m) {
     cosines[m] = static_cast<float>(amplitude_ * std::cos(position * theta_[m]));
     sines[m] = static_cast<float>(amplitude_ * std::sin(position * theta_[m]));
+  }
+}
+
+void RotaryAngles::write_sections(const double* positions, std::int64_t stride, float* row, float* scratch) const {
+  std::int64_t first = 0;
+  for (std::int64_t plane = 0; plane < 3; first = section_ends_[plane++]) {
+    const std::int64_t end = section_ends_[plane];
+    write(positions[plane * stride], scratch);
+    std::copy(scratch + first, scratch + end, row + first);
+    std::copy(scratch + half_ + first, scratch + half_ + end, row + half_ + first);
   }
 }
 

@@ -63,18 +63,22 @@ struct TableAngles final : TokenAngles {
   }
 };
 
-/// Computed from positions, in a row of scratch for each worker.
+/// Computed from positions [planes, B, S], in two rows of scratch for each worker.
 struct PositionAngles final : TokenAngles {
   const RotaryAngles& angles;
   const double* positions;
-  std::int64_t length;
+  std::int64_t length, plane;  ///< plane: B * S if there are three, else 0
   float* scratch;
-  PositionAngles(const RotaryAngles& a, const double* p, std::int64_t l, float* memory)
-      : angles(a), positions(p), length(l), scratch(memory) {}
+  PositionAngles(const RotaryAngles& a, const double* p, std::int64_t l, std::int64_t stride, float* memory)
+      : angles(a), positions(p), length(l), plane(stride), scratch(memory) {}
 
   [[nodiscard]] AngleRow of(std::int64_t b, std::int64_t s, int worker) const override {
-    float* row = scratch + 2 * angles.half() * worker;
-    angles.write(positions[b * length + s], row);
+    float* row = scratch + 4 * angles.half() * worker;
+    const double* const at = positions + b * length + s;
+    if (plane > 0)
+      angles.write_sections(at, plane, row, row + 2 * angles.half());
+    else
+      angles.write(*at, row);
     return {row, row + angles.half()};
   }
 };
@@ -188,14 +192,14 @@ void turn_head_back(const RotaryAngles& angles, const float* row, float* head) {
 }
 
 Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
-               std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions,
-               MutableArray y) {
-  const std::int64_t row = 2 * angles.half();
+               std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions, MutableArray y,
+               std::int64_t planes) {
+  const std::int64_t row = 4 * angles.half();
   Buffer<float> scratch;
   if (!scratch.allocate(pool.size() * row))
     return Status::out_of_memory(pool.size() * row * static_cast<std::int64_t>(sizeof(float)));
   if (batch_size == 0 || length == 0) return {};
-  const PositionAngles computed(angles, positions, length, scratch.data());
+  const PositionAngles computed(angles, positions, length, planes > 1 ? batch_size * length : 0, scratch.data());
   turn_array(pool,
              {strides_of(layout, num_heads, length, head_dim), num_heads, length, head_dim,
               Pairing{angles.half(), angles.interleaved()}, computed},

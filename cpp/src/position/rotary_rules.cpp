@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
 
+#include "base/workspace.h"
 #include "position/rotary.h"
 
 namespace headwise {
@@ -113,6 +115,26 @@ Status check_positions(const RotaryOptions& options, const double* positions, st
         positions[s] >= static_cast<double>(options.table_rows))
       return invalid("positions must be rows of cos and sin", positions[s]);
   return {};
+}
+
+bool same_angles(const RotaryOptions& a, const RotaryOptions& b, std::int64_t head_dim) {
+  const std::int64_t half = rotary_dim_of(a, head_dim) / 2;
+  if (rotary_dim_of(b, head_dim) / 2 != half || a.interleaved != b.interleaved) return false;
+  if (a.temporal_section != b.temporal_section || a.height_section != b.height_section) return false;
+  if (a.scaling == RotaryScaling::tables || b.scaling == RotaryScaling::tables) return false;
+  RotaryAngles first, second;
+  Buffer<float> rows;
+  if (!first.create(a, head_dim).ok() || !second.create(b, head_dim).ok() || !rows.allocate(4 * half)) return false;
+  constexpr double kFar = 4096.0;  // angles that differ at all differ there
+  first.write(kFar, rows.data());
+  second.write(kFar, rows.data() + 2 * half);
+  return std::equal(rows.data(), rows.data() + 2 * half, rows.data() + 2 * half);
+}
+
+Status check_planes(const RotaryOptions& options, std::int64_t planes) {
+  if (planes == 1 || (planes == 3 && has_sections(options))) return {};
+  return Status::error(StatusCode::invalid_shape, "positions must have 1 plane, or 3 with sections, got %lld",
+                       static_cast<long long>(planes));
 }
 
 Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {

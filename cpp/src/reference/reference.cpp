@@ -83,6 +83,7 @@ struct HeadCall {
   const AttentionOptions& options;
   std::int64_t b, h, g;
   double scale;
+  std::int64_t key_rows;  ///< of alibi_key_positions in a batch
   Matrix query, key, value;
   KeyPositions positions;
   std::vector<Sequence> sequences;
@@ -93,6 +94,16 @@ struct HeadCall {
   }
   [[nodiscard]] double key_position(std::int64_t i, std::int64_t j) const {
     return static_cast<double>(positions.of(j - sequence[i]->key_begin));
+  }
+  /// What ALiBi multiplies by the slope.
+  [[nodiscard]] double distance(std::int64_t i, std::int64_t j) const {
+    if (options.alibi_query_positions)
+      return std::abs(double{options.alibi_query_positions[b * query.rows() + i]} -
+                      double{options.alibi_key_positions[b * key_rows + j]});
+    const std::int64_t row = j - sequence[i]->key_begin;
+    const bool by_place = inputs.cache && inputs.cache->shape().cache_positions && row < positions.kept;
+    const auto position = i - sequence[i]->query_begin + sequence[i]->offset;
+    return std::abs(static_cast<double>((by_place ? positions.place_of(position) : position) - positions.of(row)));
   }
   [[nodiscard]] Pair pair(std::int64_t i, std::int64_t j, Evaluated s) const {
     const Sequence& of = *sequence[i];
@@ -114,7 +125,7 @@ void compute_scores(const HeadCall& call, Head& head) {
   head.bias = head.distance = head.penalty;
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
     for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
-      if (call.sequence[i]) head.distance(i, j) = std::abs(call.query_position(i) - call.key_position(i, j));
+      if (call.sequence[i]) head.distance(i, j) = call.distance(i, j);
       if (call.options.alibi_slopes) head.penalty(i, j) = call.options.alibi_slopes[call.h] * head.distance(i, j);
       if (call.inputs.bias.data)
         head.bias(i, j) = element(call.inputs.bias.data, call.inputs.bias.dtype,
@@ -280,7 +291,8 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
                    std::int64_t b, std::int64_t h, const std::vector<Sequence>& sequences) {
   const std::int64_t g = h / (shape.num_heads / shape.num_kv_heads);
   const double scale = options.scale ? *options.scale : 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
-  HeadCall call{inputs, options, b, h, g, scale, {}, {}, {}, {}, sequences, {}};
+  const std::int64_t key_rows = inputs.cache ? inputs.cache->max_length() : shape.key_length;
+  HeadCall call{inputs, options, b, h, g, scale, key_rows, {}, {}, {}, {}, sequences, {}};
   call.query = read_head(inputs.query, options.layout, shape.num_heads, shape.query_length, shape.head_dim, b, h);
   if (inputs.cache) {
     const KvCacheSource source(*inputs.cache);

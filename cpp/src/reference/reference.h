@@ -40,7 +40,7 @@ struct Head {
 
   // The magnitudes that the error model multiplies by rounding errors.
   Matrix score_magnitude;    ///< [Sq, Skv] |scale| * sum_d |q_d k_d|
-  Matrix distance;           ///< [Sq, Skv] |i + offset - pi_j|; 0 in rows that are padding
+  Matrix distance;           ///< [Sq, Skv] |i + offset - pi_j|, or as ALiBi counts it; 0 in rows of padding
   Matrix penalty;            ///< [Sq, Skv] alibi_slope * distance
   Matrix bias;               ///< [Sq, Skv], 0 without one
   Matrix output_magnitude;   ///< [Sq, Dv] |head_gain| * sum_j w_j |v_j|, w = p * kept

@@ -50,7 +50,10 @@ export interface ReferenceOptions {
   /** How many times the engine has turned the rows of a product and rounded them. Here they were turned in double. */
   readonly turns?: number | undefined;
   /** The position of each key of a cache, [B][keys held]. Default: j itself. */
-  readonly keyPositions?: readonly (readonly number[])[] | undefined;
+  readonly heldPositions?: readonly (readonly number[])[] | undefined;
+  /** Where queries and keys stand for ALiBi, in place of their indices: [S], or [B, S]. */
+  readonly positions?: AttentionOptions["positions"];
+  readonly keyPositions?: AttentionOptions["keyPositions"];
 }
 
 /** Values, and the largest error of each that the error model allows. If it is Infinity, any value is right. */
@@ -399,12 +402,12 @@ function visibleScores(problem: Problem, row: Row, result: ReferenceResult): num
   const { batch: b, keyStart, keyEnd, offset } = row.sequence;
   const visible: number[] = [];
   for (let j = keyStart; j < keyEnd; ++j) {
-    const distance = (options.keyPositions?.[b]?.[j] ?? j - keyStart) - (row.localRow + offset);
+    const distance = (options.heldPositions?.[b]?.[j] ?? j - keyStart) - (row.localRow + offset);
     if (!isVisible(problem, row, j, distance)) continue;
     const isSeen = !problem.visible || truthOf(problem.visible(variables(problem, row, j, distance)));
     if (isSeen === false) continue;
     const at = row.index * shape.Skv + j;
-    const slide = slope(row.h) * abs(distance);
+    const slide = slope(row.h) * alibiDistance(problem, row, j, distance);
     const added = bias(b, row.h, row.i, j);
     const sloped = softcapped.values[at]! - slide;
     biased.values[at] = sloped + added;
@@ -423,6 +426,19 @@ function visibleScores(problem: Problem, row: Row, result: ReferenceResult): num
     if (formula.values[at] !== -Infinity || !problem.score) visible.push(j);
   }
   return visible;
+}
+
+/** What ALiBi multiplies by the slope. */
+export function alibiDistance({ shape, options }: Problem, row: Row, j: number, distance: number): number {
+  const { positions, keyPositions } = options;
+  if (!positions || !keyPositions) return abs(distance);
+  const { batch } = row.sequence;
+  return abs(givenAt(positions, batch * shape.Sq + row.i) - givenAt(keyPositions, batch * shape.Skv + j));
+}
+
+function givenAt(positions: NonNullable<AttentionOptions["positions"]>, n: number): number {
+  const list = (typeof positions === "object" && "data" in positions ? positions.data : positions) as ArrayLike<number>;
+  return Number(list[n % list.length]);
 }
 
 /** The score after the formula. If the error model leaves open what it is, so are the row's results. */
@@ -450,7 +466,7 @@ function changeScore(problem: Problem, row: Row, j: number, distance: number, re
 export function variables({ shape, options }: Problem, row: Row, j: number, distance: number): Variables {
   const { sequence, n, h, localRow } = row;
   const { queryStart, queryEnd, keyStart, keyEnd, offset } = sequence;
-  const held = options.keyPositions?.[sequence.batch]?.length ?? keyEnd - keyStart;
+  const held = options.heldPositions?.[sequence.batch]?.length ?? keyEnd - keyStart;
   return {
     q: exactly(localRow + offset),
     k: exactly(distance + localRow + offset),
@@ -587,7 +603,7 @@ function emptyRow(problem: Problem, row: Row, result: ReferenceResult): void {
   lse.values[index] = problem.sink(h);
   if (policy !== "nan") return;
   entropy.values[index] = NaN;
-  const keysHeld = problem.options.keyPositions?.[sequence.batch]?.length ?? sequence.keyEnd - sequence.keyStart;
+  const keysHeld = problem.options.heldPositions?.[sequence.batch]?.length ?? sequence.keyEnd - sequence.keyStart;
   probs.values.fill(NaN, firstProb, firstProb + keysHeld);
   if (problem.gain(h) === 0) return;
   for (let d = 0; d < problem.shape.Dv; ++d) output.values[problem.outputIndex(sequence.batch, h, i, d)] = NaN;

@@ -12,6 +12,7 @@
 import { gradientEvaluator, isStated, type Dual } from "./formulaGradients.js";
 import { exactly, type Outcome, type Variables } from "./formulaReference.js";
 import {
+  alibiDistance,
   EPSILON,
   FLUSHED,
   read,
@@ -268,7 +269,7 @@ function addPair(all: All, row: Row, j: number, delta: Rough, lseError: number):
   }
   const apart = pairDistance(problem, row, j);
   all.dBias.add(all.biasIndex(b, h, i, j), biased.value, 1, biased.error);
-  all.dAlibiSlopes.add(h, -biased.value, abs(apart), biased.error);
+  all.dAlibiSlopes.add(h, -biased.value, alibiDistance(problem, row, j, apart), biased.error);
 
   const raw = throughSoftcap(problem, forward.softcapped, at, biased);
   const [queryStart, keyStart] = [rowStart(q, b, h, i), rowStart(k, b, g, j)];
@@ -280,7 +281,7 @@ function addPair(all: All, row: Row, j: number, delta: Rough, lseError: number):
 
 /** key position − query position */
 function pairDistance({ options }: Problem, { sequence, localRow }: Row, j: number): number {
-  return (options.keyPositions?.[sequence.batch]?.[j] ?? j - sequence.keyStart) - (localRow + sequence.offset);
+  return (options.heldPositions?.[sequence.batch]?.[j] ?? j - sequence.keyStart) - (localRow + sequence.offset);
 }
 
 /**

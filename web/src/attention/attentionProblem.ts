@@ -15,6 +15,8 @@ import {
   type Layout,
 } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
+import type { GivenPositions } from "../position/tokenPositions.js";
+import { readAlibiPositions } from "./alibiPositions.js";
 import {
   checkKeys,
   readSettings,
@@ -49,6 +51,14 @@ export interface AttentionOptions extends AttentionSettingsOptions, WatchOptions
   readonly cuSeqLensQuery?: NumberList | undefined;
   /** The same for key and value rows. Needs cuSeqLensQuery. */
   readonly cuSeqLensKey?: NumberList | undefined;
+  /**
+   * Where the queries stand for `alibiSlopes`, in place of their indices: whole numbers, a list `[Sq]`, or a tensor `[Sq]`
+   * or `[B, Sq]`. The distance is then |positions − keyPositions|. Masks, causal, window and formulas go on by index.
+   * Needs alibiSlopes and keyPositions.
+   */
+  readonly positions?: GivenPositions | undefined;
+  /** Where the keys stand, in the same way: `[Skv]` or `[B, Skv]`. Needs positions. */
+  readonly keyPositions?: GivenPositions | undefined;
   /** What to return. Default: only `output`. */
   readonly returns?: Returns | undefined;
   /** Where the results are. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
@@ -87,6 +97,8 @@ export const CALL_NAMES = [
     numKvHeads: true,
     cuSeqLensQuery: true,
     cuSeqLensKey: true,
+    positions: true,
+    keyPositions: true,
   }),
 ];
 
@@ -146,7 +158,8 @@ export function readCall(
   const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
   const shape = readShape(options, { layout, kvLayout }, query, key, value);
   const ragged = readRagged(options, layout, shape, kvLayout);
-  const settings = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
+  const read = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
+  const settings = { ...read, ...readAlibiPositions(options, shape, read) };
   if (!ragged) refuseMovedDiagonal(options, settings, shape.queryLength);
   checkKeys(call.operation, settings, shape, callPositions(shape, settings, ragged));
   return { layout, kvLayout, shape, ragged, settings };

@@ -41,7 +41,7 @@ export interface Dropout {
  *
  *     s = scale · q_bhi · k_bgj                      "raw"
  *     s = softcap · tanh(s / softcap)                "softcapped"
- *     s = s − alibiSlopes_h · |i + offset_b − j|
+ *     s = s − alibiSlopes_h · |i + offset_b − j|     or the distance of `positions`, if they are given
  *     s = s + bias_bhij                              "biased"; −∞ where hidden
  *     s = score(s, q, k, h, …)                       "formula"; −∞ where hidden
  *     p = exp(s) / (Σ_visible exp(s) + exp(sink_h))
@@ -131,6 +131,9 @@ export interface AttentionSettings extends Formulas {
   readonly queryLengths: Int32Array | undefined;
   readonly excludeSelf: boolean;
   readonly alibiSlopes: Float32Array | undefined;
+  /** Where ALiBi counts from, if not from indices: `[B, Sq]` and `[B, Skv]`. Both are given, or none. */
+  readonly alibiQueryPositions?: Int32Array | undefined;
+  readonly alibiKeyPositions?: Int32Array | undefined;
   readonly sinks: Float32Array | undefined;
   readonly headGain: Float32Array | undefined;
   /** undefined also for a rate of 0, which drops nothing. */

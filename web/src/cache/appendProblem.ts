@@ -1,7 +1,7 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
-import type { GivenPositions } from "../position/tokenPositions.js";
+import type { GivenPositions, TokenPositions } from "../position/tokenPositions.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type PlacedFloats } from "../tensor/tensor.js";
 import { readCachePositions } from "./readCachePositions.js";
@@ -16,9 +16,9 @@ export interface AppendOptions {
   /** `[B]`: how many leading tokens of each batch to append. Default: all. */
   readonly lengths?: NumberList | undefined;
   /**
-   * Where the tokens stand, for the rotary embedding of the cache: whole numbers, a list `[S]`, or a tensor `[S]` or
-   * `[B, S]`. Default: their indices. Masks, windows and ALiBi go on by index. `keep` and `remove` do not turn the keys of
-   * a cache that has been given positions: they stand where they stood.
+   * Where the tokens stand, for the rotary embedding of the cache and for `alibiSlopes` of its calls: whole numbers, a
+   * list `[S]`, or a tensor `[S]` or `[B, S]`; with sections also `[3, B, S]`. Default: their indices. Masks, windows and
+   * formulas go on by index. `keep` and `remove` leave tokens where they stand in a cache that has been given positions.
    */
   readonly positions?: GivenPositions | undefined;
   /** Aborts the call while it waits in the queue. */
@@ -33,8 +33,10 @@ export interface AppendProblem {
   readonly key: PlacedFloats;
   readonly value: PlacedFloats;
   readonly lengths: Int32Array | undefined;
-  /** `[B, S]`. */
-  readonly positions: Int32Array | undefined;
+  /** For the rotary embedding of the cache: `[planes, B, S]`. */
+  readonly positions: TokenPositions | undefined;
+  /** For ALiBi: `[B, S]`. */
+  readonly own: Int32Array | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -80,6 +82,16 @@ export function appendProblem(
         `${axisName("key", layout, key.shape.length, "length")}, got ${numValues} and ${numTokens}`,
     );
   const lengths = options.integers("lengths", { min: 0, max: numTokens }, form.batchSize);
-  const positions = readCachePositions(options, form, numTokens);
-  return { operation, layout, numTokens, key, value, lengths, positions, signal: options.signal() };
+  const given = readCachePositions(options, form, numTokens);
+  return {
+    operation,
+    layout,
+    numTokens,
+    key,
+    value,
+    lengths,
+    positions: form.rotary ? given : undefined,
+    own: given?.planes === 1 ? given.data : undefined,
+    signal: options.signal(),
+  };
 }

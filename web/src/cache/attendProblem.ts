@@ -15,7 +15,7 @@ import { refuseGpu } from "../call/location.js";
 import { namesOf, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { ShapeError } from "../errors/errors.js";
-import type { GivenPositions } from "../position/tokenPositions.js";
+import type { GivenPositions, TokenPositions } from "../position/tokenPositions.js";
 import {
   axisName,
   headsShape,
@@ -30,9 +30,9 @@ import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js
 import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
 import { cachePositions } from "./cachePositions.js";
 import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
-import { readCachePositions } from "./readCachePositions.js";
+import { readCachePositions, refusePlanes } from "./readCachePositions.js";
 import { refuseDropped } from "./droppedKeys.js";
-import { refuseTextDistances } from "./ringPlaces.js";
+import { withAlibiPositions, type OwnPositions } from "./ownPositions.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {
@@ -43,8 +43,9 @@ export interface AttendOptions extends AttentionSettingsOptions {
   /** The cache knows it. If given, it must be the number of the cache. */
   readonly numKvHeads?: number | undefined;
   /**
-   * Where the queries stand, for the rotary embedding of the cache: whole numbers, a list `[S]`, or a tensor `[S]` or
-   * `[B, S]`. Default: their indices. Masks, windows and ALiBi go on by index.
+   * Where the queries stand, for the rotary embedding of the cache and for `alibiSlopes`: whole numbers, a list `[S]`, or
+   * a tensor `[S]` or `[B, S]`; with sections also `[3, B, S]`. Default: their indices. The keys stand where `append` was
+   * told. Masks, windows and formulas go on by index.
    */
   readonly positions?: GivenPositions | undefined;
   /** What to return. Default: only `output`. */
@@ -66,8 +67,8 @@ export interface AttendProblem {
   readonly shape: AttentionShape;
   readonly query: PlacedFloats;
   readonly settings: AttentionSettings;
-  /** `[B, Sq]`. */
-  readonly positions: Int32Array | undefined;
+  /** For the rotary embedding of the cache: `[planes, B, Sq]`. */
+  readonly positions: TokenPositions | undefined;
   readonly wanted: Wanted;
   readonly views: Views;
   readonly patches: Patches | undefined;
@@ -103,11 +104,13 @@ export interface AttendRequest {
    * @param appended - For each batch: how many tokens were appended and not rewound.
    * @param settled - Gives the settings the defaults that depend on the latest append.
    * @param form - The form that the cache has then.
+   * @param own - Where its tokens stand then, if any was given a position.
    */
   at(
     appended: readonly number[],
     settled: (settings: AttentionSettings) => AttentionSettings,
     form: CacheForm,
+    own?: OwnPositions,
   ): AttendProblem;
 }
 
@@ -136,12 +139,16 @@ export function attendRequest(
   const returns = attendReturns(options);
   const views = attendViews(returns, extents);
   const patch = attendPatch(options, form, extents);
+  const given = readCachePositions(options, form, extents.queryLength);
+  refusePlanes(options, given);
+  if (given && !form.rotary && !options.has("alibiSlopes"))
+    throw options.refuse("positions", "be absent with a cache that is not rotary, without alibiSlopes", "Nothing else reads them.");
   const read = {
     operation,
     layout,
     query,
     settings: readSettings(options, extents),
-    positions: readCachePositions(options, form, extents.queryLength),
+    positions: form.rotary ? given : undefined,
     wanted: readWanted(returns, extents),
     views,
     output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
@@ -150,14 +157,14 @@ export function attendRequest(
     keepRank: (full: readonly number[]) => keepRank(layout, rank, full),
   };
   refuseDropout(operation, read.settings, "a cache");
-  refuseTextDistances(operation, form, read.settings);
   return {
     numQueries: extents.queryLength,
     signal: read.signal,
-    at(appended, settled, now) {
+    at(appended, settled, now, own) {
       const shape = withKeyLength(extents, longest(now, appended));
-      const settings = settled(read.settings);
-      const sequences = cachePositions(now, appended, settings, shape.queryLength);
+      const plain = settled(read.settings);
+      const sequences = cachePositions(now, appended, plain, shape.queryLength);
+      const settings = withAlibiPositions(plain, given?.data, own, { form: now, appended, sequences, shape });
       refuseDropped(operation, now, appended, settings, sequences);
       checkKeys(operation, settings, shape, sequences);
       checkViewedKeys(operation, views, shape.keyLength);

@@ -5,7 +5,6 @@ import {
   ANGLE_NAMES,
   followsLength,
   readAngles,
-  refuseSections,
   type CheckedAngles,
   type RotaryAngles,
 } from "../position/rotaryAngles.js";
@@ -28,10 +27,10 @@ export interface Ring {
   readonly keepFirst?: number | undefined;
   readonly window: number;
   /**
-   * What the rotary embedding of the cache counts as positions. `"text"`, the default: where a token was appended.
+   * What rotary embedding and `alibiSlopes` count as positions. `"text"`, the default: where a token was appended.
    * `"cache"`: its place among the tokens that the ring holds, as in StreamingLLM (Xiao et al. 2023). No key is then
-   * farther from a query than `keepFirst + window − 1`. Masks, windows and formulas go on by index in the text. `"cache"` needs
-   * `rotary` without tables.
+   * farther from a query than `keepFirst + window − 1`. Masks, windows and formulas go on by index in the text.
+   * `"cache"` does not go with tables of cos and sin.
    */
   readonly positions?: RingPositions | undefined;
 }
@@ -92,10 +91,12 @@ export interface CacheForm {
   readonly ring: HeldRing | undefined;
   /** Whether the cache turns keys and queries. */
   readonly rotary: boolean;
+  /** Whether it turns them by sections. */
+  readonly sections?: boolean | undefined;
 }
 
 /** A call of kvCache that has passed every check. */
-export interface CacheProblem extends Omit<CacheForm, "rotary"> {
+export interface CacheProblem extends Omit<CacheForm, "rotary" | "sections"> {
   readonly operation: string;
   readonly rotary: CheckedAngles | undefined;
   /** Default `"auto"`. */
@@ -163,16 +164,24 @@ export type LayerCacheForm = Pick<CacheForm, "numKvHeads" | "headDim" | "valueDi
 const DECIDED: readonly string[] = namesOf<LayerCacheForm>({ numKvHeads: true, headDim: true, valueDim: true });
 
 /** Reads the options of a cache of a layer and does all checks. The layer gives the extents. */
-export function layerCacheProblem(call: CallArguments, layer: LayerCacheForm, given: unknown): CacheProblem {
+export function layerCacheProblem(
+  call: CallArguments,
+  layer: LayerCacheForm,
+  given: unknown,
+  turns: CheckedAngles | undefined,
+): CacheProblem {
   const names = CACHE_NAMES.filter((name) => !DECIDED.includes(name));
-  return problemOf(readOptions(call, given, names).withDefaults({ ...layer }));
+  const problem = problemOf(readOptions(call, given, names).withDefaults({ ...layer }), turns?.tables);
+  if (!turns) return problem;
+  if (problem.rotary) throw new OptionError("layer.kvCache: rotary must be absent: the layer has its own");
+  return problem.ring?.positions === "cache" ? { ...problem, rotary: turns } : problem;
 }
 
-function problemOf(options: OptionReader): CacheProblem {
+function problemOf(options: OptionReader, layerTables?: CheckedAngles["tables"]): CacheProblem {
   const { operation } = options;
   const headDim = options.requiredInteger("headDim", { min: 1 });
   const rotary = readRotary(options, headDim);
-  const ring = readRing(options, rotary);
+  const ring = readRing(options, layerTables ?? rotary?.tables);
   const capacity = options.integer("capacity", { min: 1 });
   const held = ring ? ring.keepFirst + ring.window : 0;
   if (capacity !== undefined && capacity < held)
@@ -196,18 +205,11 @@ function problemOf(options: OptionReader): CacheProblem {
 
 const RING_POSITIONS: readonly RingPositions[] = ["text", "cache"];
 
-function readRing(options: OptionReader, rotary: CheckedAngles | undefined): CompleteRing | undefined {
+function readRing(options: OptionReader, tables: CheckedAngles["tables"]): CompleteRing | undefined {
   const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true, positions: true }));
   if (!ring) return undefined;
   const positions = ring.oneOf("positions", RING_POSITIONS, "text");
-  if (positions === "cache" && !rotary)
-    throw new OptionError(
-      `${ring.at("positions")} "cache" needs the option rotary: nothing else reads these positions`,
-      {
-        hint: "A layer that turns its keys itself cannot turn them by their places: give `rotary` to its cache instead.",
-      },
-    );
-  if (positions === "cache" && rotary?.tables)
+  if (positions === "cache" && tables)
     throw new UnsupportedError(`${ring.at("positions")} "cache" does not go with tables of cos and sin`, {
       hint: "Give `base` and `scaling`, or `frequencies`.",
     });
@@ -220,7 +222,6 @@ function readRing(options: OptionReader, rotary: CheckedAngles | undefined): Com
 
 function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
   const rotary = options.object("rotary", ANGLE_NAMES);
-  if (rotary) refuseSections(rotary);
   const angles = rotary && readAngles(rotary, headDim);
   if (angles && followsLength(angles))
     throw new OptionError(

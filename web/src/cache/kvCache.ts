@@ -34,6 +34,17 @@ import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type Comple
 import type { EngineCache } from "./engineCache.js";
 import { keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
 import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
+import {
+  grownPositions,
+  keepOwnPositions,
+  keptPositions,
+  ownPositions,
+  rewoundPositions,
+  selectedPositions,
+  slicedPositions,
+  withOwnPositions,
+  type OwnPositions,
+} from "./ownPositions.js";
 import { refuseSliceAcrossGap } from "./ringPlaces.js";
 import { readRows, type CacheRows } from "./savedRows.js";
 import { selectedBatches } from "./selectedBatches.js";
@@ -57,7 +68,8 @@ const STEP_NAMES = [...ATTEND_NAMES, ...namesOf<StepOptions>({ lengths: true, kv
  * Keys and values of past tokens. An instance's `kvCache` and `loadCache` make one.
  *
  * Every token has a position: the index at which it was appended to its batch. Causal masks, windows, ALiBi and rotary
- * embedding use positions, also in a ring that has dropped tokens. Calls run one after another in the queue of the
+ * embedding use positions, also in a ring that has dropped tokens. ALiBi and rotary embedding take `positions` of the
+ * caller's own in place of them. Calls run one after another in the queue of the
  * instance. `length` and the other properties show a call's changes after the call has settled.
  *
  * A cache holds memory of the engine until it or its instance is disposed.
@@ -222,7 +234,8 @@ export class KvCache extends Disposing {
     const compute = async () => {
       const { appended } = this.#cache;
       const during = formWhileGaining(form, appended, append);
-      return this.#step(append, this.#problem(request, append, tokensAfter(appended, append), during));
+      const own = grownPositions(this.#cache, append, during);
+      return this.#step(append, this.#problem(request, append, tokensAfter(appended, append), during, own));
     };
     return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, OrAbsent<Into, Q>> &
       ViewsAt<L, R>;
@@ -294,8 +307,11 @@ export class KvCache extends Disposing {
     const call = this.#arguments("cache.rewind");
     const lengthsOf = tokenCounts(call, "length", length);
     const rewind = async () => {
-      await this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended));
+      const own = ownPositions(this.#cache);
+      const lengths = lengthsOf(this.#cache.appended);
+      await this.#cache.rewind(call.operation, lengths);
       forgetAppend(this.#cache);
+      keepOwnPositions(this.#cache, own && rewoundPositions(own, lengths));
     };
     return this.#context.run(call, rewind);
   }
@@ -315,9 +331,10 @@ export class KvCache extends Disposing {
     const call = this.#arguments("cache.select");
     const batches = selectedBatches(call, indices, this.batchSize);
     return this.#context.run(call, async () => {
-      const append = lastAppend(this.#cache);
+      const [append, own] = [lastAppend(this.#cache), ownPositions(this.#cache)];
       await this.#cache.select(call.operation, batches);
       selectAppend(this.#cache, append, batches);
+      keepOwnPositions(this.#cache, own && selectedPositions(own, batches));
     });
   }
 
@@ -374,6 +391,7 @@ export class KvCache extends Disposing {
       const fork = await this.#cache.fork(call.operation);
       const append = lastAppend(this.#cache);
       if (append) noteAppend(fork, append);
+      keepOwnPositions(fork, ownPositions(this.#cache));
       return cacheOver(this.#context, fork);
     };
     return this.#context.run(call, makeFork);
@@ -393,7 +411,10 @@ export class KvCache extends Disposing {
     const slice = async () => {
       const range = rangeOf(this.length);
       refuseSliceAcrossGap(call.operation, this.#cache, range);
-      return cacheOver(this.#context, await this.#cache.slice(call.operation, ...range));
+      const own = ownPositions(this.#cache);
+      const part = await this.#cache.slice(call.operation, ...range);
+      keepOwnPositions(part, own && slicedPositions(own, ...range));
+      return cacheOver(this.#context, part);
     };
     return this.#context.run(call, slice);
   }
@@ -424,7 +445,9 @@ export class KvCache extends Disposing {
    */
   async save(): Promise<Uint8Array> {
     const call = this.#arguments("cache.save");
-    return this.#context.run(call, () => this.#cache.save(call.operation));
+    return this.#context.run(call, async () => {
+      return withOwnPositions(await this.#cache.save(call.operation), ownPositions(this.#cache));
+    });
   }
 
   /** Frees the memory after the calls made so far have run. A second call does nothing. */
@@ -437,14 +460,17 @@ export class KvCache extends Disposing {
   /** @param tokensOf - Gives the tokens that stay, when it is the call's turn. */
   #keep(call: CallArguments, tokensOf: (cache: EngineCache) => KeptTokens): Promise<void> {
     return this.#context.run(call, async () => {
-      await this.#cache.keep(call.operation, tokensOf(this.#cache));
+      const [tokens, own] = [tokensOf(this.#cache), ownPositions(this.#cache)];
+      await this.#cache.keep(call.operation, tokens);
       forgetAppend(this.#cache);
+      keepOwnPositions(this.#cache, own && keptPositions(own, tokens));
     });
   }
 
   async #append(problem: AppendProblem): Promise<void> {
+    const own = grownPositions(this.#cache, problem);
     await this.#cache.append(problem);
-    noteAppend(this.#cache, problem);
+    this.#note(problem, own);
   }
 
   async #attend(problem: AttendProblem): Promise<PlacedResult> {
@@ -454,27 +480,36 @@ export class KvCache extends Disposing {
   }
 
   async #step(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
+    const own = grownPositions(this.#cache, append);
     const result = await this.#cache.step(append, attend);
-    noteAppend(this.#cache, append);
+    this.#note(append, own);
     noteForMerge(result, attend.settings);
     return result;
   }
 
-  /** A call of attend after this append. `appended` are the tokens after it. */
+  /** Remembers an append, and where the tokens stand after it. */
+  #note(append: AppendProblem, own: OwnPositions | undefined): void {
+    noteAppend(this.#cache, append);
+    keepOwnPositions(this.#cache, own);
+  }
+
+  /** A call of attend after this append. `appended` are the tokens after it, and `own` is where they stand. */
   #problem(
     request: AttendRequest,
     append: Append | undefined,
     appended = this.#cache.appended,
     form = this.#cache.form,
+    own = ownPositions(this.#cache),
   ): AttendProblem {
     const settled = (settings: AttentionSettings) => withLengthsOf(append, settings, request.numQueries, form.rotary);
-    return request.at(appended, settled, form);
+    return request.at(appended, settled, form, own);
   }
 
   #recordAppend(encoder: object, problem: AppendProblem): Recorded<Disposing> {
     const { appended } = this.#cache;
+    const own = grownPositions(this.#cache, problem);
     const note = () => {
-      if (this.#cache.appended !== appended) noteAppend(this.#cache, problem);
+      if (this.#cache.appended !== appended) this.#note(problem, own);
     };
     const { atOnce, results } = this.#cache.recordAppend!(encoder, problem);
     note();

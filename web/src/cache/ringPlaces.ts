@@ -1,4 +1,3 @@
-import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { OptionReader } from "../call/options.js";
 import { UnsupportedError } from "../errors/errors.js";
 import { heldLength, type CacheForm, type HeldRing } from "./cacheProblem.js";
@@ -20,19 +19,6 @@ export function refuseGivenPlaces(options: OptionReader, { ring }: Pick<CacheFor
       "positions",
       'be absent with ring.positions "cache"',
       "The places in the cache are the positions.",
-    );
-}
-
-/** Throws if a call has ALiBi, which counts in the text, with a ring whose positions are its places. */
-export function refuseTextDistances(
-  operation: string,
-  { ring }: Pick<CacheForm, "ring">,
-  { alibiSlopes }: Pick<AttentionSettings, "alibiSlopes">,
-): void {
-  if (ring?.positions === "cache" && alibiSlopes)
-    throw new UnsupportedError(
-      `${operation}: alibiSlopes must be absent with ring.positions "cache": they count distances in the text`,
-      { hint: "Give a bias of the key axis instead." },
     );
 }
 

@@ -24,6 +24,7 @@ import type { Returns } from "../attention/returns.js";
 import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
+import { keepOwnPositions, splitSaved } from "../cache/ownPositions.js";
 import { Pace } from "../calibration/pace.js";
 import { attentionWork } from "../calibration/work.js";
 import type { OrAbsent } from "../call/asked.js";
@@ -363,7 +364,17 @@ export class Attention extends Disposing {
     const placement = reader.oneOf("placement", PLACE_CHOICES, "auto");
     const signal = reader.signal();
     this.#checkPlace(call.operation, placement);
-    const load = async () => new KvCache(this.#context, await this.#engine.loadCache(call.operation, saved, placement));
+    const load = async () => {
+      const parts = splitSaved(call.operation, saved);
+      const cache = await this.#engine.loadCache(call.operation, parts.saved, placement);
+      try {
+        keepOwnPositions(cache, parts.ownOf(cache));
+      } catch (error) {
+        cache.release();
+        throw error;
+      }
+      return new KvCache(this.#context, cache);
+    };
     return this.#run(call, load, signal);
   }
 

@@ -19,7 +19,9 @@ import { refuseDropped } from "../cache/droppedKeys.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
-import { refuseGivenPlaces, refuseTextDistances } from "../cache/ringPlaces.js";
+import { grownPositions, ownPositions, withAlibiPositions, type OwnPositions } from "../cache/ownPositions.js";
+import { refuseGivenPlaces } from "../cache/ringPlaces.js";
+import { refusePlanes } from "../cache/readCachePositions.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { refuseGpu } from "../call/location.js";
@@ -66,14 +68,14 @@ export interface ForwardOptions extends AttentionSettingsOptions, WatchOptions {
    */
   readonly appendLengths?: NumberList | undefined;
   /**
-   * Where the tokens of x stand, for the layer's positions or those of a rotary cache: whole numbers, a list `[S]`, or a
-   * tensor `[S]` or `[B, S]`; with sections also `[3, B, S]`. Default: their indices. Queries stand there, and keys that
-   * come from x. Masks, windows and causal go on by index, as with `position_ids` in transformers.
+   * Where the tokens of x stand, for the layer's positions, those of a rotary cache, and `alibiSlopes`: whole numbers, a
+   * list `[S]`, or a tensor `[S]` or `[B, S]`; with sections also `[3, B, S]`. Default: their indices. Queries stand there,
+   * and keys that come from x. Masks, windows and causal go on by index, as with `position_ids` in transformers.
    */
   readonly positions?: GivenPositions | undefined;
   /**
-   * Where the tokens of `key` stand, if the layer or the cache turns keys: `[S]` or `[B, S]` for the length of `key`; with
-   * sections as many planes as `positions`. It needs `positions`.
+   * Where the tokens of `key` stand, if the layer or the cache turns keys, or with `alibiSlopes`: `[S]` or `[B, S]` for
+   * the length of `key`; with sections as many planes as `positions`. It needs `positions`.
    */
   readonly keyPositions?: GivenPositions | undefined;
   /** Ragged batch: where each sequence begins in x, and where the last one ends. Needs cuSeqLensKey. */
@@ -110,6 +112,8 @@ export interface ForwardProblem extends Watched {
   readonly positions: TokenPositions | undefined;
   /** `[planes, B, contextLength]`. */
   readonly keyPositions: TokenPositions | undefined;
+  /** Where the tokens of the cache stand after the call, if any was given a position. */
+  readonly own: OwnPositions | undefined;
   readonly settings: AttentionSettings;
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
@@ -232,8 +236,14 @@ export function forwardRequest(
   const patch = readPatch(options, extents, numKeys);
   const views = readLayerViews(returns, extents, cache ? undefined : contextLength, layer.shape.outputProjection);
   if (cache?.form.rotary) refuseTurned(operation, patch, views);
-  const positions = readPositions(options, layer, cache, rows);
-  const keyPositions = readKeyPositions(options, layer, cache, { ...rows, length: contextLength }, positions);
+  const givenPositions = readPositions(options, layer, cache, rows);
+  const contextRows = { ...rows, length: contextLength };
+  const givenKeyPositions = readKeyPositions(options, layer, cache, contextRows, givenPositions);
+  const placesKeys = layer.turns !== undefined || cache?.form.rotary === true;
+  const positions = layer.usesPositions || placesKeys ? givenPositions : undefined;
+  const keyPositions = placesKeys ? givenKeyPositions : undefined;
+  const ownKeys = key ? givenKeyPositions : givenPositions;
+  const ownAppend = { ...append, own: ownKeys?.planes === 1 ? ownKeys.data : undefined };
   const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? outputDim : extent));
   const read = {
     operation,
@@ -264,10 +274,19 @@ export function forwardRequest(
   };
   const inTurn = (): ForwardProblem => {
     const form = cache && formWhileGaining(cache.form, cache.appended, append);
+    const own = cache && (attendOnly ? ownPositions(cache) : grownPositions(cache, ownAppend));
     const shape = withKeyLength(extents, form ? longest(form, after()) : contextLength);
     const sequences = form
       ? cachePositions(form, after(), read.settings, shape.queryLength)
       : callPositions(shape, read.settings, ragged);
+    const settings = form
+      ? withAlibiPositions(
+          read.settings,
+          givenPositions?.data,
+          form === cache!.form ? own : grownPositions(cache!, ownAppend, form),
+          { form, appended: after(), sequences, shape },
+        )
+      : { ...read.settings, ...(read.settings.alibiSlopes && givenAlibi(givenPositions, ownKeys)) };
     if (form) refuseDropped(operation, form, after(), read.settings, sequences);
     checkKeys(operation, read.settings, shape, sequences);
     if (read.positions) checkGiven(operation, layer, sequences, read.positions.data, read);
@@ -289,7 +308,8 @@ export function forwardRequest(
       appendLengths: read.appendLengths,
       positions: read.positions,
       keyPositions: read.keyPositions,
-      settings: read.settings,
+      own,
+      settings,
       ragged,
       wanted: read.wanted,
       views,
@@ -303,7 +323,6 @@ export function forwardRequest(
     };
   };
   if (cache) refuseDropout(operation, read.settings, "a cache");
-  if (cache) refuseTextDistances(operation, cache.form, read.settings);
   if (patch?.probs) refuseDropout(operation, read.settings, "patch.probs");
   if (!ragged && !cache) refuseMovedDiagonal(options, read.settings, extents.queryLength);
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
@@ -319,14 +338,20 @@ function readPositions(
   cache: EngineCache | undefined,
   rows: Rows,
 ): TokenPositions | undefined {
-  const positions = readTokenPositions(options, rows, turns?.sections && 3);
+  const positions = readTokenPositions(options, rows, turns?.sections || cache?.form.sections ? 3 : undefined);
   if (!positions) return undefined;
   const byCache = cache?.form.rotary === true;
-  if (!usesPositions && !byCache)
-    throw options.refuse("positions", "be absent: neither the layer nor a cache uses them", "See the option position.");
+  const byAlibi = options.has("alibiSlopes");
+  if (!usesPositions && !byCache && !byAlibi)
+    throw options.refuse(
+      "positions",
+      "be absent: neither the layer nor a cache nor alibiSlopes uses them",
+      "See the option position.",
+    );
+  refusePlanes(options, positions);
   if (cache) refuseGivenPlaces(options, cache.form);
-  if ((turns || byCache) && options.has("key") && !options.has("keyPositions"))
-    throw options.missing("keyPositions", "positions are those of x, and the keys of `key` are turned");
+  if ((turns || byCache || byAlibi) && options.has("key") && !options.has("keyPositions"))
+    throw options.missing("keyPositions", `positions are those of x, and ${byAlibi && !turns && !byCache ? "alibiSlopes need those of `key`" : "the keys of `key` are turned"}`);
   return positions;
 }
 
@@ -339,17 +364,24 @@ function readKeyPositions(
   positions: TokenPositions | undefined,
 ): TokenPositions | undefined {
   const refuse = (why: string, hint: string) => options.refuse("keyPositions", `be absent ${why}`, hint);
-  const keyPositions = readTokenPositions(options, keys, turns?.sections && 3, "keyPositions");
+  const planes = turns?.sections || cache?.form.sections ? 3 : undefined;
+  const keyPositions = readTokenPositions(options, keys, planes, "keyPositions");
   if (!keyPositions) return undefined;
   if (!options.has("key")) throw refuse("without key", "Keys that come from x stand at positions.");
   if (!positions) throw refuse("without positions", "Say with `positions` where the queries stand.");
-  if (!turns && !cache?.form.rotary) throw refuse("where keys are not turned", "Nothing else reads them.");
+  if (!turns && !cache?.form.rotary && !options.has("alibiSlopes"))
+    throw refuse("where keys are not turned, without alibiSlopes", "Nothing else reads them.");
   if (keyPositions.planes !== positions.planes)
     throw new ShapeError(
       `${options.operation}: keyPositions must have as many planes as positions, ` +
         `got ${keyPositions.planes} and ${positions.planes}`,
     );
   return keyPositions;
+}
+
+/** What ALiBi reads in a call without a cache. */
+function givenAlibi(queries: TokenPositions | undefined, keys: TokenPositions | undefined) {
+  return queries && keys ? { alibiQueryPositions: queries.data, alibiKeyPositions: keys.data } : undefined;
 }
 
 /** Throws if the layer's tables of cos and sin have no row for a given position of a key that is no padding. */
@@ -519,7 +551,13 @@ function checkCache(operation: string, { form }: EngineCache, { shape, turns }: 
   fits("numKvHeads", shape.numKvHeads);
   fits("headDim", shape.headDim);
   fits("valueDim", shape.valueHeadDim);
-  if (turns && form.rotary)
+  const byPlace = form.ring?.positions === "cache";
+  if (turns && byPlace && !form.rotary)
+    throw new OptionError(
+      `${operation}: a cache with ring.positions "cache" must turn the keys of a layer that is rotary`,
+      { hint: "`layer.kvCache` makes one, with the layer's own rotary options." },
+    );
+  if (turns && form.rotary && !byPlace)
     throw new OptionError(`${operation}: layer and cache are both rotary: one of them must turn the keys`);
   if (turns && followsLength(turns))
     throw new OptionError(

@@ -3,6 +3,7 @@ import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../ca
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { noteAppend } from "../cache/lastAppend.js";
+import { keepOwnPositions } from "../cache/ownPositions.js";
 import type { OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { LocationChoice } from "../call/location.js";
@@ -238,16 +239,15 @@ export class Layer extends Disposing {
 
   /**
    * Makes an empty cache for this layer, for `forward(x, { cache })`. It is the instance's `kvCache` with the layer's
-   * number of key heads and its widths.
+   * number of key heads and its widths. If the layer is rotary, a cache with `ring.positions` `"cache"` turns its queries
+   * and keys in its stead, by their places.
    *
    * @throws OptionError or ShapeError before any work; OutOfMemoryError; DisposedError.
    */
   async kvCache(options: LayerCacheOptions = {}): Promise<KvCache> {
     const call = this.#arguments("layer.kvCache");
     const { numKvHeads, headDim, valueHeadDim: valueDim } = this.shape;
-    const problem = layerCacheProblem(call, { numKvHeads, headDim, valueDim }, options);
-    if (problem.rotary && this.#form.turns)
-      throw new OptionError("layer.kvCache: rotary must be absent: the layer turns its keys itself");
+    const problem = layerCacheProblem(call, { numKvHeads, headDim, valueDim }, options, this.#form.turns);
     const make = async () => new KvCache(this.#context, await this.#createCache(problem));
     return this.#context.run(call, make, problem.signal);
   }
@@ -284,7 +284,9 @@ export class Layer extends Disposing {
   }
 }
 
-/** Notes how many tokens a call has appended to its cache. */
-function noteTokens({ cache, attendOnly, contextLength, appendLengths }: ForwardProblem): void {
-  if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
+/** Notes how many tokens a call has appended to its cache, and where they stand. */
+function noteTokens({ cache, attendOnly, contextLength, appendLengths, own }: ForwardProblem): void {
+  if (!cache || attendOnly) return;
+  noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
+  keepOwnPositions(cache, own);
 }

@@ -121,7 +121,7 @@ export interface RotaryAngles {
   readonly sin?: FloatTensorLike | undefined;
   /**
    * M-RoPE (Wang et al. 2024; Qwen2-VL): three numbers of pairs, which sum to rotaryDim / 2. With positions `[3, B, S]`
-   * the pairs of section i turn by positions[i]. Only a layer takes them.
+   * the pairs of section i turn by positions[i]. Layers and caches take them.
    */
   readonly sections?: NumberList | undefined;
 }
@@ -242,8 +242,8 @@ function readSections(options: OptionReader, pairs: number): number[] | undefine
 /** Refuses sections where positions have one plane. */
 export function refuseSections(options: OptionReader): void {
   if (!options.has("sections")) return;
-  throw new UnsupportedError(`${options.at("sections")} must be absent: only a layer turns by sections`, {
-    hint: 'Let the layer turn queries and keys: position: { kind: "rotary", sections }, with a cache that is not rotary.',
+  throw new UnsupportedError(`${options.at("sections")} must be absent: only layers and caches turn by sections`, {
+    hint: 'position: { kind: "rotary", sections } of a layer, or rotary: { sections } of a cache.',
   });
 }
 

@@ -1,5 +1,5 @@
 import { isList, MOST_NUMBERS, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { TensorLike } from "../tensor/tensor.js";
 
@@ -29,7 +29,7 @@ const LEAST = -(2 ** 31);
 const MOST = 2 ** 31 - 1;
 
 /**
- * Reads the option `positions`, or another of its kind, beside which there may be no `alibiSlopes`.
+ * Reads the option `positions`, or another of its kind.
  *
  * @param planes - How many planes a tensor of rank 3 must have; undefined: it is refused.
  */
@@ -42,10 +42,6 @@ export function readTokenPositions(
   const { operation, call } = options;
   const value = options.value(name);
   if (value === undefined) return undefined;
-  if (options.has("alibiSlopes"))
-    throw new UnsupportedError(`${operation}: alibiSlopes must be absent with ${name}: they read indices`, {
-      hint: 'Say it as a formula with a table of the positions: formula("s - slope[h] * abs(at[q] - at[k])", { slope, at }).',
-    });
   const read = readPosition(operation, name);
   const shapes = `[${length}] or [${batchSize}, ${length}]${planes ? ` or [${planes}, ${batchSize}, ${length}]` : ""}`;
   const wrong = (given: unknown) =>

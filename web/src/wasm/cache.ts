@@ -112,7 +112,8 @@ export class WasmCache implements EngineCache {
       call.layout = LAYOUT[tokens.layout];
       call.numTokens = tokens.numTokens;
       call.lengths = arena.copy(tokens.lengths);
-      call.positions = arena.copy(tokens.positions);
+      call.positions = arena.copy(tokens.positions?.data);
+      if (tokens.positions) call.positionPlanes = tokens.positions.planes;
       writeKeysAndValues(call, arena, tokens);
     });
   }
@@ -154,7 +155,8 @@ export class WasmCache implements EngineCache {
       call.layout = LAYOUT[problem.layout];
       call.query = placeInput(arena, problem.query);
       call.queryDtype = DTYPE[problem.query.dtype];
-      call.queryPositions = arena.copy(problem.positions);
+      call.queryPositions = arena.copy(problem.positions?.data);
+      if (problem.positions) call.queryPositionPlanes = problem.positions.planes;
       write(call, arena);
       writeSettings(call, arena, problem.settings);
       writePatches(call, arena, problem.patches);
@@ -245,5 +247,6 @@ function formOf(call: CacheCall, address: number): CacheForm {
     capacity: capacity === 0 ? undefined : capacity,
     ring: window === 0 ? undefined : { keepFirst, window, positions: cachePositions === 1 ? "cache" : "text" },
     rotary: turns === 1,
+    sections: call.sections === 1,
   };
 }

@@ -54,6 +54,7 @@ export interface AttentionCall {
   numTokens: number;
   appendLengths: number;
   queryPositions: number;
+  queryPositionPlanes: number;
   mask: number;
   bias: number;
   biasDtype: number;
@@ -71,6 +72,8 @@ export interface AttentionCall {
   keyLengths: number;
   queryLengths: number;
   alibiSlopes: number;
+  alibiQueryPositions: number;
+  alibiKeyPositions: number;
   sinks: number;
   headGain: number;
   dropoutRate: number;
@@ -214,6 +217,8 @@ export interface CacheCall extends RotaryProperties {
   /** Whether ring.positions is "cache". */
   cachePositions: number;
   turns: number;
+  /** Whether the cache turns by sections. */
+  sections: number;
   layout: number;
   numTokens: number;
   key: number;
@@ -222,6 +227,7 @@ export interface CacheCall extends RotaryProperties {
   valueDtype: number;
   lengths: number;
   positions: number;
+  positionPlanes: number;
   indices: number;
   keptFrom: number;
   keptCounts: number;

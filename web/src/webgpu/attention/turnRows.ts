@@ -1,5 +1,5 @@
 import type { CheckedAngles } from "../../position/rotaryAngles.js";
-import { anglePairs } from "./angles.js";
+import { anglePairs, sectionPairs } from "./angles.js";
 import type { Call, Span } from "../call/call.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
@@ -8,7 +8,7 @@ import { stridesOf } from "../plan/strides.js";
 /**
  * Rotary embedding of heads on the GPU, [B, H, S, width] in `layout`, with the width padded to whole vec4.
  *
- * @param positions - `[B, S]`.
+ * @param planes - The positions, `[B, S]`: one plane, or three with sections.
  * @param turned - Where to write them. Default: new scratch.
  */
 export function turnRows(
@@ -18,7 +18,7 @@ export function turnRows(
   headDim: number,
   layout: "BHSD" | "BSHD",
   [batchSize, count, length]: readonly [number, number, number],
-  positions: Float64Array,
+  planes: readonly Float64Array[],
   turned?: Span,
 ): Span {
   const width = 4 * divideUp(headDim, 4);
@@ -31,7 +31,7 @@ export function turnRows(
   call.dispatch(flatKernel("rotary"), workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
     1: heads,
-    2: call.table(anglePairs(angles, headDim, positions)),
+    2: call.table(planes.length > 1 ? sectionPairs(angles, headDim, planes) : anglePairs(angles, headDim, planes[0]!)),
     3: target,
   });
   return target;

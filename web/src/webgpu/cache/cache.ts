@@ -10,7 +10,8 @@ import type { KeptTokens } from "../../cache/keptTokens.js";
 import { savedBytes } from "../../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../../errors/errors.js";
 import { placeOfQuery } from "../../cache/ringPlaces.js";
-import { checkTableRows } from "../../position/rotaryAngles.js";
+import { checkTableRows, type CheckedAngles } from "../../position/rotaryAngles.js";
+import type { TokenPositions } from "../../position/tokenPositions.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
 import { attendOn, deliverAttended } from "../attention/attention.js";
@@ -43,7 +44,7 @@ import { plannedAttention } from "../plan/plannedAttention.js";
 import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
 import { storeMeans, storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "../plan/strides.js";
-import { withoutAmplitude } from "../attention/angles.js";
+import { anglePairs, withoutAmplitude } from "../attention/angles.js";
 import { turnRows } from "../attention/turnRows.js";
 import { viewRows } from "../attention/viewRows.js";
 import { UNWATCHED } from "../../call/watched.js";
@@ -74,8 +75,8 @@ interface Held {
 interface TurnedTokens {
   readonly first: number;
   readonly count: number;
-  /** Where the rows stand, if the caller says it. */
-  readonly given?: Int32Array | Float64Array | undefined;
+  /** Where the rows stand, if the caller says it: one plane, or three with sections. */
+  readonly given?: readonly (Int32Array | Float64Array)[] | undefined;
 }
 
 /** Queries as attention reads them. */
@@ -353,10 +354,25 @@ export class GpuCache {
     return { ...rows, span: this.#turned(call, rows.span, "BHSD", extents, tokens) };
   }
 
+  /** Whether the cache turns as these angles do. Tables never count as alike. */
+  turnsLike(angles: CheckedAngles): boolean {
+    const { rotary } = this.#problem;
+    if (!rotary || rotary.tables || angles.tables) return false;
+    const { headDim } = this.form;
+    const form = ({ rotaryDim, interleaved, sections = [] }: CheckedAngles) =>
+      [rotaryDim || headDim, interleaved, ...sections].join();
+    const far = (of: CheckedAngles) => anglePairs(of, headDim, [4096]).join(); // angles that differ at all differ there
+    return form(rotary) === form(angles) && far(rotary) === far(angles);
+  }
+
   /** By batch: where the angles of new tokens begin. */
-  nextTokens(numTokens: number, lengths: Int32Array | undefined, positions: Int32Array | undefined): TurnedTokens[] {
+  nextTokens(
+    numTokens: number,
+    lengths: Int32Array | undefined,
+    positions: TokenPositions | undefined,
+  ): TurnedTokens[] {
     return this.#ends().map((first, b) => {
-      const given = positions?.subarray(b * numTokens, (b + 1) * numTokens);
+      const given = positions && planesOfBatch(positions, b, numTokens);
       return { first, count: lengths?.[b] ?? numTokens, given };
     });
   }
@@ -367,7 +383,7 @@ export class GpuCache {
     heads: Rows,
     extents: readonly [batch: number, heads: number, length: number],
     sequences: readonly Sequence[],
-    positions: Int32Array | undefined,
+    positions: TokenPositions | undefined,
   ): CachedQueries {
     const tokens = this.#queryTokens(sequences, positions);
     const kept = this.#keptTokens(sequences);
@@ -390,17 +406,17 @@ export class GpuCache {
         differ ||= i < queryLength && place !== offset + i;
         return place + this.#held.origins[b]!;
       });
-      return { first: 0, count: queryLength, given };
+      return { first: 0, count: queryLength, given: [given] };
     });
     return differ ? tokens : undefined;
   }
 
   /** By batch: where the angles of queries begin. */
-  #queryTokens(sequences: readonly Sequence[], positions: Int32Array | undefined): TurnedTokens[] {
+  #queryTokens(sequences: readonly Sequence[], positions: TokenPositions | undefined): TurnedTokens[] {
     return sequences.map(({ offset, queryLength, numQueries }, b) => ({
       first: offset + this.#held.origins[b]!,
       count: queryLength,
-      given: positions?.subarray(b * numQueries, (b + 1) * numQueries),
+      given: positions && planesOfBatch(positions, b, numQueries),
     }));
   }
 
@@ -491,7 +507,7 @@ export class GpuCache {
     const isOne = turns.every((batch) => batch.every((turn) => turn === batch[0] || turn === 0));
     const extents = isOne ? ([batchSize, numKvHeads * length, 1] as const) : ([batchSize, numKvHeads, length] as const);
     const positions = Float64Array.from(isOne ? turns.map((batch) => batch[0]!) : turns.flat());
-    return turnRows(call, rows, angles, headDim, "BHSD", extents, positions);
+    return turnRows(call, rows, angles, headDim, "BHSD", extents, [positions]);
   }
 
   /** A store for this call, which frees it if it fails. */
@@ -585,14 +601,15 @@ export class GpuCache {
   ): Span {
     const [batchSize, , length] = extents;
     for (const { first, count, given } of tokens)
-      if (count > 0)
-        checkTableRows(call.operation, this.#problem.rotary!, given?.subarray(0, count) ?? [first, first + count - 1]);
-    const position = (_: unknown, n: number) => {
-      const { first, given } = tokens[Math.floor(n / length)]!;
-      return given ? given[n % length]! : first + (n % length);
-    };
-    const positions = Float64Array.from({ length: batchSize * length }, position);
-    return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, positions, turned);
+      for (const plane of count > 0 ? (given ?? [undefined]) : [])
+        checkTableRows(call.operation, this.#problem.rotary!, plane?.subarray(0, count) ?? [first, first + count - 1]);
+    const planes = Array.from({ length: tokens[0]?.given?.length ?? 1 }, (_, plane) =>
+      Float64Array.from({ length: batchSize * length }, (__, n) => {
+        const { first, given } = tokens[Math.floor(n / length)]!;
+        return given ? given[plane]![n % length]! : first + (n % length);
+      }),
+    );
+    return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, planes, turned);
   }
 
   #checkRoom(operation: string, gains: readonly number[]): void {
@@ -686,7 +703,14 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
 
 /** A store with `places` places, but with at least `first`. */
 function storeFor(call: Call, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
-  const form = { ...problem, rotary: problem.rotary !== undefined };
+  const { rotary } = problem;
+  const form = { ...problem, rotary: rotary !== undefined, sections: rotary?.sections !== undefined };
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
   return new CacheStore(call.core, call.operation, form, enough);
+}
+
+/** Where the tokens of a batch stand, plane by plane. */
+function planesOfBatch({ data, planes }: TokenPositions, b: number, length: number): Int32Array[] {
+  const size = data.length / planes;
+  return Array.from({ length: planes }, (_, n) => data.subarray(n * size + b * length, n * size + (b + 1) * length));
 }

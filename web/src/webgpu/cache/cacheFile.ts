@@ -44,6 +44,7 @@ const FLOAT = 4;
 const CHECKSUM = 4;
 const HEADER = MAGIC.length + 10 * NUMBER;
 const ROTARY = 15 * NUMBER;
+const SECTIONS = 3 * NUMBER;
 const MOST = 2 ** 31 - 1;
 const FARTHEST_ORIGIN = 2 ** 52;
 
@@ -65,16 +66,20 @@ export function writeCache(saved: Omit<SavedCache, "version">): Uint8Array {
   return bytes;
 }
 
-/** Whether keys are turned, 1; if tokens were given positions, 2; by their places in a ring, 3. */
+/**
+ * Whether keys are turned, 1; if tokens were given positions, 2; by their places in a ring, 3. 4: positions are places, and
+ * no keys are turned. 5 to 7: as 1 to 3, by sections.
+ */
 function turnsOf({ rotary, ring }: CacheProblem, hasGivenPositions: boolean): number {
-  if (ring?.positions === "cache") return 3;
-  return rotary ? 1 + Number(hasGivenPositions) : 0;
+  const byPlace = ring?.positions === "cache";
+  if (!rotary) return byPlace ? 4 : 0;
+  return (rotary.sections ? 4 : 0) + (byPlace ? 3 : 1 + Number(hasGivenPositions));
 }
 
 /** Magic and header. */
 function headerOf(problem: CacheProblem, version: number, hasGivenPositions: boolean): Uint8Array {
   const { rotary: angles } = problem;
-  const header = new Uint8Array(HEADER + (angles ? ROTARY + arrayBytes(angles) : 0));
+  const header = new Uint8Array(HEADER + (angles ? ROTARY + arrayBytes(angles) + (angles.sections ? SECTIONS : 0) : 0));
   header.set(MAGIC);
   const writer = new Writer(new DataView(header.buffer), MAGIC.length);
   const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
@@ -132,13 +137,14 @@ function readProblem(
   const batchSize = reader.integer(0, MOST);
   const [numKvHeads, headDim, valueDim] = [reader.integer(1, MOST), reader.integer(1, MOST), reader.integer(1, MOST)];
   const [capacity, keepFirst, window] = [reader.integer(0, MOST), reader.integer(0, MOST), reader.integer(0, MOST)];
-  const turns = reader.integer(0, 3); // see turnsOf
-  const rotary = turns > 0 ? readAngles(reader, headDim) : undefined;
+  const turns = reader.integer(0, 7); // see turnsOf
+  const byPlace = turns === 3 || turns === 4 || turns === 7;
+  const rotary = turns > 0 && turns !== 4 ? readAngles(reader, headDim, turns > 4) : undefined;
   const ringFits = window > 0 ? capacity === 0 || capacity >= keepFirst + window : keepFirst === 0;
-  const placesFit = turns !== 3 || (window > 0 && !rotary?.tables);
+  const placesFit = !byPlace || (window > 0 && !rotary?.tables);
   const fits = ringFits && placesFit && tokenBytes({ dtype, numKvHeads, headDim, valueDim }) <= MOST_TOKEN_BYTES;
   if (!reader.isPossible || !fits) return undefined;
-  const positions: RingPositions = turns === 3 ? "cache" : "text";
+  const positions: RingPositions = byPlace ? "cache" : "text";
   const problem = {
     operation,
     batchSize,
@@ -150,7 +156,7 @@ function readProblem(
     ring: window === 0 ? undefined : { keepFirst, window, positions },
     rotary,
   };
-  return { problem, hasGivenPositions: turns === 2 };
+  return { problem, hasGivenPositions: turns === 2 || turns === 6 };
 }
 
 /** The lists of a rotary embedding, in the order of the file. */
@@ -179,13 +185,14 @@ function writeAngles(writer: Writer, angles: CheckedAngles): void {
   const attentionFactor = scaling?.attentionFactor ?? angles.attentionFactor;
   for (const number of [attentionFactor ?? 0, mscale ?? 0, mscaleAllDim ?? 0, lowFreqFactor ?? 1, highFreqFactor ?? 4])
     writer.double(number);
+  if (angles.sections) writer.integers(...angles.sections);
   for (const list of listsOf(angles)) for (const number of list) writer.double(number);
   if (!tables) return;
   writer.integers(tables.rows);
   for (const table of [tables.cos, tables.sin]) for (const number of table) writer.float(number);
 }
 
-function readAngles(reader: Reader, headDim: number): CheckedAngles {
+function readAngles(reader: Reader, headDim: number, hasSections: boolean): CheckedAngles {
   const rotaryDim = reader.integer(0, headDim);
   const base = reader.double();
   const interleaved = reader.integer(0, 1) === 1;
@@ -205,8 +212,11 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   };
   const width = rotaryDim || headDim;
   reader.require(width >= 2 && width % 2 === 0 && isPositive(base));
-  const plain = { rotaryDim, base, interleaved, scaling: undefined };
   const pairs = width / 2;
+  const numbersOf = () => [reader.integer(0, pairs), reader.integer(0, pairs), reader.integer(0, pairs)];
+  const sections = hasSections ? numbersOf() : undefined;
+  reader.require(!sections || sections.reduce((sum, count) => sum + count, 0) === pairs);
+  const plain = { rotaryDim, base, interleaved, scaling: undefined, ...(sections && { sections }) };
   if (kind === "frequencies") {
     const { attentionFactor } = numbers;
     const frequencies = reader.doubles(pairs);
@@ -224,7 +234,7 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
   const given = used.filter(([, number]) => number !== 0 && number !== undefined); // 0 means that the option is absent
   const read = { kind, factor: numbers.factor, ...Object.fromEntries(given), ...lists };
-  return { rotaryDim, base, interleaved, scaling: read };
+  return { ...plain, scaling: read };
 }
 
 type Numbers = Readonly<

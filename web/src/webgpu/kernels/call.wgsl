@@ -42,6 +42,7 @@ struct Params {
   ring_kept: i32,     // first tokens, which a cache's ring never drops
   ring_window: i32,   // places of the ring for all other tokens
   ring_sight: i32,    // beside the kept tokens a query sees this many tokens up to its own; 0: all
+  ring_places: u32,   // whether ALiBi counts places between a query and the kept tokens
   kept_queries: u32,  // if not 0, the queries in the scores of the ring's first tokens lie so many vec4 after the others
   key_from: u32,      // the keys that an inspection is about
   key_to: u32,
@@ -56,6 +57,7 @@ struct Params {
   key_parts: u32,
   keys_per_part: u32,
   heads_at: u32,      // in tables: slopes, sinks and gains, num_heads each
+  positions_at: u32,  // in tables: positions of ALiBi, [B, Sq] and [B, Skv]; 0: they are the indices
   chosen_at: u32,     // in tables: chosen heads, then chosen queries
   chosen_heads: u32,
   chosen_queries: u32,
@@ -274,10 +276,28 @@ fn is_visible(row: Row, j: i32) -> bool {
   return visible;
 }
 
+/// The distance of two positions that were given. It is below 2^32, so a difference modulo 2^32 is exact.
+fn given_distance(row: Row, j: i32) -> f32 {
+  let batch = row.index / (params.num_heads * params.query_length);
+  let queries = params.num_rows / params.num_heads;
+  let a = i32(tables[params.positions_at + batch * params.query_length + row.index % params.query_length]);
+  let b = i32(tables[params.positions_at + queries + batch * params.key_length + u32(j)]);
+  return f32(select(u32(b) - u32(a), u32(a) - u32(b), a >= b));
+}
+
+/// The tokens of the text between a query and the kept tokens of a ring that are no places: see `placeOfQuery`.
+fn tokens_without_place(row: Row, j: i32) -> u32 {
+  if (!has(RING) || params.ring_places == 0u || j >= params.ring_kept) { return 0u; }
+  return u32(select(row.dropped, max(row.position - params.ring_kept - params.ring_sight + 1, 0), params.ring_sight != 0));
+}
+
 /// The distance of key row j from a row. It is always below 2^32, so a difference modulo 2^32 is exact.
 fn distance_to(row: Row, j: i32) -> f32 {
+  if (params.positions_at != 0u) { return given_distance(row, j); }
   let position = position_of(j, row.dropped);
-  return f32(select(u32(position) - row.exact, row.exact - u32(position), row.position >= position));
+  let gap = tokens_without_place(row, j);
+  let at = row.exact - gap;
+  return f32(select(u32(position) - at, at - u32(position), row.position - i32(gap) >= position));
 }
 
 /// A score before the softmax. Use `score` only if `visible` is true and `poisoned` is false.

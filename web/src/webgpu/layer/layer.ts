@@ -101,6 +101,11 @@ export class GpuLayer {
         ? cache.sequences(problem, { appended: after }, formDuring(problem, cache.form, before))
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
+    const { position } = this.#problem;
+    if (cache?.form.rotary && position.kind === "rotary" && !cache.turnsLike(position.angles))
+      throw new OptionError(
+        `${problem.operation}: a ring that turns the layer's keys by their places must have the layer's rotary options`,
+      );
     const weights = this.upload(call);
     const { output } = weights.sections;
     const inside = this.#attention(call, weights, problem, sequences, cache);
@@ -247,7 +252,7 @@ export class GpuLayer {
               cache.nextTokens(
                 length,
                 problem.appendLengths,
-                (problem.key ? problem.keyPositions : problem.positions)?.data,
+                problem.key ? problem.keyPositions : problem.positions,
               ),
             ),
             value: heads.value!,
@@ -260,7 +265,7 @@ export class GpuLayer {
       heads.query!,
       [batchSize, numHeads, queryLength],
       sequences,
-      problem.positions?.data,
+      problem.positions,
     );
     return {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
@@ -298,7 +303,8 @@ export class GpuLayer {
       key: { tensor: key, length: contextLength, width: layer.keyInputDim },
       value: { tensor: value, length: contextLength, width: layer.valueInputDim },
     };
-    const angles = this.#turningAngles(call, positions);
+    const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
+    const angles = this.#turningAngles(call, positions, cache?.form.rotary);
     const added = this.#added(call, weights, positions.query);
     const placedRows = new Map<PlacedFloats, Span>();
     const rowsOf = (role: Role): Span => {
@@ -389,9 +395,14 @@ export class GpuLayer {
   }
 
   /** The angles of all queries and keys, if the layer turns them. */
-  #turningAngles(call: Call, positions: Positions): Angles {
+  #turningAngles(call: Call, positions: Positions, isTurnedByCache = false): Angles {
     const { position, shape } = this.#problem;
     if (position.kind !== "rotary") return { span: undefined, firstKey: 0 };
+    if (isTurnedByCache) {
+      const pairs = (position.angles.rotaryDim || shape.headDim) / 2; // the layer's kernels turn by nothing
+      const tokens = Math.max(positions.query.length, positions.key.length);
+      return { span: call.table(Float32Array.from({ length: 2 * pairs * tokens }, (_, n) => 1 - (n % 2))), firstKey: 0 };
+    }
     const { scaling } = position.angles;
     const { query, key } = positions;
     const queries = positions.planes?.query ?? [query];

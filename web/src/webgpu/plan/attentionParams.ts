@@ -76,6 +76,7 @@ export function paramsOf(
   const [query, key, value] = [strides.query.read, strides.key.read, strides.value.read];
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
   const perLoad = 4 * (plan.stored.perLoad ?? 1);
+  const positionsAt = SEQUENCE_WORDS * sequences.length + 3 * numHeads + formulaWordCount(settings);
   const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
   const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
   return {
@@ -127,7 +128,9 @@ export function paramsOf(
     num_sequences: sequences.length,
     features: plan.features,
     heads_at: SEQUENCE_WORDS * sequences.length,
-    chosen_at: SEQUENCE_WORDS * sequences.length + 3 * numHeads + formulaWordCount(settings),
+    positions_at: settings.alibiQueryPositions ? positionsAt : 0,
+    ring_places: cached?.ring?.positions === "cache" ? 1 : 0,
+    chosen_at: positionsAt + (settings.alibiQueryPositions?.length ?? 0) + (settings.alibiKeyPositions?.length ?? 0),
   };
 }
 
@@ -146,7 +149,10 @@ function strides4(extents: readonly number[] | undefined): [number, number, numb
   return (extents ? broadcastStrides(extents) : [0, 0, 0, 0]) as [number, number, number, number];
 }
 
-/** The table: sequences, then slopes, sinks and gains, then the formulas' words, then the chosen heads and queries. */
+/**
+ * The table: sequences, then slopes, sinks and gains, then the formulas' words, the positions of ALiBi, and the chosen
+ * heads and queries.
+ */
 export function tablesOf(
   { settings, shape }: Pick<AttentionProblem, "settings" | "shape">,
   sequences: readonly Sequence[],
@@ -159,11 +165,15 @@ export function tablesOf(
   heads.set(settings.sinks ?? new Float32Array(numHeads).fill(-Infinity), numHeads);
   heads.set(settings.headGain ?? new Float32Array(numHeads).fill(1), 2 * numHeads);
   const words = sequenceWords(sequences, settings);
-  const chosenAt = words.length + heads.length + formulaWords.length;
+  const { alibiQueryPositions = new Int32Array(), alibiKeyPositions = new Int32Array() } = settings;
+  const positionsAt = words.length + heads.length + formulaWords.length;
+  const chosenAt = positionsAt + alibiQueryPositions.length + alibiKeyPositions.length;
   const tables = new Int32Array(chosenAt + chosen.length);
   tables.set(words);
   tables.set(new Int32Array(heads.buffer), words.length);
   tables.set(new Int32Array(formulaWords.buffer), words.length + heads.length);
+  tables.set(alibiQueryPositions, positionsAt);
+  tables.set(alibiKeyPositions, positionsAt + alibiQueryPositions.length);
   tables.set(chosen, chosenAt);
   return tables;
 }

@@ -1,0 +1,213 @@
+import type { AttentionSettings } from "../attention/attentionSettings.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
+import type { SequencePositions } from "../attention/callPositions.js";
+import { OptionError } from "../errors/errors.js";
+import { heldLength, type CacheForm } from "./cacheProblem.js";
+import type { EngineCache } from "./engineCache.js";
+import type { KeptTokens } from "./keptTokens.js";
+
+/**
+ * Where the tokens of a cache stand, if any was given a position. The cache keeps it for ALiBi: a key that is turned
+ * shows where it stands, other keys do not.
+ */
+export interface OwnPositions {
+  /** For each batch: how many tokens were appended and not removed. */
+  readonly appended: readonly number[];
+  /** For each batch: the position of each token held, in order of the key rows. */
+  readonly rows: readonly Int32Array[];
+  /** For each batch: what is added to the index of a token that is given no position. */
+  readonly origins: readonly number[];
+}
+
+/** An append, and where its tokens stand: `[B, S]`; undefined: at their indices. */
+export interface OwnAppend {
+  readonly numTokens: number;
+  readonly lengths: Int32Array | undefined;
+  readonly own: Int32Array | undefined;
+}
+
+type Form = Pick<CacheForm, "ring">;
+
+const notes = new WeakMap<EngineCache, OwnPositions>();
+
+/** The positions of a cache's tokens; undefined: all stand at their indices. */
+export function ownPositions(cache: EngineCache): OwnPositions | undefined {
+  const own = notes.get(cache);
+  return own && extended(own, cache.form, cache.appended);
+}
+
+/** Remembers the positions. A cache without tokens has none. */
+export function keepOwnPositions(cache: EngineCache, own: OwnPositions | undefined): void {
+  if (own?.appended.some((total) => total > 0)) notes.set(cache, own);
+  else notes.delete(cache);
+}
+
+/** The positions after an append, in a cache of this form. */
+export function grownPositions(
+  cache: EngineCache,
+  { numTokens, lengths, own: given }: OwnAppend,
+  form: Form = cache.form,
+): OwnPositions | undefined {
+  const before = ownPositions(cache) ?? (given && indexPositions(cache.form, cache.appended));
+  if (!before) return undefined;
+  const appended = before.appended.map((total, b) => total + (lengths?.[b] ?? numTokens));
+  return extended(before, form, appended, given && ((b, n) => given[b * numTokens + n]!));
+}
+
+/** Positions of tokens that all stand at their indices. */
+export function indexPositions(form: Form, appended: readonly number[]): OwnPositions {
+  const none = appended.map(() => 0);
+  return extended({ appended: none, rows: none.map(() => new Int32Array()), origins: none }, form, appended);
+}
+
+/**
+ * The same after more tokens. A ring drops its oldest ones; one that is longer during a call has rows that it never held.
+ *
+ * @param given - Where new token n of a batch stands. Default: at its index.
+ */
+function extended(
+  { appended: before, rows, origins }: OwnPositions,
+  form: Form,
+  appended: readonly number[],
+  given = (b: number, n: number) => origins[b]! + before[b]! + n,
+): OwnPositions {
+  return {
+    appended: [...appended],
+    rows: rows.map((old, b) => {
+      const all = new Int32Array(old.length + appended[b]! - before[b]!);
+      all.set(old);
+      for (let j = old.length; j < all.length; ++j) all[j] = given(b, j - old.length);
+      const held = heldLength(form, appended[b]!);
+      if (held === all.length) return all;
+      const kept = Math.min(form.ring?.keepFirst ?? 0, held, all.length);
+      const later = all.subarray(Math.max(kept, all.length - (held - kept)));
+      const left = new Int32Array(held);
+      left.set(all.subarray(0, kept));
+      left.set(later, held - later.length);
+      return left;
+    }),
+    origins,
+  };
+}
+
+/** The positions after a rewind to these lengths. */
+export function rewoundPositions(own: OwnPositions, lengths: ArrayLike<number>): OwnPositions {
+  const appended = own.appended.map((_, b) => lengths[b]!);
+  const rows = own.rows.map((held, b) => held.slice(0, held.length - (own.appended[b]! - appended[b]!)));
+  return { ...own, appended, rows };
+}
+
+export function selectedPositions({ appended, rows, origins }: OwnPositions, indices: Int32Array): OwnPositions {
+  const select = <T>(list: readonly T[]) => Array.from(indices, (b) => list[b]!);
+  return { appended: select(appended), rows: select(rows).map((held) => held.slice()), origins: select(origins) };
+}
+
+/** The positions after `keep`: a token stays where it stands. */
+export function keptPositions(own: OwnPositions, { from, counts, rows }: KeptTokens): OwnPositions {
+  let at = 0;
+  const left = own.rows.map((held, b) => {
+    const chosen = rows.subarray(at, (at += counts[b]!));
+    return Int32Array.from([...held.subarray(0, from[b]), ...chosen].map((n, i) => (i < from[b]! ? n : held[from[b]! + n]!)));
+  });
+  return { ...own, appended: left.map(({ length }) => length), rows: left };
+}
+
+/** The positions in a slice: a token stays where it stands, and later ones follow as they would in the whole cache. */
+export function slicedPositions({ appended, rows, origins }: OwnPositions, from: number, to: number): OwnPositions {
+  const part = rows.map((held) => held.slice(from, to));
+  return {
+    appended: part.map(({ length }) => length),
+    rows: part,
+    origins: part.map(({ length }, b) => {
+      const cut = rows[b]!.length - Math.min(to, rows[b]!.length); // the tokens held after the slice
+      return origins[b]! + appended[b]! - cut - length;
+    }),
+  };
+}
+
+/** The settings of a call, with what its ALiBi reads: where the tokens of the cache stand, and the queries. */
+export function withAlibiPositions(
+  settings: AttentionSettings,
+  given: Int32Array | undefined,
+  own: OwnPositions | undefined,
+  at: {
+    readonly form: Form;
+    readonly appended: readonly number[];
+    readonly sequences: readonly SequencePositions[];
+    readonly shape: AttentionShape;
+  },
+): AttentionSettings {
+  if (!settings.alibiSlopes || (!own && !given)) return settings;
+  const { rows, origins } = own ?? indexPositions(at.form, at.appended);
+  const { keyLength, queryLength } = at.shape;
+  const alibiKeyPositions = new Int32Array(rows.length * keyLength);
+  rows.forEach((held, b) => alibiKeyPositions.set(held, b * keyLength));
+  const alibiQueryPositions = given ?? new Int32Array(rows.length * queryLength);
+  if (!given)
+    at.sequences.forEach(({ offset }, b) => {
+      for (let i = 0; i < queryLength; ++i) alibiQueryPositions[b * queryLength + i] = offset + i + origins[b]!;
+    });
+  return { ...settings, alibiQueryPositions, alibiKeyPositions };
+}
+
+// A saved cache is the engine's bytes. If tokens were given positions, these follow: for each batch the number of rows and
+// the origin, then all rows, 4 bytes each; and at the end the number of those bytes, their sum modulo 2^32, and a magic number.
+
+const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x50, 0x0d, 0x0a, 0x1a];
+const END = 8 + MAGIC.length;
+
+/** Adds the positions to a saved cache. */
+export function withOwnPositions(saved: Uint8Array, own: OwnPositions | undefined): Uint8Array {
+  if (!own) return saved;
+  const numbers = [...own.rows.flatMap(({ length }, b) => [length, own.origins[b]!])];
+  const size = 4 * (numbers.length + own.rows.reduce((count, { length }) => count + length, 0));
+  const bytes = new Uint8Array(saved.length + size + END);
+  bytes.set(saved);
+  const view = new DataView(bytes.buffer, saved.length);
+  let at = 0;
+  const write = (number: number) => view.setInt32(4 * at++, number, true);
+  numbers.forEach(write);
+  for (const rows of own.rows) rows.forEach(write);
+  write(size);
+  view.setUint32(4 * at, sumOf(bytes.subarray(saved.length, saved.length + size)), true);
+  bytes.set(MAGIC, bytes.length - MAGIC.length);
+  return bytes;
+}
+
+/** Takes a saved cache apart. The returned function gives the positions that a cache made of `saved` has. */
+export function splitSaved(
+  operation: string,
+  bytes: Uint8Array,
+): { readonly saved: Uint8Array; readonly ownOf: (cache: EngineCache) => OwnPositions | undefined } {
+  const end = bytes.length - MAGIC.length;
+  if (bytes.length < END || MAGIC.some((byte, n) => bytes[end + n] !== byte))
+    return { saved: bytes, ownOf: () => undefined };
+  const corrupt = (why: string) => new OptionError(`${operation}: the saved cache ${why}`, { code: "CORRUPT_DATA" });
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size = view.getInt32(bytes.length - END, true);
+  const start = bytes.length - END - size;
+  if (size < 0 || size % 4 !== 0 || start < 0) throw corrupt("is damaged: its positions do not fit");
+  if (sumOf(bytes.subarray(start, start + size)) !== view.getUint32(bytes.length - END + 4, true))
+    throw corrupt("is damaged: the sum of its positions is wrong");
+  const number = (n: number) => view.getInt32(start + 4 * n, true);
+  const ownOf = ({ form, appended }: EngineCache): OwnPositions => {
+    const held = appended.map((total) => heldLength(form, total));
+    const counts = 2 * appended.length + held.reduce((sum, length) => sum + length, 0);
+    if (4 * counts !== size || held.some((length, b) => number(2 * b) !== length))
+      throw corrupt("is damaged: its positions are not those of its tokens");
+    let at = 2 * appended.length;
+    const rows = held.map((length) => Int32Array.from({ length }, () => number(at++)));
+    return { appended: [...appended], rows, origins: held.map((_, b) => number(2 * b + 1)) };
+  };
+  return { saved: bytes.subarray(0, start), ownOf };
+}
+
+/** A checksum (Fletcher): the order of the bytes counts. */
+function sumOf(bytes: Uint8Array): number {
+  let [low, high] = [1, 0];
+  for (const byte of bytes) {
+    low = (low + byte) % 65521;
+    high = (high + low) % 65521;
+  }
+  return high * 65536 + low;
+}
