@@ -84,6 +84,8 @@ LayerInputs inputs_of(const Call& call) {
   inputs.cache = call.cache;
   inputs.attend_only = call.attend_only;
   inputs.append_lengths = call.append_lengths;
+  inputs.positions = call.positions;
+  inputs.key_positions = call.key_positions;
   return inputs;
 }
 

@@ -81,6 +81,8 @@ struct Call {
   KvCache* cache = nullptr;
   bool attend_only = false;
   const std::int32_t* append_lengths = nullptr;
+  TokenPositions positions;
+  const std::int32_t* key_positions = nullptr;
   AttentionInputs masks;
   AttentionOptions attention;
 };

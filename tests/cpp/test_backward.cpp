@@ -282,6 +282,21 @@ void expect_differences(Case& call, const AttentionOptions& options, const Diffe
     }
 }
 
+/// Positions of ALiBi for the tokens of a case.
+void give_positions(Case& call) {
+  const AttentionShape& s = call.shape;
+  for (std::int32_t n = 0; n < s.batch_size * s.query_length; ++n)
+    call.alibi_query_positions.push_back(n * 37 % 11 - 4);
+  for (std::int32_t n = 0; n < s.batch_size * s.key_length; ++n) call.alibi_key_positions.push_back(n * 53 % 13 - 2);
+}
+
+TEST(BackwardReference, AgreesWithFiniteDifferencesOfPositionsOfAlibi) {
+  Case call = case_of_everything();
+  give_positions(call);
+  const AttentionOptions options = call.options();
+  expect_differences(call, options, nullptr);
+}
+
 TEST(BackwardReference, AgreesWithFiniteDifferencesOfEveryOption) {
   Case call = case_of_everything();
   const AttentionOptions options = call.options();
@@ -326,6 +341,16 @@ TEST(BackwardReference, AgreesWithFiniteDifferencesOfAFormulaAndItsTables) {
 
 TEST(Backward, GivesTheGradientsOfTheReferenceForEverythingAtOnce) {
   const Case call = case_of_everything();
+  const Problem problem = gradients::problem_of(call);
+  const gradients::Call backward(call, problem);
+  gradients::expect_near_reference(backward, gradients::compute(backward));
+}
+
+TEST(Backward, GivesTheGradientsOfTheReferenceAtPositionsOfAlibi) {
+  Case call = random_case({2, 4, 2, 70, 133, 24, 12}, 905);
+  call.alibi_slopes = {0.1f, 0.2f, -0.1f, 0.0f};
+  call.sinks = {0.5f, -1.0f, -kInfinity, 2.0f};
+  give_positions(call);
   const Problem problem = gradients::problem_of(call);
   const gradients::Call backward(call, problem);
   gradients::expect_near_reference(backward, gradients::compute(backward));

@@ -350,6 +350,78 @@ TEST(KvCache, AHiddenTokenThatIsNotFiniteChangesNoBit) {
     }
 }
 
+// ---------------------------------------------------------------------------------------------------------- sections
+
+KvCacheShape with_sections() {
+  KvCacheShape shape;
+  shape.num_kv_heads = 2;
+  shape.head_dim = shape.value_dim = 8;
+  shape.rotary = RotaryOptions();
+  shape.rotary->temporal_section = 1, shape.rotary->height_section = 2, shape.rotary->width_section = 1;
+  return shape;
+}
+
+TEST(KvCacheSections, OfEqualPlanesAreThoseOfOnePlaneBitForBit) {
+  const KvCacheShape sections = with_sections();
+  KvCacheShape plain = sections;
+  plain.rotary = RotaryOptions();
+  const Tokens tokens(sections, 5, 91);
+  const std::vector<std::int32_t> one{4, 0, 9, 9, 2};
+  std::vector<std::int32_t> three;
+  for (int plane = 0; plane < 3; ++plane) three.insert(three.end(), one.begin(), one.end());
+  std::vector<std::vector<std::uint8_t>> bits;
+  for (const KvCacheShape& shape : {sections, plain}) {
+    const auto cache = make_cache(shape);
+    Array key, value;
+    NewTokens chunk = tokens.chunk_of(0, 5, nullptr, &key, &value);
+    const bool has_planes = bits.empty();
+    chunk.positions = has_planes ? three.data() : one.data();
+    chunk.position_planes = has_planes ? 3 : 1;
+    ASSERT_OK(cache->append(pool_of(2), chunk));
+    const Case call = tokens.dense_call(4, 1, 92);
+    Results results(call.shape, call.returns, call.dtype);
+    AttentionInputs inputs = call.inputs();
+    const std::int32_t at[] = {7, 7, 7};
+    inputs.query_positions = at;
+    inputs.query_position_planes = has_planes ? 3 : 1;
+    ASSERT_OK(cache->attend(pool_of(1), call.shape, inputs, call.options(), results.view()));
+    bits.push_back(results.bits());
+  }
+  EXPECT_EQ(bits[0], bits[1]);
+}
+
+TEST(KvCacheSections, TurnEachPairByThePlaneOfItsSection) {
+  const KvCacheShape shape = with_sections();
+  const Tokens tokens(shape, 3, 93);
+  const std::vector<std::int32_t> planes{1, 2, 3, 10, 20, 30, 5, 0, 7};
+  const auto cache = make_cache(shape);
+  Array key, value;
+  NewTokens chunk = tokens.chunk_of(0, 3, nullptr, &key, &value);
+  chunk.positions = planes.data();
+  chunk.position_planes = 3;
+  ASSERT_OK(cache->append(pool_of(1), chunk));
+  const int plane_of[] = {0, 1, 1, 2};
+  for (std::int64_t g = 0; g < 2; ++g) {
+    const std::vector<HeldRow> rows = held_rows(*cache, 0, g);
+    for (std::int64_t s = 0; s < 3; ++s)
+      for (std::int64_t m = 0; m < 4; ++m) {
+        const double angle = planes[static_cast<std::size_t>(plane_of[m] * 3 + s)] * std::pow(10000.0, -m / 4.0);
+        const double a = tokens.key(0, g, s, m), b = tokens.key(0, g, s, m + 4);
+        EXPECT_NEAR(rows[static_cast<std::size_t>(s)].key[static_cast<std::size_t>(m)],
+                    a * std::cos(angle) - b * std::sin(angle), 1e-6);
+        EXPECT_NEAR(rows[static_cast<std::size_t>(s)].key[static_cast<std::size_t>(m + 4)],
+                    a * std::sin(angle) + b * std::cos(angle), 1e-6);
+      }
+  }
+  const std::vector<std::uint8_t> bytes = saved(*cache);
+  std::unique_ptr<KvCache> loaded;
+  ASSERT_OK(KvCache::load(bytes.data(), static_cast<std::int64_t>(bytes.size()), &loaded));
+  EXPECT_EQ(saved(*loaded), bytes);
+  EXPECT_EQ(loaded->shape().rotary->height_section, 2);
+  chunk.position_planes = 2;
+  EXPECT_EQ(cache->append(pool_of(1), chunk).code, StatusCode::invalid_shape);
+}
+
 // ------------------------------------------------------------------------------------------------------------- rings
 
 TEST(KvCacheRing, HoldsTheFirstAndTheLastTokensInOrderOfPosition) {

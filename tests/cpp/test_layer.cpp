@@ -113,6 +113,76 @@ TEST(Layer, AttendsToContextsOfOtherWidths) {
   }
 }
 
+/// A rotary layer, and a call with a context whose tokens stand at positions of their own.
+struct PlacedContext {
+  Model m = model(12, 2, 8, 6);
+  Call call;
+  std::vector<std::int32_t> queries{9, 2, 4, 0, 1, 7}, keys{3, 8, 0, 5, 5, 1, 6, 2, 9, 4};
+
+  PlacedContext() {
+    m.options.position = LayerPosition::rotary;
+    call = self_call(m, 2, 3);
+    call.key_length = 5;
+    call.key_context = random_floats(2 * 5 * 12, 50);
+    call.positions.data = queries.data();
+    call.key_positions = keys.data();
+  }
+};
+
+TEST(LayerKeyPositions, SayWhereTheTokensOfAContextStand) {
+  const PlacedContext placed_context;
+  const auto& [m, call, queries, keys] = placed_context;
+  const Weights weights(m);
+  const auto layer = build(m, weights);
+  const Floats y = output_of(*layer, call);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    ReferenceSequence sequence;
+    for (std::int64_t i = 0; i < 3; ++i)
+      sequence.queries.push_back({static_cast<double>(queries[b * 3 + i]), tokens_of(m, call, b, i, i + 1, 0)[0].row});
+    for (std::int64_t j = 0; j < 5; ++j)
+      sequence.keys.push_back(
+          {static_cast<double>(keys[b * 5 + j]), exact_row(call.key_context.data() + (b * 5 + j) * 12, 12)});
+    sequence.values = sequence.keys;
+    expect_rows(y, b * 3, reference(m, weights, sequence));
+  }
+}
+
+TEST(LayerKeyPositions, TurnTheKeysOfARotaryCacheToo) {
+  PlacedContext given;
+  const auto direct = build(given.m);
+  const Floats expected = output_of(*direct, given.call);
+  Model plain = given.m;
+  plain.options.position = LayerPosition::none;
+  const auto layer = build(plain);
+  KvCacheShape shape;
+  shape.batch_size = 2, shape.num_kv_heads = 2, shape.head_dim = shape.value_dim = 8;
+  shape.rotary = RotaryOptions();
+  std::unique_ptr<KvCache> cache;
+  ASSERT_TRUE(KvCache::create(shape, &cache).ok());
+  given.call.cache = cache.get();
+  const Floats filled = output_of(*layer, given.call);
+  for (std::size_t n = 0; n < expected.size(); ++n) EXPECT_NEAR(filled[n], expected[n], 64 * kEpsilon);
+}
+
+TEST(LayerKeyPositions, AreRefusedWithoutWhatTheyNeed) {
+  const auto refused = [](const std::function<void(PlacedContext&)>& change) {
+    PlacedContext given;
+    change(given);
+    return forward_error(*build(given.m), given.call);
+  };
+  EXPECT_EQ(refused([](PlacedContext& given) { given.call.positions.data = nullptr; }), StatusCode::invalid_option);
+  EXPECT_EQ(refused([](PlacedContext& given) { given.call.key_context.clear(); }), StatusCode::invalid_option);
+  EXPECT_EQ(refused([](PlacedContext& given) { given.call.key_positions = nullptr; }), StatusCode::invalid_option);
+  EXPECT_EQ(refused([](PlacedContext& given) { given.m.options.position = LayerPosition::sinusoidal; }),
+            StatusCode::invalid_option);
+  EXPECT_EQ(refused([](PlacedContext& given) {
+              given.m.options.rotary.temporal_section = 1, given.m.options.rotary.height_section = 2;
+              given.m.options.rotary.width_section = 1;
+              given.call.positions.planes = 2;
+            }),
+            StatusCode::invalid_shape);
+}
+
 TEST(Layer, TakesTheKeyContextForValuesToo) {
   Model m = model(12, 2, 8, 6);
   const auto layer = build(m);

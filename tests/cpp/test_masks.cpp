@@ -222,4 +222,67 @@ TEST(Rings, AtAnOddFirstKeyAttendAsTheirRowsDoInArrays) {
   }
 }
 
+/// Positions, [B, length].
+std::vector<std::int32_t> positions_of(std::int64_t batch_size, std::int64_t length, std::int64_t spread) {
+  std::vector<std::int32_t> positions;
+  for (std::int64_t n = 0; n < batch_size * length; ++n)
+    positions.push_back(static_cast<std::int32_t>((n * 7919 + 5) % spread - spread / 2));
+  return positions;
+}
+
+TEST(AlibiPositions, TheIndicesChangeNoBit) {
+  for (const std::int64_t queries : {1, 9, 70}) {
+    Case call = random_case({2, 4, 2, queries, 150, 16, 8}, 1301);
+    call.alibi_slopes = {0.5f, 0.25f, 0.125f, -0.125f};
+    call.scalars.causal = Causal::lower_right;
+    call.returns = everything();
+    Case given = call;
+    for (std::int32_t b = 0; b < 2; ++b) {
+      for (std::int32_t i = 0; i < queries; ++i)
+        given.alibi_query_positions.push_back(150 - static_cast<std::int32_t>(queries) + i);
+      for (std::int32_t j = 0; j < 150; ++j) given.alibi_key_positions.push_back(j);
+    }
+    EXPECT_EQ(compute(given).bits(), compute(call).bits()) << queries << " queries";
+  }
+}
+
+TEST(AlibiPositions, AreThoseOfTheFormula) {
+  for (const std::int64_t spread : {40, 1000000})
+    for (const std::int64_t queries : {1, 9, 70}) {
+      Case call = random_case({2, 4, 2, queries, 150, 16, 8}, 1302);
+      const float steep = spread == 40 ? 0.1f : 1e-6f;
+      call.alibi_slopes = {steep, -steep, 2 * steep, 0};
+      call.alibi_query_positions = positions_of(2, queries, spread);
+      call.alibi_key_positions = positions_of(2, 150, spread - 3);
+      call.scalars.causal = Causal::lower_right;
+      call.returns = everything();
+      expect_near_reference(call, compute(call, 2));
+    }
+}
+
+TEST(AlibiPositions, OfARaggedBatchAreThoseOfThePackedRows) {
+  Case call = random_case({1, 2, 1, 12, 20, 8, 8}, 1303);
+  call.alibi_slopes = {0.25f, 0.5f};
+  call.cu_seq_lens_query = {0, 5, 5, 12};
+  call.cu_seq_lens_key = {0, 9, 11, 20};
+  call.alibi_query_positions = positions_of(1, 12, 30);
+  call.alibi_key_positions = positions_of(1, 20, 31);
+  call.returns = everything();
+  expect_near_reference(call, compute(call));
+}
+
+TEST(AlibiPositions, ComeInPairsAndWithSlopes) {
+  const auto refused = [](const Case& call) {
+    Results results(call.shape, call.returns, call.dtype);
+    return attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view()).code;
+  };
+  Case call = random_case({1, 1, 1, 2, 2, 4, 4}, 1304);
+  call.alibi_query_positions = call.alibi_key_positions = {0, 1};
+  EXPECT_EQ(refused(call), StatusCode::invalid_option);
+  call.alibi_slopes = {1.0f};
+  EXPECT_EQ(refused(call), StatusCode::ok);
+  call.alibi_key_positions.clear();
+  EXPECT_EQ(refused(call), StatusCode::invalid_option);
+}
+
 }  // namespace headwise::test_masks

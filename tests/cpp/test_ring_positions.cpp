@@ -281,6 +281,55 @@ TEST(RingPositions, ASliceOfTheWindowGoesOnAsARingOfItsOwn) {
   }
 }
 
+/// Without a rotary embedding places count for ALiBi alone: the distance of places, not that of the text.
+TEST(RingPositions, AlibiCountsPlacesInStepsOfAnyLength) {
+  for (const std::int64_t keep_first : {0, 1, 5})
+    for (const std::int64_t window : {1, 6, 50}) {
+      SCOPED_TRACE("ring of " + std::to_string(keep_first) + " + " + std::to_string(window));
+      KvCacheShape ring = ring_of(keep_first, window);
+      ring.rotary.reset();
+      const std::vector<std::int64_t> pieces{5, 1, 1, 60, 1, 9};
+      const Tokens tokens(ring, 77, 81);
+      const auto cache = make_cache(ring);
+      std::int64_t done = 0;
+      for (const std::int64_t piece : pieces) {
+        Case call = tokens.dense_call(kHeads, piece, 82 + static_cast<std::uint32_t>(done));
+        call.alibi_slopes = {0.5f, 0.25f, 0.125f, -0.0625f};
+        call.returns.lse = true;
+        const Results results = step(*cache, tokens, call, done);
+        for (std::int64_t i = 0; i < piece; ++i) {
+          ring.rotary = RotaryOptions();
+          Case one = alone(ring, tokens, call, i, done + i);
+          ring.rotary.reset();
+          const std::vector<std::int64_t> seen = seen_by(ring, done + i);
+          const std::int64_t count = one.shape.key_length;
+          one.query_offset = {static_cast<std::int32_t>(count - 1)};  // ALiBi of the places
+          for (std::int64_t h = 0; h < kHeads; ++h)
+            for (std::int64_t d = 0; d < kWidth; ++d)
+              one.query.set(h * kWidth + d, call.query.get((h * piece + i) * kWidth + d));
+          for (std::int64_t g = 0; g < 2; ++g)
+            for (std::int64_t j = 0; j < count; ++j)
+              for (std::int64_t d = 0; d < kWidth; ++d)
+                one.key.set((g * count + j) * kWidth + d, tokens.key(0, g, seen[static_cast<std::size_t>(j)], d));
+          Results row(one.shape, one.returns, one.dtype);
+          for (std::int64_t h = 0; h < kHeads; ++h) {
+            row.lse[h] = results.lse[h * piece + i];
+            for (std::int64_t d = 0; d < 7; ++d) row.output.set(h * 7 + d, results.output.get((h * piece + i) * 7 + d));
+          }
+          const auto heads = reference::attention(one.shape, one.inputs(), one.options());
+          expect_near_reference(one.shape, one.options(), one.returns, heads, row);
+        }
+        done += piece;
+      }
+      std::unique_ptr<KvCache> loaded;
+      const std::vector<std::uint8_t> bytes = saved(*cache);
+      ASSERT_OK(KvCache::load(bytes.data(), static_cast<std::int64_t>(bytes.size()), &loaded));
+      EXPECT_TRUE(loaded->shape().cache_positions);
+      EXPECT_FALSE(loaded->shape().rotary);
+      EXPECT_EQ(saved(*loaded), bytes);
+    }
+}
+
 TEST(RingPositions, RefusesWhatItDoesNotDefine) {
   const auto expect_refused = [](const Status& status, StatusCode code, const std::string& words) {
     EXPECT_EQ(status.code, code) << status.message;

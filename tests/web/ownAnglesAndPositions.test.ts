@@ -3,6 +3,7 @@ import { createAttention, type Attention } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
 import { createAttention as createInWorker } from "headwise/worker";
 
+import { alibiPositionsTests } from "./alibiPositions.js";
 import { ownAnglesTests } from "./ownAngles.js";
 import { ownPositionsTests } from "./ownPositions.js";
 
@@ -21,4 +22,5 @@ describe.each(ENTRIES)("%s", (_, create) => {
   afterAll(() => hw.dispose());
   describe("own angles", () => ownAnglesTests(() => hw));
   describe("own positions", () => ownPositionsTests(() => hw));
+  describe("positions of ALiBi", () => alibiPositionsTests(() => hw));
 });

@@ -1,5 +1,6 @@
 import type { Attention } from "headwise";
 
+import { alibiPositionsTests } from "../web/alibiPositions.js";
 import { ownPositionsTests } from "../web/ownPositions.js";
 import { describeOnGpu, onPlainDevice } from "./gpu.js";
 
@@ -9,4 +10,5 @@ describeOnGpu("own positions on WebGPU", () => {
     hw = instance;
   });
   ownPositionsTests(() => hw);
+  alibiPositionsTests(() => hw);
 });
