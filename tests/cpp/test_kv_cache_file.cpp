@@ -80,6 +80,22 @@ std::vector<KvCacheShape> all_kinds() {
   return shapes;
 }
 
+TEST(KvCacheFile, PositionsThatFollowItArePassedOver) {
+  KvCacheShape shape;
+  shape.num_kv_heads = 1, shape.head_dim = shape.value_dim = 4;
+  const Tokens tokens(shape, 3, 5);
+  const auto cache = make_cache(shape);
+  ASSERT_TRUE(tokens.append(*cache, 0, 3).ok());
+  const std::vector<std::uint8_t> bytes = saved(*cache);
+  std::vector<std::uint8_t> more = bytes;
+  // 8 bytes of positions, their number and sum, and the end of such a file
+  for (const int byte : {1, 2, 3, 4, 5, 6, 7, 8, 8, 0, 0, 0, 9, 9, 9, 9, 0x89, 'H', 'W', 'K', 'P', '\r', '\n', 0x1a})
+    more.push_back(static_cast<std::uint8_t>(byte));
+  std::unique_ptr<KvCache> loaded;
+  ASSERT_TRUE(KvCache::load(more.data(), static_cast<std::int64_t>(more.size()), &loaded).ok());
+  EXPECT_EQ(saved(*loaded), bytes);
+}
+
 TEST(SavedKvCache, RoundTripIsBitExactAndGoesOnAsTheOriginal) {
   for (const KvCacheShape& shape : all_kinds()) {
     const auto original = small_cache(shape, 200, 90);

@@ -294,14 +294,111 @@ export function ownPositionsTests(instance: () => Attention): void {
     }
   });
 
+  test("sections: a cache turns queries and keys by [3, B, S] as a layer does", async () => {
+    const hw = instance();
+    const sections = [1, 2, 1];
+    const x = randomTensor(60, [2, 7, E]);
+    const plane = (seed: number) => Int32Array.from({ length: 14 }, (_, n) => (n * seed + seed) % 11);
+    const planes = [plane(3), plane(5), plane(7)];
+    const between = (from: number, to: number) => ({
+      x: {
+        data: Float32Array.of(...[0, 1].flatMap((b) => [...x.data.subarray((7 * b + from) * E, (7 * b + to) * E)])),
+        shape: [2, to - from, E],
+      },
+      positions: {
+        data: Int32Array.from(
+          planes.flatMap((of) => [0, 1].flatMap((b) => [...of.subarray(7 * b + from, 7 * b + to)])),
+        ),
+        shape: [3, 2, to - from],
+      },
+    });
+    for (const interleaved of [false, true]) {
+      const angles = { base: 50, interleaved, sections };
+      const turning = await layerWith({ kind: "rotary", ...angles });
+      const layer = await layerWith(undefined);
+      const own = await turning.kvCache({ batchSize: 2 });
+      const cache = await layer.kvCache({ batchSize: 2, rotary: angles });
+      for (const [from, to] of [
+        [0, 3],
+        [3, 4],
+        [4, 7],
+      ] as const) {
+        const { x: part, positions } = between(from, to);
+        const expected = await turning.forward(part, { cache: own, causal: true, positions });
+        const actual = await layer.forward(part, { cache, causal: true, positions });
+        expectClose(actual.output.data, expected.output.data);
+      }
+      // keep leaves keys where they stand; saved caches, forks and selected batches go on alike
+      const bytes = await cache.save();
+      const [loaded, fork] = [await hw.loadCache(bytes), await cache.fork()];
+      expect(await loaded.save()).toEqual(bytes);
+      const { x: one, positions } = between(6, 7);
+      const ask = (held: typeof cache) => layer.forward(one, { cache: held, attendOnly: true, positions });
+      const mask = { data: Uint8Array.of(1, 0, 0, 1, 1, 1, 1), shape: [1, 7] };
+      const masked = await layer.forward(one, { cache, attendOnly: true, positions, mask });
+      for (const held of [cache, loaded, fork]) {
+        await held.remove(1, 3);
+        expectClose((await ask(held)).output.data, masked.output.data);
+      }
+      for (const held of [turning, layer, own, cache, loaded, fork]) held.dispose();
+    }
+    // append, attend and step, in a ring too: three equal planes are one
+    for (const ring of [undefined, { keepFirst: 1, window: 3 }]) {
+      const form = { numKvHeads: H, headDim: D, ring };
+      const [by3, by1] = [
+        await hw.kvCache({ ...form, rotary: { sections } }),
+        await hw.kvCache({ ...form, rotary: {} }),
+      ];
+      const at = (numbers: number[]) => ({
+        data: Int32Array.from([...numbers, ...numbers, ...numbers]),
+        shape: [3, 1, numbers.length],
+      });
+      await by3.append(heads(61, 3), heads(62, 3), { positions: at([4, 0, 9]) });
+      await by1.append(heads(61, 3), heads(62, 3), { positions: [4, 0, 9] });
+      const step = [heads(63, 2), heads(64, 2), heads(65, 2)] as const;
+      const [a, b] = [
+        await by3.step(...step, { positions: at([7, 2]), causal: true }),
+        await by1.step(...step, { positions: [7, 2], causal: true }),
+      ];
+      expect(bits(a.output)).toEqual(bits(b.output));
+      const [c, d] = [
+        await by3.attend(heads(66, 1), { positions: at([5]) }),
+        await by1.attend(heads(66, 1), { positions: [5] }),
+      ];
+      expect(bits(c.output)).toEqual(bits(d.output));
+      // without positions all planes are the indices, and keep turns
+      for (const held of [by3, by1]) {
+        await held.rewind(0).catch(() => undefined);
+        held.dispose();
+      }
+      const plain = [
+        await hw.kvCache({ ...form, ring: undefined, rotary: { sections } }),
+        await hw.kvCache({ ...form, ring: undefined, rotary: {} }),
+      ];
+      for (const held of plain) await held.append(heads(61, 5), heads(62, 5));
+      for (const held of plain) await held.remove(1, 2);
+      const [e, f] = [await plain[0]!.attend(heads(66, 1)), await plain[1]!.attend(heads(66, 1))];
+      expect(bits(e.output)).toEqual(bits(f.output));
+      for (const held of plain) held.dispose();
+    }
+  });
+
   test("what cannot be is refused by name", async () => {
     const hw = instance();
     const x = randomTensor(22, [1, 3, E]);
     const refused: [LayerPosition | undefined, ForwardOptions, RegExp][] = [
-      [undefined, { positions: [0, 1, 2] }, /positions must be absent: neither the layer nor a cache uses them/],
+      [
+        undefined,
+        { positions: [0, 1, 2] },
+        /positions must be absent: neither the layer nor a cache nor alibiSlopes uses them/,
+      ],
       [{ kind: "rotary" }, { positions: [0, 1] }, /positions\.shape must be \[3\] or \[1, 3\], got \[2\]/],
       [{ kind: "rotary" }, { positions: [0, 1.5, 2] }, /positions\[1\] must be an integer/],
-      [{ kind: "rotary" }, { positions: [0, 1, 2], alibiSlopes: [1, 1] }, /alibiSlopes must be absent with positions/],
+      [
+        { kind: "rotary", sections: [1, 2, 1] },
+        { positions: { data: new Int32Array(9), shape: [3, 1, 3] }, alibiSlopes: [1, 1] },
+        /alibiSlopes must be absent with positions of three planes/,
+      ],
       [
         { kind: "rotary" },
         { positions: [0, 1, 2], key: x },
@@ -321,7 +418,7 @@ export function ownPositionsTests(instance: () => Attention): void {
       [
         POSITIONS.sinusoidal,
         { positions: [0, 1, 2], keyPositions: [0, 1, 2], key: x },
-        /keyPositions must be absent where keys are not turned/,
+        /keyPositions must be absent where keys are not turned, without alibiSlopes/,
       ],
       [
         { kind: "rotary", sections: [1, 2, 1] },
@@ -341,18 +438,22 @@ export function ownPositionsTests(instance: () => Attention): void {
       layer.dispose();
     }
     await expect(layerWith({ kind: "rotary", sections: [1, 2, 3] })).rejects.toThrow(/sections must sum to/);
-    await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary: { sections: [1, 2, 1] } })).rejects.toThrow(
-      /sections must be absent: only a layer turns by sections/,
+    await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary: { sections: [1, 2, 2] } })).rejects.toThrow(
+      /sections must sum to/,
+    );
+    await expect(hw.rotaryEmbedding(heads(1, 2), { sections: [1, 2, 1] } as object)).rejects.toThrow(
+      /sections must be absent: only layers and caches turn by sections/,
     );
     const plain = await hw.kvCache({ numKvHeads: H, headDim: D });
-    await expect(plain.append(heads(1, 2), heads(2, 2), { positions: [0, 1] })).rejects.toThrow(
-      /positions must be absent with a cache that is not rotary/,
+    await plain.append(heads(1, 2), heads(2, 2), { positions: [0, 1] });
+    await expect(plain.attend(heads(3, 1), { positions: [2] })).rejects.toThrow(
+      /positions must be absent with a cache that is not rotary, without alibiSlopes/,
     );
-    expect(plain.length).toBe(0);
     const turning = await hw.kvCache({ numKvHeads: H, headDim: D, rotary });
     await turning.append(heads(1, 2), heads(2, 2));
-    await expect(turning.attend(heads(3, 1), { positions: [2], alibiSlopes: [1, 1] })).rejects.toThrow(
-      /alibiSlopes must be absent with positions/,
+    const planes = { data: new Int32Array(3), shape: [3, 1, 1] };
+    await expect(turning.attend(heads(3, 1), { positions: planes })).rejects.toThrow(
+      /positions\.shape must be \[1\] or \[1, 1\], got \[3, 1, 1\]/,
     );
     for (const held of [plain, turning]) held.dispose();
   });

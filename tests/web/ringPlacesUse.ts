@@ -210,18 +210,47 @@ export const ringPlacesUses: Readonly<Record<string, Use>> = {
     await expect(layer.forward(x, { cache: inLayer, positions: [3] })).rejects.toThrow(
       /layer\.forward: positions must be absent with ring\.positions "cache"/,
     );
-    await expect(layer.forward(x, { cache: inLayer, alibiSlopes: [1, 1] })).rejects.toThrow(
-      /alibiSlopes must be absent with ring\.positions "cache"/,
-    );
     layer.dispose();
+  },
+
+  "places in a ring: a rotary layer lets its ring turn by places, with a norm and sections or none": async (hw) => {
+    const weights = Object.fromEntries(
+      ["Wq", "Wk", "Wv", "Wo"].map((name, n) => [name, randomTensor(50 + n, [16, 16])]),
+    );
+    const ring = { keepFirst: 2, window: 6, positions: "cache" } as const;
+    const yarn = { kind: "yarn", factor: 4, originalLength: 32 } as const;
+    for (const angles of [{ base: BASE }, { base: BASE, interleaved: true, sections: [1, 2, 1] }, { scaling: yarn }]) {
+      const make = (position: object | undefined) =>
+        hw.multiHeadAttention({ numHeads: 2, weights, qkNorm: { kind: "rms" }, position } as never);
+      const [own, plain] = [await make({ kind: "rotary", ...angles }), await make(undefined)];
+      const [cache, other] = [await own.kvCache({ ring }), await plain.kvCache({ ring, rotary: angles })];
+      expect(cache.ring).toEqual(ring);
+      for (const [n, length] of [5, 1, 7, 1, 20].entries()) {
+        const x = randomTensor(60 + n, [1, length, 16]);
+        const [a, b] = [
+          await own.forward(x, { cache, causal: true }),
+          await plain.forward(x, { cache: other, causal: true }),
+        ];
+        a.output.data.forEach((y, at) => expect(Math.abs(y - b.output.data[at]!)).toBeLessThan(2e-5));
+      }
+      const x = randomTensor(70, [1, 1, 16]);
+      const loaded = await hw.loadCache(await cache.save());
+      const [a, b] = [await own.forward(x, { cache: loaded }), await own.forward(x, { cache })];
+      expect(bits(a.output)).toEqual(bits(b.output));
+      await expect(own.forward(x, { cache, positions: [3] })).rejects.toThrow(/positions must be absent with ring/);
+      const unturned = await plain.kvCache({ ring });
+      await expect(own.forward(x, { cache: unturned })).rejects.toThrow(
+        /a cache with ring\.positions "cache" must turn the keys of a layer that is rotary/,
+      );
+      const differs = await plain.kvCache({ ring, rotary: { base: 77 } });
+      await expect(own.forward(x, { cache: differs })).rejects.toThrow(/must have the layer's rotary options/);
+      for (const held of [own, plain]) held.dispose();
+    }
   },
 
   "places in a ring: what they do not define is refused": async (hw) => {
     const refusal = (call: Promise<unknown>) => call.then(String, (error: unknown) => error);
     const made = (options: object) => refusal(hw.kvCache({ ...places, ...options }));
-    const noRotary = await made({ rotary: undefined });
-    expect(OptionError.is(noRotary)).toBe(true);
-    expect(String(noRotary)).toContain('kvCache: ring.positions "cache" needs the option rotary');
     const table = { data: new Float32Array(40).fill(1), shape: [10, 4] };
     const tables = await made({ rotary: { cos: table, sin: table } });
     expect(UnsupportedError.is(tables)).toBe(true);
@@ -234,7 +263,6 @@ export const ringPlacesUses: Readonly<Record<string, Use>> = {
     const calls: [Promise<unknown>, RegExp, boolean][] = [
       [cache.append(heads(1, 1), heads(2, 1), { positions: [4] }), /cache\.append: positions must be absent/, false],
       [cache.attend(heads(3, 1), { positions: [4] }), /cache\.attend: positions must be absent/, false],
-      [cache.attend(heads(3, 1), { alibiSlopes: [1] }), /alibiSlopes must be absent/, true],
       [
         cache.attend(heads(3, 1), { patch: { query: { zero: true } } as never }),
         /patch\.query must be absent with ring\.positions "cache"/,

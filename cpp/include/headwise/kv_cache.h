@@ -131,8 +131,9 @@ class KvCache {
   /// Writes the cache to `bytes`. Refused unless `size` is `saved_size()`.
   [[nodiscard]] Status save(std::uint8_t* bytes, std::int64_t size) const;
   /// Reads a saved cache. Checks magic, version, sizes and checksum before it builds anything. Refuses bytes that
-  /// `save` never writes. Saving the cache again gives the same bytes, unless they are int8 of version 1, which had one
-  /// scale for a whole row and no mean: then the same numbers are saved as version 2.
+  /// `save` never writes, but for positions that JavaScript adds at the end, which are passed over. Saving the cache
+  /// again gives the same bytes, unless they are int8 of version 1, which had one scale for a whole row and no mean:
+  /// then the same numbers are saved as version 2.
   [[nodiscard]] static Status load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache);
 
   [[nodiscard]] const KvCacheShape& shape() const;

@@ -129,7 +129,7 @@ Status KvCache::attend(ThreadPool& pool, const AttentionShape& shape, const Atte
     if (Status status = check_planes(*store_->shape.rotary, inputs.query_position_planes); !status.ok()) return status;
   if (store_->shape.cache_positions && inputs.query_positions)
     return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
-  if (store_->shape.cache_positions && inside.query.given())
+  if (store_->shape.cache_positions && store_->shape.rotary && inside.query.given())
     return Status::error(StatusCode::unsupported,
                          "patch.query does not go with a ring whose positions are its places: there are two queries");
   if (Status status = validate(shape, cached, options, outputs); !status.ok()) return status;

@@ -25,7 +25,7 @@ export function attendViews(returns: OptionReader | undefined, extents: ViewExte
 /** Reads the option `patch` of attend. */
 export function attendPatch(
   options: OptionReader,
-  { ring }: Pick<CacheForm, "ring">,
+  { ring, rotary }: Pick<CacheForm, "ring" | "rotary">,
   extents: ViewExtents,
 ): GivenPatches | undefined {
   const patch = options.object("patch", [...ATTEND_PATCHES, "key", "value"]);
@@ -35,7 +35,7 @@ export function attendPatch(
       throw new UnsupportedError(`${patch.at(name)} is offered by layers: a cache holds what was appended to it`, {
         hint: "Give the new numbers to `append` or `step`. For earlier tokens: `read` the cache, change them, and append them to a new cache that is not rotary.",
       });
-  if (ring?.positions === "cache" && patch.has("query"))
+  if (rotary && ring?.positions === "cache" && patch.has("query"))
     throw new UnsupportedError(
       `${patch.at("query")} must be absent with ring.positions "cache": a query is turned twice, for the first and the other keys`,
       { hint: "Give the changed query to the call instead." },

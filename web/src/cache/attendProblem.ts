@@ -142,7 +142,11 @@ export function attendRequest(
   const given = readCachePositions(options, form, extents.queryLength);
   refusePlanes(options, given);
   if (given && !form.rotary && !options.has("alibiSlopes"))
-    throw options.refuse("positions", "be absent with a cache that is not rotary, without alibiSlopes", "Nothing else reads them.");
+    throw options.refuse(
+      "positions",
+      "be absent with a cache that is not rotary, without alibiSlopes",
+      "Nothing else reads them.",
+    );
   const read = {
     operation,
     layout,

@@ -107,7 +107,9 @@ export function keptPositions(own: OwnPositions, { from, counts, rows }: KeptTok
   let at = 0;
   const left = own.rows.map((held, b) => {
     const chosen = rows.subarray(at, (at += counts[b]!));
-    return Int32Array.from([...held.subarray(0, from[b]), ...chosen].map((n, i) => (i < from[b]! ? n : held[from[b]! + n]!)));
+    return Int32Array.from(
+      [...held.subarray(0, from[b]), ...chosen].map((n, i) => (i < from[b]! ? n : held[from[b]! + n]!)),
+    );
   });
   return { ...own, appended: left.map(({ length }) => length), rows: left };
 }

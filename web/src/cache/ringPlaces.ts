@@ -25,11 +25,11 @@ export function refuseGivenPlaces(options: OptionReader, { ring }: Pick<CacheFor
 /** Throws if a slice would join tokens between which a ring has dropped others: their keys stay turned as in the text. */
 export function refuseSliceAcrossGap(
   operation: string,
-  { form, appended }: { readonly form: Pick<CacheForm, "ring">; readonly appended: readonly number[] },
+  { form, appended }: { readonly form: Pick<CacheForm, "ring" | "rotary">; readonly appended: readonly number[] },
   [from, to]: readonly [number, number],
 ): void {
   const { ring } = form;
-  if (ring?.positions !== "cache" || from >= ring.keepFirst || to <= ring.keepFirst) return;
+  if (!form.rotary || ring?.positions !== "cache" || from >= ring.keepFirst || to <= ring.keepFirst) return;
   const b = appended.findIndex((total) => heldLength(form, total) < total);
   if (b >= 0)
     throw new UnsupportedError(

@@ -351,7 +351,10 @@ function readPositions(
   refusePlanes(options, positions);
   if (cache) refuseGivenPlaces(options, cache.form);
   if ((turns || byCache || byAlibi) && options.has("key") && !options.has("keyPositions"))
-    throw options.missing("keyPositions", `positions are those of x, and ${byAlibi && !turns && !byCache ? "alibiSlopes need those of `key`" : "the keys of `key` are turned"}`);
+    throw options.missing(
+      "keyPositions",
+      `positions are those of x, and ${byAlibi && !turns && !byCache ? "alibiSlopes need those of `key`" : "the keys of `key` are turned"}`,
+    );
   return positions;
 }
 

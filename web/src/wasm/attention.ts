@@ -31,7 +31,16 @@ const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 3 } as const;
 const STAGE = { raw: 0, softcapped: 1, biased: 2, formula: 3 } as const;
 
 /** Settings that are absent or lists of numbers. */
-const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "alibiQueryPositions", "alibiKeyPositions", "sinks", "headGain"] as const;
+const LISTS = [
+  "queryOffset",
+  "keyLengths",
+  "queryLengths",
+  "alibiSlopes",
+  "alibiQueryPositions",
+  "alibiKeyPositions",
+  "sinks",
+  "headGain",
+] as const;
 
 /** Reads a result after the call. Its shape [B, H, …] gets the rank of the inputs. */
 type Collect<T> = () => T;

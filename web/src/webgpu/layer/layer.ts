@@ -249,11 +249,7 @@ export class GpuLayer {
               call,
               heads.key!,
               [batchSize, numKvHeads, length],
-              cache.nextTokens(
-                length,
-                problem.appendLengths,
-                problem.key ? problem.keyPositions : problem.positions,
-              ),
+              cache.nextTokens(length, problem.appendLengths, problem.key ? problem.keyPositions : problem.positions),
             ),
             value: heads.value!,
           },
@@ -401,7 +397,10 @@ export class GpuLayer {
     if (isTurnedByCache) {
       const pairs = (position.angles.rotaryDim || shape.headDim) / 2; // the layer's kernels turn by nothing
       const tokens = Math.max(positions.query.length, positions.key.length);
-      return { span: call.table(Float32Array.from({ length: 2 * pairs * tokens }, (_, n) => 1 - (n % 2))), firstKey: 0 };
+      return {
+        span: call.table(Float32Array.from({ length: 2 * pairs * tokens }, (_, n) => 1 - (n % 2))),
+        firstKey: 0,
+      };
     }
     const { scaling } = position.angles;
     const { query, key } = positions;
