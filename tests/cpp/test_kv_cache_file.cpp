@@ -89,8 +89,9 @@ TEST(KvCacheFile, PositionsThatFollowItArePassedOver) {
   const std::vector<std::uint8_t> bytes = saved(*cache);
   std::vector<std::uint8_t> more = bytes;
   // 8 bytes of positions, their number and sum, and the end of such a file
-  for (const int byte : {1, 2, 3, 4, 5, 6, 7, 8, 8, 0, 0, 0, 9, 9, 9, 9, 0x89, 'H', 'W', 'K', 'P', '\r', '\n', 0x1a})
-    more.push_back(static_cast<std::uint8_t>(byte));
+  const std::uint8_t positions[] = {1, 2, 3, 4, 5,    6,   7,   8,   8,   0,    0,    0,
+                                    9, 9, 9, 9, 0x89, 'H', 'W', 'K', 'P', '\r', '\n', 0x1a};
+  more.insert(more.end(), std::begin(positions), std::end(positions));
   std::unique_ptr<KvCache> loaded;
   ASSERT_TRUE(KvCache::load(more.data(), static_cast<std::int64_t>(more.size()), &loaded).ok());
   EXPECT_EQ(saved(*loaded), bytes);
