@@ -393,7 +393,7 @@ export function alibiPositionsTests(instance: () => Attention): void {
           },
         );
         const actual = gathered(
-          { ...query, data: output.data as Float32Array<ArrayBuffer> },
+          { ...query, data: output.data },
           all.map(() => [{ row: i, at: 0 }]),
         );
         expectClose(actual.data, alone.output.data);
@@ -433,10 +433,7 @@ export function alibiPositionsTests(instance: () => Attention): void {
             gathered(keys[1], tokens),
             { alibiSlopes: SLOPES, positions: [seen.length - 1], keyPositions: atOf(tokens) },
           );
-          expectClose(
-            gathered({ ...query, data: output.data as Float32Array<ArrayBuffer> }, one).data,
-            alone.output.data,
-          );
+          expectClose(gathered({ ...query, data: output.data }, one).data, alone.output.data);
         }
         row += length;
       }

@@ -441,7 +441,7 @@ export function ownPositionsTests(instance: () => Attention): void {
     await expect(hw.kvCache({ numKvHeads: H, headDim: D, rotary: { sections: [1, 2, 2] } })).rejects.toThrow(
       /sections must sum to/,
     );
-    await expect(hw.rotaryEmbedding(heads(1, 2), { sections: [1, 2, 1] } as object)).rejects.toThrow(
+    await expect(hw.rotaryEmbedding(heads(1, 2), { sections: [1, 2, 1] })).rejects.toThrow(
       /sections must be absent: only layers and caches turn by sections/,
     );
     const plain = await hw.kvCache({ numKvHeads: H, headDim: D });

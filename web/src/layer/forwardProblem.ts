@@ -283,7 +283,7 @@ export function forwardRequest(
       ? withAlibiPositions(
           read.settings,
           givenPositions?.data,
-          form === cache!.form ? own : grownPositions(cache!, ownAppend, form),
+          form === cache.form ? own : grownPositions(cache, ownAppend, form),
           { form, appended: after(), sequences, shape },
         )
       : { ...read.settings, ...(read.settings.alibiSlopes && givenAlibi(givenPositions, ownKeys)) };
