@@ -9,7 +9,7 @@ import type { CallArguments } from "../call/callArguments.js";
 import type { LocationChoice } from "../call/location.js";
 import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
+import { DisposedError, UnsupportedError } from "../errors/errors.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
