@@ -1,6 +1,6 @@
 #include "kv_tokens.h"
 
-#include "base/half.h"
+#include "base/numbers.h"
 #include "reference/reference.h"
 #include "source/kv_cache_source.h"
 

@@ -5,10 +5,8 @@
 
 #include "attention/dropped_weights.h"
 #include "attention/neighbouring_columns.h"
-#include "base/finite.h"
-#include "base/infinity.h"
-#include "base/placement.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

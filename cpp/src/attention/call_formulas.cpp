@@ -1,6 +1,6 @@
 #include "attention/call_formulas.h"
 
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

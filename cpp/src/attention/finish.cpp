@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/half.h"
-#include "base/infinity.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

@@ -13,8 +13,8 @@
 #include "attention/scores.h"
 #include "attention/tile.h"
 #include "attention/top_k.h"
-#include "base/infinity.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "formula/formula_tile.h"
 
 namespace headwise {

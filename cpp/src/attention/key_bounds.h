@@ -4,7 +4,7 @@
 
 #include "attention/key_range.h"
 #include "attention/sequence.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "formula/formula_program.h"
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"

@@ -4,7 +4,7 @@
 
 #include "attention/call.h"
 #include "attention/scores.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/status.h"
 
 namespace headwise {

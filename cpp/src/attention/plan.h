@@ -4,7 +4,7 @@
 
 #include "attention/call.h"
 #include "attention/tile.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/attention.h"
 #include "kernel/kernel_table.h"
 

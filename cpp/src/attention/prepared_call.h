@@ -5,7 +5,7 @@
 #include "attention/call.h"
 #include "attention/call_formulas.h"
 #include "attention/shown_keys.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "attention/key_range.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/array.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"

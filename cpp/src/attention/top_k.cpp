@@ -5,8 +5,8 @@
 #include <cstring>
 #include <functional>
 
-#include "base/infinity.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

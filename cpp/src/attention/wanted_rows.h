@@ -1,7 +1,7 @@
 #pragma once
 
 #include "attention/call.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -9,7 +9,7 @@
 #include "backward/input_gradients.h"
 #include "backward/read_gradients.h"
 #include "backward/validate_backward.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/thread_pool.h"
 #include "source/dense_source.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backward/score_gradients.h"
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

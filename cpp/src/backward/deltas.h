@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backward/gradient_call.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {

@@ -1,6 +1,6 @@
 #include "backward/gradient_call.h"
 
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

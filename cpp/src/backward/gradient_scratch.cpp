@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/placement.h"
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -5,7 +5,7 @@
 #include "attention/scores.h"
 #include "attention/tile_panels.h"
 #include "backward/gradient_call.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "formula/formula_tile.h"
 
 namespace headwise {

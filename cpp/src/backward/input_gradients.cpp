@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "backward/score_gradients.h"
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

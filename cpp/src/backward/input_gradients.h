@@ -4,7 +4,7 @@
 #include "backward/gradient_scratch.h"
 #include "backward/head_sums.h"
 #include "backward/query_sums.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/placement.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -2,7 +2,7 @@
 
 #include "backward/gradient_call.h"
 #include "backward/gradient_scratch.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {

@@ -5,9 +5,8 @@
 #include <span>
 
 #include "attention/dropped_weights.h"
-#include "base/finite.h"
-#include "base/infinity.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

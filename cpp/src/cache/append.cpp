@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "attention/validate.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "cache/key_mean.h"
 #include "cache/rotary_rows.h"
 #include "cache/widened_row.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/kv_cache.h"
 
 namespace headwise {

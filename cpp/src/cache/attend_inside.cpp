@@ -5,7 +5,7 @@
 #include "attention/head_rows.h"
 #include "attention/validate.h"
 #include "attention/views.h"
-#include "base/element.h"
+#include "base/numbers.h"
 #include "cache/attend_cached.h"
 #include "headwise/arrival.h"
 #include "position/rotary.h"

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"

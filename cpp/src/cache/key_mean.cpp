@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/finite.h"
+#include "base/numbers.h"
 #include "cache/widened_row.h"
 
 namespace headwise {

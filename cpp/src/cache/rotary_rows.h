@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "source/kv_cache_store.h"
 
 namespace headwise {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/kv_cache.h"
 #include "source/kv_cache_store.h"
 

@@ -1,7 +1,7 @@
 #include "cache/step.h"
 
 #include "attention/validate.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "cache/append.h"
 #include "source/kv_cache_store.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/half.h"
+#include "base/numbers.h"
 #include "kernel/row_run.h"
 
 namespace headwise {

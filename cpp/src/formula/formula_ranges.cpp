@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/infinity.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "formula/formula_rules.h"
 
 namespace headwise {

@@ -3,7 +3,7 @@
 #include <bitset>
 #include <limits>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -1,6 +1,6 @@
 #include "formula/table_ranges.h"
 
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "formula/formula_rules.h"
 
 namespace headwise {

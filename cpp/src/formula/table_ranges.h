@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "formula/formula_program.h"
 #include "formula/value_range.h"
 #include "headwise/status.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/fixed_point.h"
+#include "base/numbers.h"
 #include "kernel/arch.h"
 #include "kernel/row_run.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/element.h"
+#include "base/numbers.h"
 #include "headwise/array.h"
 #include "kernel/arch.h"
 #include "kernel/exponential.h"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/fixed_point.h"
+#include "base/numbers.h"
 #include "headwise/array.h"
 #include "kernel/formula_step.h"
 #include "kernel/row_run.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/infinity.h"
+#include "base/numbers.h"
 #include "kernel/arch.h"
 #include "kernel/exponential.h"
 

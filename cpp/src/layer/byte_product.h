@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/fixed_point.h"
+#include "base/numbers.h"
 #include "kernel/kernel_table.h"
 #include "kernel/row_run.h"
 

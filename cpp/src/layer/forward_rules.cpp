@@ -2,7 +2,7 @@
 
 #include "attention/validate.h"
 #include "attention/views.h"
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "cache/append.h"
 #include "headwise/kv_cache.h"
 #include "layer/forward.h"

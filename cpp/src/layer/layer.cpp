@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "layer/forward.h"
 #include "layer/layer_backward.h"
 #include "layer/layer_rules.h"

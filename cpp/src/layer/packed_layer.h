@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/layer.h"
 #include "layer/projection.h"
 #include "position/kept_rows.h"

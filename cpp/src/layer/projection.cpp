@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/half.h"
-#include "base/quantise.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "layer/byte_product.h"
 #include "layer/scaled_sums.h"
 #include "layer/stored_product.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/sizes.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "kernel/kernel_table.h"
 #include "layer/byte_product.h"
 #include "layer/scaled_sums.h"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/fixed_point.h"
+#include "base/numbers.h"
 #include "headwise/layer.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"

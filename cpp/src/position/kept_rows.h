@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
 #include "position/position_rule.h"

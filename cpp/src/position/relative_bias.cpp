@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "headwise/position.h"
 #include "position/table_size.h"
 

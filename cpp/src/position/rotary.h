@@ -2,7 +2,7 @@
 
 // The steps of a rotary embedding whose arguments have been checked.
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/array.h"
 #include "headwise/position.h"
 #include "headwise/status.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "position/rotary.h"
 
 namespace headwise {

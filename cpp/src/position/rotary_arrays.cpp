@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "position/rotary.h"
 
 namespace headwise {

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "position/rotary.h"
 
 namespace headwise {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/position.h"
 #include "position/position_rule.h"
 

@@ -1,6 +1,6 @@
 #include "position/table_size.h"
 
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "base/half.h"
+#include "base/numbers.h"
 #include "source/kv_cache_source.h"
 
 namespace headwise::reference {

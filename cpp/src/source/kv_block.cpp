@@ -4,9 +4,8 @@
 #include <limits>
 #include <new>
 
-#include "base/quantise.h"
-#include "base/sizes.h"
-#include "base/workspace.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/kv_cache.h"
 #include "position/rotary.h"
 #include "source/key_positions.h"

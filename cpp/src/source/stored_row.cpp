@@ -2,8 +2,7 @@
 
 #include <cstring>
 
-#include "base/half.h"
-#include "base/quantise.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "attention/tile.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/attention.h"
 #include "headwise/backward.h"
 #include "headwise/formula.h"

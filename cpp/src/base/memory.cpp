@@ -1,4 +1,4 @@
-#include "base/workspace.h"
+#include "base/memory.h"
 
 #include <cstdlib>
 
