@@ -8,7 +8,7 @@
 #include "base/numbers.h"
 #include "headwise/array.h"
 #include "kernel/arch.h"
-#include "kernel/exponential.h"
+#include "kernel/functions.h"
 #include "kernel/stored_rows.h"
 
 namespace headwise::kernels {

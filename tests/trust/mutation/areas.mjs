@@ -25,7 +25,7 @@ export const cppAreas = [
       "cpp/src/attention/finish.cpp",
       "cpp/src/attention/merge.cpp",
       "cpp/src/attention/softmax.h",
-      "cpp/src/kernel/exponential.h",
+      "cpp/src/kernel/functions.h",
       "cpp/src/kernel/softmax_step.h",
     ],
     suites: ["OnlineSoftmax.*", "*SoftmaxStep*", "*Kernels*", "Merge.*", "Sinks.*", "EmptyRows.*", "*EveryCase*"],
