@@ -2,7 +2,7 @@
 
 #include "base/numbers.h"
 #include "reference/reference.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

@@ -17,8 +17,7 @@
 #include "base/strides.h"
 #include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
-#include "source/dense_source.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

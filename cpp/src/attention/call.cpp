@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "headwise/kv_cache.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "formula/formula_tile.h"
-#include "source/key_positions.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

@@ -7,7 +7,6 @@
 #include "attention/validate.h"
 #include "kernel/kernel_table.h"
 #include "source/kv_cache_store.h"
-#include "source/stored_row.h"
 
 namespace headwise {
 

@@ -11,7 +11,7 @@
 #include "backward/validate_backward.h"
 #include "base/memory.h"
 #include "headwise/thread_pool.h"
-#include "source/dense_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

@@ -10,9 +10,8 @@
 #include "cache/widened_row.h"
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"
-#include "source/dense_source.h"
+#include "source/key_value_source.h"
 #include "source/kv_cache_store.h"
-#include "source/stored_row.h"
 
 namespace headwise {
 

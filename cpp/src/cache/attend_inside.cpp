@@ -9,7 +9,7 @@
 #include "cache/attend_cached.h"
 #include "headwise/arrival.h"
 #include "position/rotary.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 #include "source/kv_cache_store.h"
 
 namespace headwise {

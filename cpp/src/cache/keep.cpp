@@ -6,7 +6,6 @@
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"
-#include "source/stored_row.h"
 
 namespace headwise {
 

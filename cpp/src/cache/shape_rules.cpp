@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "position/rotary.h"
-#include "source/kv_block.h"
+#include "source/kv_cache_store.h"
 
 namespace headwise {
 

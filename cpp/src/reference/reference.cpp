@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/numbers.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise::reference {
 namespace {
