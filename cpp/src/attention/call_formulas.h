@@ -7,7 +7,6 @@
 #include "formula/formula_program.h"
 #include "formula/formula_ranges.h"
 #include "formula/formula_tile.h"
-#include "formula/table_ranges.h"
 
 namespace headwise {
 

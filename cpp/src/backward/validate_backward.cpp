@@ -1,7 +1,7 @@
 #include "backward/validate_backward.h"
 
 #include "attention/validate.h"
-#include "formula/formula_rules.h"
+#include "formula/formula_program.h"
 
 namespace headwise {
 

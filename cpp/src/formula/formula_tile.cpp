@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
-#include "formula/formula_rules.h"
+#include "formula/formula_program.h"
 
 namespace headwise {
 
