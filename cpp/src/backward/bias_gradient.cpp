@@ -1,8 +1,7 @@
-#include "backward/bias_gradient.h"
-
 #include <algorithm>
 
 #include "backward/score_gradients.h"
+#include "backward/sweeps.h"
 #include "base/memory.h"
 
 namespace headwise {

@@ -1,9 +1,8 @@
-#include "backward/read_gradients.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "backward/score_gradients.h"
+#include "backward/sweeps.h"
 #include "base/memory.h"
 
 namespace headwise {
