@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "layer/projection.h"
-#include "layer/stored_product.h"
 #include "layer/weight_gradient.h"
 
 namespace headwise {
