@@ -5,7 +5,6 @@
 #include "attention/attend.h"
 #include "cache/append.h"
 #include "cache/attend_cached.h"
-#include "cache/step.h"
 #include "layer/head_steps.h"
 
 namespace headwise {

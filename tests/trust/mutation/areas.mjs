@@ -47,10 +47,10 @@ export const cppAreas = [
     files: [
       "cpp/src/cache/append.cpp",
       "cpp/src/cache/attend_cached.cpp",
-      "cpp/src/cache/attend_inside.cpp",
+      "cpp/src/cache/attend_cached.cpp",
       "cpp/src/cache/kv_cache.cpp",
       "cpp/src/cache/kv_cache_file.cpp",
-      "cpp/src/cache/shape_rules.cpp",
+      "cpp/src/cache/kv_cache.cpp",
       "cpp/src/source/kv_cache_store.cpp",
       "cpp/src/source/key_value_source.cpp",
       "cpp/src/source/kv_cache_store.cpp",
