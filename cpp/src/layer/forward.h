@@ -13,8 +13,8 @@
 #include "headwise/thread_pool.h"
 #include "layer/projection.h"
 #include "position/kept_rows.h"
+#include "position/position_tables.h"
 #include "position/rotary.h"
-#include "position/sinusoids.h"
 
 namespace headwise {
 

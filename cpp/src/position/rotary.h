@@ -6,7 +6,7 @@
 #include "headwise/array.h"
 #include "headwise/position.h"
 #include "headwise/status.h"
-#include "position/position_rule.h"
+#include "position/kept_rows.h"
 
 namespace headwise {
 

@@ -244,7 +244,7 @@ type Numbers = Readonly<
   >
 >;
 
-/** The rules of `check_scaling` in cpp/src/position/rotary_rules.cpp for the numbers of a scaling, without the factor. */
+/** The rules of `check_scaling` in cpp/src/position/rotary_angles.cpp for the numbers of a scaling, without the factor. */
 const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
   linear: () => true,
   ntk: () => true,

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "headwise/position.h"
-#include "position/position_rule.h"
+#include "position/kept_rows.h"
 
 namespace headwise {
 

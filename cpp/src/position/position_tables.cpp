@@ -1,12 +1,75 @@
+#include "position/position_tables.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "base/memory.h"
-#include "headwise/position.h"
-#include "position/table_size.h"
+#include "headwise/status.h"
 
 namespace headwise {
+
+/// Whether a table [rows, columns] can be counted.
+[[nodiscard]] Status check_table_size(std::int64_t rows, std::int64_t columns);
+
+Status check_table_size(std::int64_t rows, std::int64_t columns) {
+  std::int64_t elements = 0;
+  if (rows < 0 || columns < 1)
+    return Status::error(StatusCode::invalid_shape, "length must be >= 0 and width >= 1, got %lld and %lld",
+                         static_cast<long long>(rows), static_cast<long long>(columns));
+  if (!multiply_sizes(rows, columns, &elements))
+    return Status::error(StatusCode::invalid_shape, "the size of the table overflows");
+  return {};
+}
+
+Status Sinusoids::create(std::int64_t width, SinusoidalSplit split, double base) {
+  width_ = width;
+  split_ = split;
+  const bool halves = split == SinusoidalSplit::halves;
+  const std::int64_t half = width / 2, count = halves ? half : width - half;
+  const double steps =
+      halves ? static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : 0.5 * static_cast<double>(width);
+  if (!frequencies_.allocate(count)) return Status::out_of_memory(count * static_cast<std::int64_t>(sizeof(double)));
+  for (std::int64_t m = 0; m < count; ++m) frequencies_[m] = std::pow(base, -static_cast<double>(m) / steps);
+  return {};
+}
+
+void Sinusoids::write(double position, float* row) const {
+  const bool halves = split_ == SinusoidalSplit::halves;
+  row[width_ - 1] = 0.0f;  // the last column of `halves` with an odd width
+  for (std::int64_t m = 0; m < frequencies_.size(); ++m) {
+    const double angle = position * frequencies_[m];
+    const std::int64_t cosine = halves ? m + width_ / 2 : 2 * m + 1;
+    row[halves ? m : 2 * m] = static_cast<float>(std::sin(angle));
+    if (cosine < width_) row[cosine] = static_cast<float>(std::cos(angle));
+  }
+}
+
+Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base, float* table) {
+  if (Status status = check_table_size(length, width); !status.ok()) return status;
+  if (!std::isfinite(base) || base <= 0.0)
+    return Status::error(StatusCode::invalid_option, "base must be finite and > 0, got %g", base);
+
+  Sinusoids sinusoids;
+  if (Status status = sinusoids.create(width, split, base); !status.ok()) return status;
+  for (std::int64_t s = 0; s < length; ++s) sinusoids.write(static_cast<double>(s), table + s * width);
+  return {};
+}
+
+namespace {
+
+/// Slope h of n heads, n a power of two: 2^(-8 (h + 1) / n).
+float power_of_two_slope(std::int64_t h, std::int64_t n) {
+  return static_cast<float>(std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(n)));
+}
+
+}  // namespace
+
+void alibi_slopes(std::int64_t num_heads, float* slopes) {
+  std::int64_t power = 1;
+  while (power <= num_heads / 2) power *= 2;
+  for (std::int64_t h = 0; h < num_heads; ++h)
+    slopes[h] = h < power ? power_of_two_slope(h, power) : power_of_two_slope(2 * (h - power), 2 * power);
+}
 
 namespace {
 
