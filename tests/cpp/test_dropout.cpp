@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/philox.h"
+#include "attention/scores.h"
 #include "expectations.h"
 #include "gradients.h"
 #include "harness.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "attention/dropped_weights.h"
-#include "attention/neighbouring_columns.h"
+#include "attention/scores.h"
+#include "attention/tile_panels.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 

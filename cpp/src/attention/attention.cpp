@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
-#include "attention/attend.h"
 #include "attention/attend_tile.h"
-#include "attention/empty_rows.h"
-#include "attention/finish.h"
+#include "attention/call.h"
 #include "attention/inspect.h"
-#include "attention/inspection_scratch.h"
-#include "attention/patched_probs.h"
 #include "attention/plan.h"
-#include "attention/prepared_call.h"
+#include "attention/rows.h"
+#include "attention/softmax.h"
 #include "attention/validate.h"
-#include "attention/wanted_rows.h"
 #include "base/memory.h"
 #include "base/strides.h"
 #include "headwise/arrival.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "attention/key_range.h"
+#include "attention/sequence.h"
 #include "base/memory.h"
 #include "headwise/array.h"
 #include "headwise/status.h"

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "attention/empty_rows.h"
-#include "attention/prepared_call.h"
+#include "attention/call.h"
+#include "attention/rows.h"
 #include "attention/validate.h"
 #include "backward/score_gradients.h"
 #include "backward/sweeps.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "attention/dropped_weights.h"
+#include "attention/scores.h"
 #include "base/numbers.h"
 
 namespace headwise {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "attention/attend.h"
 #include "attention/call.h"
 #include "attention/head_rows.h"
 #include "attention/validate.h"
-#include "attention/views.h"
 #include "base/numbers.h"
 #include "headwise/arrival.h"
 #include "position/rotary.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "attention/attend.h"
+#include "attention/validate.h"
 #include "cache/append.h"
 #include "cache/attend_cached.h"
 #include "layer/head_steps.h"

@@ -1,5 +1,4 @@
 #include "attention/head_rows.h"
-#include "attention/views.h"
 #include "layer/forward.h"
 #include "source/key_value_source.h"
 

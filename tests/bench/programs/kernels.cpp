@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/tile.h"
+#include "attention/plan.h"
 #include "base/memory.h"
 #include "headwise/attention.h"
 #include "headwise/backward.h"

@@ -21,8 +21,8 @@ export const cppAreas = [
   {
     name: "softmax",
     files: [
-      "cpp/src/attention/entropy.cpp",
-      "cpp/src/attention/finish.cpp",
+      "cpp/src/attention/softmax.cpp",
+      "cpp/src/attention/softmax.cpp",
       "cpp/src/attention/merge.cpp",
       "cpp/src/attention/softmax.h",
       "cpp/src/kernel/functions.h",
@@ -36,7 +36,7 @@ export const cppAreas = [
       "cpp/src/attention/attend_tile.cpp",
       "cpp/src/attention/attention.cpp",
       "cpp/src/attention/plan.cpp",
-      "cpp/src/attention/tile.cpp",
+      "cpp/src/attention/plan.cpp",
       "cpp/src/attention/tile_panels.cpp",
       "cpp/src/base/strides.cpp",
     ],
