@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "attention/scores.h"
+#include "base/philox.h"
 #include "expectations.h"
 #include "gradients.h"
 #include "harness.h"

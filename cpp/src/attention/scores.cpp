@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/numbers.h"
+#include "base/philox.h"
 
 namespace headwise {
 

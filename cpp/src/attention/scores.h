@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "attention/call.h"
@@ -45,19 +44,6 @@ void clear_hidden_by_score(const float* scores, std::int64_t count, std::uint8_t
 /// Whether `row` sees any key, by the same rules. Needs no scores.
 [[nodiscard]] bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row,
                                 TileFormulas& formulas);
-
-/// Four random words for a counter and a key: Philox4x32 with 10 rounds (Salmon et al. 2011, "Parallel random numbers:
-/// as easy as 1, 2, 3"). Equal arguments give equal words, in whatever order they are asked for.
-[[nodiscard]] inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
-                                                         std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t even = std::uint64_t{0xD2511F53} * counter[0], odd = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<std::uint32_t>(odd >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(odd),
-               static_cast<std::uint32_t>(even >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(even)};
-    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
-  }
-  return counter;
-}
 
 /// What AttentionOptions::dropout does to a row: `values` of the keys from `first` on are multiplied by what their
 /// weights are multiplied by: 0, or 1 / (1 - rate). A NaN stays NaN. Without dropout nothing is done.

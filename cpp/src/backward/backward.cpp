@@ -14,10 +14,6 @@
 
 namespace headwise {
 
-/// Every rule of the contract that can be checked without reading the arrays. Allocates nothing.
-[[nodiscard]] Status validate_backward(const AttentionShape& shape, const BackwardInputs& inputs,
-                                       const AttentionOptions& options, const BackwardOutputs& outputs);
-
 namespace {
 
 static_assert(kMostDerivativeInstructions == kMostProgramInstructions);
@@ -59,8 +55,7 @@ Status check_derivative(const ScoreDerivative& derivative, bool reads_wanted) {
   return {};
 }
 
-}  // namespace
-
+/// Every rule of the contract that can be checked without reading the arrays. Allocates nothing.
 Status validate_backward(const AttentionShape& shape, const BackwardInputs& inputs, const AttentionOptions& options,
                          const BackwardOutputs& outputs) {
   if (Status s = check_sources(inputs.forward); !s.ok()) return s;
@@ -74,8 +69,6 @@ Status validate_backward(const AttentionShape& shape, const BackwardInputs& inpu
   if (Status s = check_wanted(inputs, options, outputs); !s.ok()) return s;
   return inputs.score_derivative ? check_derivative(*inputs.score_derivative, outputs.reads) : Status();
 }
-
-namespace {
 
 /// @param instructions  keeps what the program refers to
 Status compile(const ScoreDerivative& derivative, bool reads_wanted, Buffer<std::int32_t>* instructions,

@@ -6,6 +6,22 @@
 
 namespace headwise {
 
+namespace {
+
+constexpr std::uint32_t kInfiniteMagnitude = 0x7f800000u;
+
+std::uint32_t magnitude(float x) { return std::bit_cast<std::uint32_t>(x) & 0x7fffffffu; }
+
+// The magnitudes of floats have the order of their bits, and infinity and NaNs are the largest. One maximum thus finds
+// the largest magnitude and whether all numbers are finite.
+std::uint32_t largest_magnitude(const float* x, std::int64_t count) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, magnitude(x[i]));
+  return largest;
+}
+
+}  // namespace
+
 void halves_to_floats(const std::uint16_t* halves, std::int64_t count, float* floats) {
   for (std::int64_t i = 0; i < count; ++i) floats[i] = half_to_float(halves[i]);
 }
@@ -15,15 +31,6 @@ void floats_to_halves(const float* floats, std::int64_t count, std::uint16_t* ha
 }
 
 namespace {
-
-// The magnitudes of floats have the order of their bits, and infinity and NaNs are the largest. One maximum thus finds
-// the largest magnitude and whether all numbers are finite.
-std::uint32_t largest_magnitude(const float* x, std::int64_t count) {
-  std::uint32_t largest = 0;
-  for (std::int64_t i = 0; i < count; ++i)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
-  return largest;
-}
 
 // 127 times this number is finite. 127 times the float nearest to kLargest / 127 is not.
 constexpr float kLargest = std::numeric_limits<float>::max();
@@ -58,11 +65,8 @@ void quantise_blocks(const float* x, std::int64_t count, std::int8_t* q, float* 
 
 namespace {
 
-constexpr std::uint32_t kMagnitude = 0x7fffffffu, kInfiniteMagnitude = 0x7f800000u;
 // Added to a float below 2^22 it leaves the nearest whole number, in two's complement, in the lower bits.
 constexpr float kRounder = 0x1.8p23f;
-
-std::uint32_t magnitude(float x) { return std::bit_cast<std::uint32_t>(x) & kMagnitude; }
 
 /// The bits of the largest magnitude among the numbers that are finite.
 std::uint32_t largest_finite(const float* x, std::int64_t count) {
@@ -70,12 +74,6 @@ std::uint32_t largest_finite(const float* x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
     largest = std::max(largest, magnitude(x[i]) < kInfiniteMagnitude ? magnitude(x[i]) : 0);
   return largest;
-}
-
-bool all_below_infinity(const float* x, std::int64_t count) {
-  std::uint32_t largest = 0;
-  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, magnitude(x[i]));
-  return largest < kInfiniteMagnitude;
 }
 
 /// A power of two from its exponent, -126 to 127.
@@ -107,7 +105,7 @@ FixedPoint to_fixed_point(const float* x, std::int64_t count, float* room) {
   float* const units = room + count;
   for (std::int64_t first = 0; first < count; first += kFixedBlock)
     units[first / kFixedBlock] = fix_block(x + first, std::min(kFixedBlock, count - first), high + first, low + first);
-  return {count, high, low, units, all_below_infinity(x, count)};
+  return {count, high, low, units, largest_magnitude(x, count) < kInfiniteMagnitude};
 }
 
 }  // namespace headwise

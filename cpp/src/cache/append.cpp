@@ -15,8 +15,10 @@
 
 namespace headwise {
 
+namespace {
+
 /// row = row r of a run of float32 or float16, as float32.
-inline void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row) {
+void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row) {
   const std::int64_t at = r * run.row_stride;
   if (run.dtype == Dtype::float32) {
     const float* x = static_cast<const float*>(run.data) + at;
@@ -27,25 +29,17 @@ inline void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, flo
   }
 }
 
+constexpr float kStandardErrors = 5.0f;
+constexpr float kLargestMean = 0x1p64f;
+
 /// Floats of scratch for mean_of_keys.
-[[nodiscard]] constexpr std::int64_t key_mean_scratch(std::int64_t width) { return 3 * width; }
+constexpr std::int64_t key_mean_scratch(std::int64_t width) { return 3 * width; }
 
 /// The mean of the first `count` keys of a head, [width], without the rows that have a NaN or an infinity. It is what a
 /// cache of int8 subtracts from all keys of the head before it quantises them. A feature whose mean may be chance has 0
 /// instead, because a chance number would only make the keys longer: with n rows, a mean within 5 / sqrt(n) of the
 /// average magnitude of all features. For normal numbers around 0 that is four standard errors. Means from 2^64 on also
-/// count as 0: subtracting them could overflow.
-void mean_of_keys(const KeyValueSource& keys, std::int64_t b, std::int64_t g, std::int64_t count, std::int64_t width,
-                  float* scratch, float* mean);
-
-namespace {
-
-constexpr float kStandardErrors = 5.0f;
-constexpr float kLargestMean = 0x1p64f;
-
-}  // namespace
-
-// Sums are of float32 in the order of the rows, as on WebGPU.
+/// count as 0: subtracting them could overflow. Sums are of float32 in the order of the rows, as on WebGPU.
 void mean_of_keys(const KeyValueSource& keys, std::int64_t b, std::int64_t g, std::int64_t count, std::int64_t width,
                   float* scratch, float* mean) {
   float *const row = scratch, *const sums = row + width, *const sizes = sums + width;
@@ -73,8 +67,6 @@ void mean_of_keys(const KeyValueSource& keys, std::int64_t b, std::int64_t g, st
     mean[d] = magnitude > chance && magnitude < kLargestMean ? m : 0.0f;
   }
 }
-
-namespace {
 
 // Waking a worker takes about as long as storing this many rows.
 constexpr std::int64_t kRowsPerAppend = 64;

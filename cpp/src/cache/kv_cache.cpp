@@ -12,9 +12,6 @@
 
 namespace headwise {
 
-/// The rules on the shape of a cache.
-[[nodiscard]] Status check_cache_shape(const KvCacheShape& shape);
-
 namespace {
 
 constexpr std::int64_t kLargestCount = std::numeric_limits<std::int32_t>::max();
@@ -25,8 +22,7 @@ Status check_count(const char* name, std::int64_t value, std::int64_t least) {
                        static_cast<long long>(least), static_cast<long long>(value));
 }
 
-}  // namespace
-
+/// The rules on the shape of a cache.
 Status check_cache_shape(const KvCacheShape& shape) {
   const struct {
     const char* name;
@@ -61,8 +57,6 @@ Status check_cache_shape(const KvCacheShape& shape) {
   if (shape.rotary) return validate_rotary(*shape.rotary, shape.head_dim);
   return {};
 }
-
-namespace {
 
 Status check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t length) {
   if (length < 0)

@@ -49,12 +49,10 @@ struct Layer::Packed {
 };
 
 /// One forward call. With `saves` it stays as what the gradient needs. Each subject has a file:
-/// - forward.cpp: the order of the steps, memory, attention;
+/// - forward.cpp: the order of the steps and memory; from X to queries, keys and values in one parallel region; what a
+/// cache gains, and undoing it; attention; from heads to Y in another region;
 /// - forward_rules.cpp: what is refused;
 /// - forward_positions.cpp: where tokens stand, and the rows that depend on it;
-/// - forward_projections.cpp: from X to queries, keys and values in one parallel region, and from heads to Y in
-/// another;
-/// - forward_cache.cpp: appending to a cache, and undoing it; a ring that must not drop tokens yet;
 /// - forward_inside.cpp: what a call overwrites and shows of queries, keys, values and heads.
 class Forward {
  public:

@@ -12,9 +12,6 @@
 
 namespace headwise {
 
-/// The rules of Layer::create.
-[[nodiscard]] Status check_layer(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options);
-
 namespace {
 
 using Long = long long;
@@ -77,15 +74,12 @@ Status check_layer_options(const LayerShape& shape, const LayerOptions& options)
   return {};
 }
 
-}  // namespace
-
+/// The rules of Layer::create.
 Status check_layer(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options) {
   if (Status status = check_layer_shape(shape); !status.ok()) return status;
   if (Status status = check_weights(shape, weights); !status.ok()) return status;
   return check_layer_options(shape, options);
 }
-
-namespace {
 
 /// Copies an array [rows, columns]. Does nothing if it is null.
 Status keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer<float>* copy) {

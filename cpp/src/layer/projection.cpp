@@ -6,19 +6,12 @@
 
 namespace headwise {
 
+namespace {
+
 /// sums[c] = sums[c] * scales[c] + bias[c]: the end of a product with int8, whose sums began with 0. A null bias is 0.
-inline void scale_sums(const float* scales, const float* bias, std::int64_t columns, float* sums) {
+void scale_sums(const float* scales, const float* bias, std::int64_t columns, float* sums) {
   for (std::int64_t c = 0; c < columns; ++c) sums[c] = sums[c] * scales[c] + (bias ? bias[c] : 0.0f);
 }
-
-/// y += x * W for one row x, with a weight of int8 whose row o has the weights of output o, without their scales.
-/// Infinities and NaNs give what they give in float32.
-///
-/// @param fixed  x as whole numbers
-void multiply_row_by_bytes(const KernelTable& kernels, const float* x, const FixedPoint& fixed, const RowRun& weight,
-                           float* y);
-
-namespace {
 
 /// Adds what FixedPoint leaves out.
 void add_infinities(const float* x, std::int64_t count, const RowRun& weight, float* y) {
@@ -28,15 +21,15 @@ void add_infinities(const float* x, std::int64_t count, const RowRun& weight, fl
       y[o] += x[i] * static_cast<float>(data[o * weight.row_stride + i]);
 }
 
-}  // namespace
-
+/// y += x * W for one row x, with a weight of int8 whose row o has the weights of output o, without their scales.
+/// Infinities and NaNs give what they give in float32.
+///
+/// @param fixed  x as whole numbers
 void multiply_row_by_bytes(const KernelTable& kernels, const float* x, const FixedPoint& fixed, const RowRun& weight,
                            float* y) {
   kernels.multiply_bytes(fixed, weight, y);
   if (!fixed.is_finite) add_infinities(x, fixed.count, weight, y);
 }
-
-namespace {
 
 // Tiles for each worker: enough to share them out evenly.
 constexpr std::int64_t kTilesPerWorker = 4;

@@ -8,9 +8,9 @@
 
 namespace headwise {
 
-/// Whether a table [rows, columns] can be counted.
-[[nodiscard]] Status check_table_size(std::int64_t rows, std::int64_t columns);
+namespace {
 
+/// Whether a table [rows, columns] can be counted.
 Status check_table_size(std::int64_t rows, std::int64_t columns) {
   std::int64_t elements = 0;
   if (rows < 0 || columns < 1)
@@ -20,6 +20,8 @@ Status check_table_size(std::int64_t rows, std::int64_t columns) {
     return Status::error(StatusCode::invalid_shape, "the size of the table overflows");
   return {};
 }
+
+}  // namespace
 
 Status Sinusoids::create(std::int64_t width, SinusoidalSplit split, double base) {
   width_ = width;

@@ -48,7 +48,7 @@ const SECTIONS = 3 * NUMBER;
 const MOST = 2 ** 31 - 1;
 const FARTHEST_ORIGIN = 2 ** 52;
 
-/** Most bytes of a token over all heads: `kMostTokenBytes` of kv_block.h. */
+/** Most bytes of a token over all heads: `kMostTokenBytes` of kv_cache_store.h. */
 const MOST_TOKEN_BYTES = 2 ** 48;
 
 const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
