@@ -26,6 +26,17 @@ constexpr std::int64_t kDirectKeys = 512;
 // With few rows, keys are split into pieces of this length, so that several workers share them.
 constexpr std::int64_t kSplitKeys = 512;
 
+struct TileRequest {
+  std::int64_t kv_heads;  ///< of one sequence, so that scratch does not grow with the batch
+  std::int64_t rows;      ///< query rows that share the keys: group size * query length
+  std::int64_t keys;
+  std::int64_t head_dim;
+  std::int64_t value_dim;
+  int panel_width;
+  int row_step;
+  int threads;
+};
+
 /// Equal shares of at most `limit`, rounded up to `step`. 197 rows become 2 tiles of 100 rows, not of 128 and 69.
 std::int64_t even_share(std::int64_t total, std::int64_t limit, std::int64_t step) {
   const std::int64_t tiles = std::max<std::int64_t>(divide_up(total, limit), 1);
@@ -46,10 +57,6 @@ std::int64_t best_rows(const TileRequest& request) {
   return best;
 }
 
-}  // namespace
-
-bool reads_in_place(std::int64_t rows) { return rows <= kMaxDirectRows; }
-
 TileSizes choose_tiles(const TileRequest& request) {
   TileSizes tiles;
   tiles.direct = reads_in_place(request.rows);
@@ -64,6 +71,10 @@ TileSizes choose_tiles(const TileRequest& request) {
   tiles.strip = std::min(tiles.rows, kStripRows);
   return tiles;
 }
+
+}  // namespace
+
+bool reads_in_place(std::int64_t rows) { return rows <= kMaxDirectRows; }
 
 Status make_plan(const Call& call, int threads, Plan* plan) {
   const AttentionShape& shape = call.shape;

@@ -20,21 +20,8 @@ struct TileSizes {
   std::int64_t split;  ///< keys of a split, a multiple of `keys`; 0: no splits
 };
 
-struct TileRequest {
-  std::int64_t kv_heads;  ///< of one sequence, so that scratch does not grow with the batch
-  std::int64_t rows;      ///< query rows that share the keys: group size * query length
-  std::int64_t keys;
-  std::int64_t head_dim;
-  std::int64_t value_dim;
-  int panel_width;
-  int row_step;
-  int threads;
-};
-
 /// Whether so many query rows of a kv head read its keys and values where they lie.
 [[nodiscard]] bool reads_in_place(std::int64_t rows);
-
-[[nodiscard]] TileSizes choose_tiles(const TileRequest& request);
 
 /// The tiles of one sequence: rows x splits for every kv head.
 struct SequencePlan {

@@ -36,6 +36,14 @@ constexpr std::int64_t kMaxTileFloats = 1 << 17;
 // the first-level cache.
 constexpr std::int64_t kStridePadding = 16;
 
+GradientTiles choose_gradient_tiles(const Call& call) {
+  const std::int64_t panel = call.kernels.panel_width;
+  const std::int64_t fitting = kMaxTileFloats / (call.shape.head_dim + call.shape.value_dim) / panel * panel;
+  const std::int64_t limit = std::clamp<std::int64_t>(fitting, panel, kTileKeys);
+  const std::int64_t tiles = std::max<std::int64_t>(divide_up(call.key_length, limit), 1);
+  return {kTileRows, std::max(round_up(divide_up(call.key_length, tiles), panel), panel)};
+}
+
 std::int64_t place_scratch(GradientScratch& scratch, char* memory, const GradientCall& call,
                            const GradientTiles& tiles) {
   Placement place(memory);
@@ -84,14 +92,6 @@ std::int64_t place_scratch(GradientScratch& scratch, char* memory, const Gradien
 }
 
 }  // namespace
-
-GradientTiles choose_gradient_tiles(const Call& call) {
-  const std::int64_t panel = call.kernels.panel_width;
-  const std::int64_t fitting = kMaxTileFloats / (call.shape.head_dim + call.shape.value_dim) / panel * panel;
-  const std::int64_t limit = std::clamp<std::int64_t>(fitting, panel, kTileKeys);
-  const std::int64_t tiles = std::max<std::int64_t>(divide_up(call.key_length, limit), 1);
-  return {kTileRows, std::max(round_up(divide_up(call.key_length, tiles), panel), panel)};
-}
 
 std::int64_t GradientScratch::bytes(const GradientCall& call, const GradientTiles& tiles) {
   GradientScratch scratch;

@@ -65,7 +65,6 @@ struct GradientTiles {
   std::int64_t rows;  ///< a multiple of the rows that TilePanels looks at together
   std::int64_t keys;  ///< a multiple of the panel width, at most 64 panels
 };
-[[nodiscard]] GradientTiles choose_gradient_tiles(const Call& call);
 
 /// One worker's scratch for a block of rows and a tile of keys. "Packed" is in panels, one row after the other;
 /// "columns" are panels whose columns are keys.

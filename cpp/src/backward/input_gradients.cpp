@@ -8,6 +8,46 @@
 
 namespace headwise {
 
+/// What a row adds to the gradients that heads have one number of.
+struct RowSums {
+  double reached = 0;    ///< sum_j p_ij do_i . v_j
+  double distances = 0;  ///< sum_j ds_ij |i + offset - pi_j|
+  bool sees = false;     ///< whether the row sees a key
+
+  void add(const RowSums& other) {
+    reached += other.reached;
+    distances += other.distances;
+    sees |= other.sees;
+  }
+};
+
+/// Gradients with one number for each head.
+struct HeadSums {
+  double gain = 0, sink = 0, slope = 0;
+
+  void add(const HeadSums& other) {
+    gain += other.gain;
+    sink += other.sink;
+    slope += other.slope;
+  }
+  /// Adds the share of a row.
+  void add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row);
+};
+
+/// What the query rows of a kv head have gathered over some of its keys.
+struct QuerySums {
+  float* gradient;  ///< [rows, query_width], without the scale; null if it is not wanted
+  RowSums* rows;    ///< [rows]
+
+  /// Bytes for `count` rows; -1 on overflow.
+  static std::int64_t bytes(const GradientCall& call, std::int64_t count);
+  void place(char* memory, const GradientCall& call, std::int64_t count);
+  void clear(const GradientCall& call, std::int64_t count);
+  void add(const QuerySums& other, const GradientCall& call, std::int64_t count);
+  /// Writes the gradients of the queries, and adds up the rows of each head: `heads` is [num_heads], or null.
+  void store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const;
+};
+
 void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row) {
   if (!row.sees) return;  // its lse and its output have no meaning
   gain += row.reached;
@@ -20,10 +60,14 @@ void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t
   sink -= sink_share * (delta - call.lse_gradient(row_index));
 }
 
+namespace {
+
+/// Whether a call wants any of them.
 bool wants_head_sums(const BackwardOutputs& outputs) {
   return outputs.sinks || outputs.head_gain || outputs.alibi_slopes;
 }
 
+/// Writes the gradients: for each head the sum over sequences, in order. `sums` is [num_sequences, num_heads].
 void store_head_sums(const GradientCall& call, const HeadSums* sums) {
   const std::int64_t heads = call.forward.shape.num_heads;
   for (std::int64_t h = 0; h < heads; ++h) {
@@ -34,8 +78,6 @@ void store_head_sums(const GradientCall& call, const HeadSums* sums) {
     if (call.outputs.alibi_slopes) call.outputs.alibi_slopes[h] = static_cast<float>(total.slope);
   }
 }
-
-namespace {
 
 std::int64_t place_sums(QuerySums& sums, char* memory, const GradientCall& call, std::int64_t count) {
   Placement place(memory);
@@ -235,6 +277,10 @@ void KeySweep::store(KeyRange tile) const {
 }
 
 }  // namespace
+
+bool InputGradients::are_wanted(const BackwardOutputs& outputs) {
+  return outputs.query || outputs.key || outputs.value || wants_head_sums(outputs);
+}
 
 Status InputGradients::allocate() {
   const Call& call = call_.forward;

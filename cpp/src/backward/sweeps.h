@@ -8,51 +8,8 @@
 
 namespace headwise {
 
-/// What a row adds to the gradients that heads have one number of.
-struct RowSums {
-  double reached = 0;    ///< sum_j p_ij do_i . v_j
-  double distances = 0;  ///< sum_j ds_ij |i + offset - pi_j|
-  bool sees = false;     ///< whether the row sees a key
-
-  void add(const RowSums& other) {
-    reached += other.reached;
-    distances += other.distances;
-    sees |= other.sees;
-  }
-};
-
-/// Gradients with one number for each head.
-struct HeadSums {
-  double gain = 0, sink = 0, slope = 0;
-
-  void add(const HeadSums& other) {
-    gain += other.gain;
-    sink += other.sink;
-    slope += other.slope;
-  }
-  /// Adds the share of a row.
-  void add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row);
-};
-
-/// Whether a call wants any of them.
-[[nodiscard]] bool wants_head_sums(const BackwardOutputs& outputs);
-
-/// Writes the gradients: for each head the sum over sequences, in order. `sums` is [num_sequences, num_heads].
-void store_head_sums(const GradientCall& call, const HeadSums* sums);
-
-/// What the query rows of a kv head have gathered over some of its keys.
-struct QuerySums {
-  float* gradient;  ///< [rows, query_width], without the scale; null if it is not wanted
-  RowSums* rows;    ///< [rows]
-
-  /// Bytes for `count` rows; -1 on overflow.
-  static std::int64_t bytes(const GradientCall& call, std::int64_t count);
-  void place(char* memory, const GradientCall& call, std::int64_t count);
-  void clear(const GradientCall& call, std::int64_t count);
-  void add(const QuerySums& other, const GradientCall& call, std::int64_t count);
-  /// Writes the gradients of the queries, and adds up the rows of each head: `heads` is [num_heads], or null.
-  void store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const;
-};
+struct HeadSums;
+struct QuerySums;
 
 /// The gradients of queries, keys and values, and those with one number for each head. One sweep over all pairs: a task
 /// has some keys of a kv head, and meets them with all its rows.
@@ -61,9 +18,7 @@ class InputGradients {
   InputGradients(ThreadPool& pool, const GradientCall& call, GradientScratches& scratches)
       : pool_(pool), call_(call), scratches_(scratches) {}
 
-  [[nodiscard]] static bool are_wanted(const BackwardOutputs& outputs) {
-    return outputs.query || outputs.key || outputs.value || wants_head_sums(outputs);
-  }
+  [[nodiscard]] static bool are_wanted(const BackwardOutputs& outputs);
   [[nodiscard]] Status allocate();
   void run();
 

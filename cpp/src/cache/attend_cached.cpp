@@ -5,6 +5,7 @@
 #include "attention/call.h"
 #include "attention/head_rows.h"
 #include "attention/validate.h"
+#include "base/memory.h"
 #include "base/numbers.h"
 #include "headwise/arrival.h"
 #include "position/rotary.h"
@@ -56,8 +57,13 @@ struct QueryAngles {
   }
 };
 
-}  // namespace
+/// The queries of a call as they meet the keys of a cache.
+struct CachedQueries {
+  Buffer<float> all;
+  Buffer<float> kept;  ///< see AttentionInputs::kept_query; empty if they are the same
+};
 
+/// Turns the queries of a call to a rotary cache. `inputs` then has those of `turned`.
 Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
                     AttentionInputs* inputs, CachedQueries* turned) {
   const KvCache::Store& store = inputs->cache->store();
@@ -79,6 +85,8 @@ Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attenti
   inputs->kept_query = turned->kept.data();
   return {};
 }
+
+}  // namespace
 
 Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                      const AttentionOptions& options, const AttentionOutputs& outputs) {

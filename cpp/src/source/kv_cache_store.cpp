@@ -60,17 +60,8 @@ std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end)
   return begin;
 }
 
-}  // namespace
-
-std::int64_t token_bytes(const KvCacheShape& shape) {
-  const std::int64_t scales = scales_in(shape, shape.head_dim) + scales_in(shape, shape.value_dim);
-  const std::int64_t head_bytes =
-      (shape.head_dim + shape.value_dim) * size_of(shape.dtype) + scales * static_cast<std::int64_t>(sizeof(float));
-  std::int64_t bytes = 0;
-  const bool counts = multiply_sizes(shape.num_kv_heads, head_bytes, &bytes);
-  return counts ? bytes : std::numeric_limits<std::int64_t>::max();
-}
-
+/// The layout of the blocks of a cache. Its tokens must not take more than kMostTokenBytes. A block has kBlockTokens
+/// tokens, or fewer if the cache can never hold as many.
 BlockLayout plan_block(const KvCacheShape& shape) {
   BlockLayout layout;
   layout.tokens = tokens_per_block(shape);
@@ -88,11 +79,23 @@ BlockLayout plan_block(const KvCacheShape& shape) {
   return layout;
 }
 
+/// A block of undefined content with one owner. Null if there is no memory.
 Block* allocate_block(const BlockLayout& layout) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::size_t>::max() - sizeof(Block);
   if (static_cast<std::uint64_t>(layout.bytes) > kMost) return nullptr;
   void* memory = allocate_bytes(sizeof(Block) + static_cast<std::size_t>(layout.bytes));
   return memory ? new (memory) Block : nullptr;
+}
+
+}  // namespace
+
+std::int64_t token_bytes(const KvCacheShape& shape) {
+  const std::int64_t scales = scales_in(shape, shape.head_dim) + scales_in(shape, shape.value_dim);
+  const std::int64_t head_bytes =
+      (shape.head_dim + shape.value_dim) * size_of(shape.dtype) + scales * static_cast<std::int64_t>(sizeof(float));
+  std::int64_t bytes = 0;
+  const bool counts = multiply_sizes(shape.num_kv_heads, head_bytes, &bytes);
+  return counts ? bytes : std::numeric_limits<std::int64_t>::max();
 }
 
 Block* share_block(Block* block) {

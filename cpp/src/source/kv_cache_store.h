@@ -51,10 +51,6 @@ inline constexpr std::int64_t kMostTokenBytes = std::int64_t{1} << 48;
 /// Bytes of the rows and scales of a token, of all heads. Any number above kMostTokenBytes means too many.
 [[nodiscard]] std::int64_t token_bytes(const KvCacheShape& shape);
 
-/// The layout of the blocks of a cache. Its tokens must not take more than kMostTokenBytes. A block has kBlockTokens
-/// tokens, or fewer if the cache can never hold as many.
-[[nodiscard]] BlockLayout plan_block(const KvCacheShape& shape);
-
 /// A block of a cache: the number of its owners, then BlockLayout::bytes of data.
 struct alignas(64) Block {
   std::atomic<std::int32_t> owners{1};
@@ -63,8 +59,6 @@ struct alignas(64) Block {
   [[nodiscard]] const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(this + 1); }
 };
 
-/// A block of undefined content with one owner. Null if there is no memory.
-[[nodiscard]] Block* allocate_block(const BlockLayout& layout);
 /// Adds an owner. Null stays null.
 Block* share_block(Block* block);
 /// Removes an owner. The last owner frees the block. `block` may be null.
