@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "address.h"
 #include "call_fields.h"
 #include "calls.h"
 #include "engine.h"

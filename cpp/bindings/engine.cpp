@@ -4,7 +4,10 @@
 #include <emscripten/emscripten.h>
 #include <emscripten/threading.h>
 
+#include <cstdlib>
 #include <vector>
+
+#include "headwise/attention.h"
 
 // Copies the share [begin, end) of `pairs` of each array that JavaScript left to be copied within the call.
 EM_JS(void, copy_late, (double begin, double end, double pairs), {
@@ -46,6 +49,26 @@ void Engine::finish(const Status& status) {
   status_ = status;
   finished_.store(1, std::memory_order_release);
   emscripten_futex_wake(&finished_, 1);
+}
+
+/// Attends to zeros until V8 finds the inner loops hot. V8 then optimises them while the workers start and a core is
+/// idle. During a first call on all cores no core is idle. Runs before the constructors of the module.
+extern "C" EMSCRIPTEN_KEEPALIVE void warm_up() {
+  constexpr int kCalls = 40;
+  AttentionShape shape;
+  shape.query_length = 32;
+  shape.key_length = 64;
+  shape.head_dim = shape.value_dim = 64;
+  void* zeros = std::calloc(shape.key_length * shape.head_dim, sizeof(float));
+  void* output = std::malloc(shape.query_length * shape.value_dim * sizeof(float));
+  if (zeros && output) {
+    ThreadPool caller(1);
+    const AttentionInputs inputs{.query = {zeros}, .key = {zeros}, .value = {zeros}};
+    const AttentionOutputs outputs{.output = {output}};
+    for (int call = 0; call < kCalls; ++call) static_cast<void>(attention(caller, shape, inputs, {}, outputs));
+  }
+  std::free(zeros);
+  std::free(output);
 }
 
 }  // namespace headwise

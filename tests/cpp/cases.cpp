@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/half.h"
+#include "base/numbers.h"
 
 namespace headwise::cases {
 namespace {

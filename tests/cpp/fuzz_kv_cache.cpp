@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/checksum.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "fuzz_target.h"
 #include "headwise/kv_cache.h"
 

@@ -1,8 +1,8 @@
 #include "kv_tokens.h"
 
-#include "base/half.h"
+#include "base/numbers.h"
 #include "reference/reference.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "base/half.h"
-#include "base/quantise.h"
+#include "base/numbers.h"
 #include "harness.h"
 
 namespace headwise::layers {

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "allocations.h"
-#include "base/half.h"
+#include "base/numbers.h"
 #include "formula_builder.h"
 #include "gradients.h"
 #include "harness.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "attention/call_formulas.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "expectations.h"
 #include "formula_builder.h"
 #include "harness.h"

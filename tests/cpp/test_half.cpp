@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/half.h"
+#include "base/numbers.h"
 
 namespace headwise::test_half {
 

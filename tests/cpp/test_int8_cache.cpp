@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/checksum.h"
-#include "base/quantise.h"
+#include "base/numbers.h"
 #include "expectations.h"
 #include "headwise/kv_cache.h"
 #include "kv_tokens.h"

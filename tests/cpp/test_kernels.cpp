@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "base/half.h"
-#include "base/workspace.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "harness.h"
 #include "tolerance.h"
 

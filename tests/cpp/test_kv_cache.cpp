@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/half.h"
-#include "base/quantise.h"
-#include "base/workspace.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "expectations.h"
 #include "headwise/kv_cache.h"
 #include "kv_tokens.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/checksum.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "kv_tokens.h"

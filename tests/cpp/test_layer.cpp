@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/half.h"
-#include "base/workspace.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "harness.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "allocations.h"
-#include "base/half.h"
+#include "base/numbers.h"
 #include "harness.h"
 #include "headwise/layer.h"
 #include "layer_model.h"

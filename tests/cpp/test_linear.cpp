@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "allocations.h"
-#include "base/half.h"
-#include "base/quantise.h"
+#include "base/numbers.h"
 #include "harness.h"
 #include "headwise/linear.h"
 #include "layer_model.h"

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "base/half.h"
+#include "base/numbers.h"
 #include "headwise/position.h"
 #include "headwise/thread_pool.h"
 

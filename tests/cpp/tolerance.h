@@ -36,7 +36,7 @@
 namespace headwise::tolerance {
 
 constexpr double kEpsilon = 0x1p-24;
-/// The kernels flush exponentials below 2^-114.5 to 0, whatever their rounding. See kernel/exponential.h.
+/// The kernels flush exponentials below 2^-114.5 to 0, whatever their rounding. See kernel/functions.h.
 constexpr double kFlushed = 0x1p-114;
 
 /// Of one ulp of float16 at x.

@@ -1,5 +1,5 @@
 // The rules for the angles of a rotary embedding are written three times: in readAngles, in
-// cpp/src/position/rotary_rules.cpp and in the readers of saved caches. They must be the same rules: what one accepts,
+// cpp/src/position/rotary_angles.cpp and in the readers of saved caches. They must be the same rules: what one accepts,
 // the others must accept.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

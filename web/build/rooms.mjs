@@ -55,7 +55,7 @@ function sourcesIn(folder) {
     .map((file) => path.posix.join(folder, file.replaceAll(path.sep, "/")));
 }
 
-/** `include/headwise/array.h` is in the room of PUBLIC, `src/base/half.h` in base, `bindings/embind.cpp` in bindings. */
+/** `include/headwise/array.h` is in the room of PUBLIC, `src/base/memory.h` in base, `bindings/embind.cpp` in bindings. */
 function roomOf(file) {
   const [top, folder, name] = file.split("/");
   if (top === "include") return PUBLIC[path.basename(name, ".h")];

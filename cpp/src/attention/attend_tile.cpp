@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "attention/dropped_weights.h"
-#include "attention/neighbouring_columns.h"
-#include "base/finite.h"
-#include "base/infinity.h"
-#include "base/placement.h"
-#include "base/sizes.h"
+#include "attention/scores.h"
+#include "attention/tile_panels.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "attention/call.h"
+#include "attention/plan.h"
 #include "attention/scores.h"
 #include "attention/softmax.h"
-#include "attention/tile.h"
 #include "attention/tile_panels.h"
 
 namespace headwise {

@@ -2,24 +2,18 @@
 
 #include <algorithm>
 
-#include "attention/attend.h"
 #include "attention/attend_tile.h"
-#include "attention/empty_rows.h"
-#include "attention/finish.h"
+#include "attention/call.h"
 #include "attention/inspect.h"
-#include "attention/inspection_scratch.h"
-#include "attention/patched_probs.h"
 #include "attention/plan.h"
-#include "attention/prepared_call.h"
+#include "attention/rows.h"
+#include "attention/softmax.h"
 #include "attention/validate.h"
-#include "attention/wanted_rows.h"
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "base/strides.h"
-#include "base/workspace.h"
 #include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
-#include "source/dense_source.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

@@ -4,7 +4,7 @@
 
 #include "attention/call.h"
 #include "attention/validate.h"
-#include "base/half.h"
+#include "base/numbers.h"
 #include "base/strides.h"
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "attention/call.h"
 
 namespace headwise {
@@ -42,5 +44,11 @@ void clear_hidden_by_score(const float* scores, std::int64_t count, std::uint8_t
 /// Whether `row` sees any key, by the same rules. Needs no scores.
 [[nodiscard]] bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row,
                                 TileFormulas& formulas);
+
+/// What AttentionOptions::dropout does to a row: `values` of the keys from `first` on are multiplied by what their
+/// weights are multiplied by: 0, or 1 / (1 - rate). A NaN stays NaN. Without dropout nothing is done.
+/// @param first  counted from the beginning of the sequence
+void drop(const Call& call, const Sequence& sequence, const QueryRow& row, std::int64_t first, std::int64_t count,
+          float* values);
 
 }  // namespace headwise

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "attention/key_range.h"
-#include "base/workspace.h"
+#include "attention/sequence.h"
+#include "base/memory.h"
 #include "headwise/array.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

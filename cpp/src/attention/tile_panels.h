@@ -1,13 +1,15 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 
 #include "attention/call.h"
-#include "attention/key_range.h"
 #include "attention/scores.h"
+#include "attention/sequence.h"
+#include "kernel/kernel_table.h"
 
 namespace headwise {
 
@@ -86,5 +88,14 @@ class TilePanels {
   KeyRange tile_;
   bool asks_ = false;  ///< whether there is a visible formula to ask
 };
+
+/// The run itself if its columns are neighbours, as the kernels for few rows need. Otherwise a widened copy in
+/// `scratch`.
+inline RowRun with_neighbouring_columns(const KernelTable& kernels, const RowRun& run, std::int64_t columns,
+                                        float* scratch) {
+  if (run.column_stride == 1) return run;
+  kernels.widen(run, columns, scratch, columns);
+  return {scratch, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, run.count};
+}
 
 }  // namespace headwise

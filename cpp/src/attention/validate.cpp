@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "attention/call.h"
-#include "base/workspace.h"
-#include "formula/formula_rules.h"
+#include "base/memory.h"
+#include "formula/formula_program.h"
 #include "headwise/kv_cache.h"
 #include "source/kv_cache_store.h"
 

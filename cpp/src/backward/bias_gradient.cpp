@@ -1,9 +1,8 @@
-#include "backward/bias_gradient.h"
-
 #include <algorithm>
 
 #include "backward/score_gradients.h"
-#include "base/sizes.h"
+#include "backward/sweeps.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -1,12 +1,130 @@
-#include "backward/input_gradients.h"
-
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backward/score_gradients.h"
-#include "base/sizes.h"
+#include "backward/sweeps.h"
+#include "base/memory.h"
 
 namespace headwise {
+
+/// What a row adds to the gradients that heads have one number of.
+struct RowSums {
+  double reached = 0;    ///< sum_j p_ij do_i . v_j
+  double distances = 0;  ///< sum_j ds_ij |i + offset - pi_j|
+  bool sees = false;     ///< whether the row sees a key
+
+  void add(const RowSums& other) {
+    reached += other.reached;
+    distances += other.distances;
+    sees |= other.sees;
+  }
+};
+
+/// Gradients with one number for each head.
+struct HeadSums {
+  double gain = 0, sink = 0, slope = 0;
+
+  void add(const HeadSums& other) {
+    gain += other.gain;
+    sink += other.sink;
+    slope += other.slope;
+  }
+  /// Adds the share of a row.
+  void add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row);
+};
+
+/// What the query rows of a kv head have gathered over some of its keys.
+struct QuerySums {
+  float* gradient;  ///< [rows, query_width], without the scale; null if it is not wanted
+  RowSums* rows;    ///< [rows]
+
+  /// Bytes for `count` rows; -1 on overflow.
+  static std::int64_t bytes(const GradientCall& call, std::int64_t count);
+  void place(char* memory, const GradientCall& call, std::int64_t count);
+  void clear(const GradientCall& call, std::int64_t count);
+  void add(const QuerySums& other, const GradientCall& call, std::int64_t count);
+  /// Writes the gradients of the queries, and adds up the rows of each head: `heads` is [num_heads], or null.
+  void store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const;
+};
+
+void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row) {
+  if (!row.sees) return;  // its lse and its output have no meaning
+  gain += row.reached;
+  slope -= row.distances;
+  if (!call.outputs.sinks) return;
+  const double rest = call.lse_rest ? call.lse_rest[row_index] : 0.0f;
+  const double sink_share =
+      std::exp(static_cast<double>(call.forward.options.sinks[head]) - static_cast<double>(call.lse[row_index]) - rest);
+  const double delta = call.gain(head) == 0.0f ? 0.0 : call.gain(head) * row.reached;
+  sink -= sink_share * (delta - call.lse_gradient(row_index));
+}
+
+namespace {
+
+/// Whether a call wants any of them.
+bool wants_head_sums(const BackwardOutputs& outputs) {
+  return outputs.sinks || outputs.head_gain || outputs.alibi_slopes;
+}
+
+/// Writes the gradients: for each head the sum over sequences, in order. `sums` is [num_sequences, num_heads].
+void store_head_sums(const GradientCall& call, const HeadSums* sums) {
+  const std::int64_t heads = call.forward.shape.num_heads;
+  for (std::int64_t h = 0; h < heads; ++h) {
+    HeadSums total;
+    for (std::int64_t n = 0; n < call.forward.num_sequences; ++n) total.add(sums[n * heads + h]);
+    if (call.outputs.head_gain) call.outputs.head_gain[h] = static_cast<float>(total.gain);
+    if (call.outputs.sinks) call.outputs.sinks[h] = static_cast<float>(total.sink);
+    if (call.outputs.alibi_slopes) call.outputs.alibi_slopes[h] = static_cast<float>(total.slope);
+  }
+}
+
+std::int64_t place_sums(QuerySums& sums, char* memory, const GradientCall& call, std::int64_t count) {
+  Placement place(memory);
+  // Products write whole steps of rows.
+  const std::int64_t padded = round_up(count, call.kernels().row_step);
+  sums.gradient = call.outputs.query ? place.take<float>(padded, call.query_width()) : nullptr;
+  sums.rows = place.take<RowSums>(count);
+  return place.total();
+}
+
+}  // namespace
+
+std::int64_t QuerySums::bytes(const GradientCall& call, std::int64_t count) {
+  QuerySums sums;
+  return place_sums(sums, nullptr, call, count);
+}
+
+void QuerySums::place(char* memory, const GradientCall& call, std::int64_t count) {
+  place_sums(*this, memory, call, count);
+}
+
+void QuerySums::clear(const GradientCall& call, std::int64_t count) {
+  if (gradient) std::fill_n(gradient, count * call.query_width(), 0.0f);
+  std::fill_n(rows, count, RowSums());
+}
+
+void QuerySums::add(const QuerySums& other, const GradientCall& call, std::int64_t count) {
+  for (std::int64_t n = 0; gradient && n < count * call.query_width(); ++n) gradient[n] += other.gradient[n];
+  for (std::int64_t r = 0; r < count; ++r) rows[r].add(other.rows[r]);
+}
+
+void QuerySums::store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const {
+  const Call& forward = call.forward;
+  const Sequence& sequence = *block.sequence;
+  const Strides& strides = forward.query;
+  for (std::int64_t r = block.begin; r < block.end; ++r) {
+    const std::int64_t head = block.head(r), i = block.query(r), depth = forward.shape.head_dim;
+    if (gradient) {
+      float* const out = call.outputs.query + sequence.batch * strides.batch + head * strides.head +
+                         (sequence.query_begin + i) * strides.position;
+      store_gradient(gradient + r * call.query_width(), forward.scale, depth, strides.feature, out);
+      if (forward.options.empty_rows == EmptyRows::nan && !rows[r].sees && i < sequence.query_length)
+        for (std::int64_t d = 0; d < depth; ++d) out[d * strides.feature] = std::numeric_limits<float>::quiet_NaN();
+    }
+    if (heads) heads[head].add_row(call, head, call.row_index(sequence, head, i), rows[r]);
+  }
+}
 
 namespace {
 
@@ -159,6 +277,10 @@ void KeySweep::store(KeyRange tile) const {
 }
 
 }  // namespace
+
+bool InputGradients::are_wanted(const BackwardOutputs& outputs) {
+  return outputs.query || outputs.key || outputs.value || wants_head_sums(outputs);
+}
 
 Status InputGradients::allocate() {
   const Call& call = call_.forward;

@@ -1,10 +1,9 @@
-#include "backward/read_gradients.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "backward/score_gradients.h"
-#include "base/sizes.h"
+#include "backward/sweeps.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -1,22 +1,72 @@
 #include "cache/append.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "attention/validate.h"
-#include "base/workspace.h"
-#include "cache/key_mean.h"
-#include "cache/rotary_rows.h"
-#include "cache/widened_row.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "headwise/thread_pool.h"
+#include "kernel/row_run.h"
 #include "position/rotary.h"
-#include "source/dense_source.h"
+#include "source/key_value_source.h"
 #include "source/kv_cache_store.h"
-#include "source/stored_row.h"
 
 namespace headwise {
 
 namespace {
+
+/// row = row r of a run of float32 or float16, as float32.
+void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row) {
+  const std::int64_t at = r * run.row_stride;
+  if (run.dtype == Dtype::float32) {
+    const float* x = static_cast<const float*>(run.data) + at;
+    for (std::int64_t d = 0; d < width; ++d) row[d] = x[d * run.column_stride];
+  } else {
+    const std::uint16_t* x = static_cast<const std::uint16_t*>(run.data) + at;
+    for (std::int64_t d = 0; d < width; ++d) row[d] = half_to_float(x[d * run.column_stride]);
+  }
+}
+
+constexpr float kStandardErrors = 5.0f;
+constexpr float kLargestMean = 0x1p64f;
+
+/// Floats of scratch for mean_of_keys.
+constexpr std::int64_t key_mean_scratch(std::int64_t width) { return 3 * width; }
+
+/// The mean of the first `count` keys of a head, [width], without the rows that have a NaN or an infinity. It is what a
+/// cache of int8 subtracts from all keys of the head before it quantises them. A feature whose mean may be chance has 0
+/// instead, because a chance number would only make the keys longer: with n rows, a mean within 5 / sqrt(n) of the
+/// average magnitude of all features. For normal numbers around 0 that is four standard errors. Means from 2^64 on also
+/// count as 0: subtracting them could overflow. Sums are of float32 in the order of the rows, as on WebGPU.
+void mean_of_keys(const KeyValueSource& keys, std::int64_t b, std::int64_t g, std::int64_t count, std::int64_t width,
+                  float* scratch, float* mean) {
+  float *const row = scratch, *const sums = row + width, *const sizes = sums + width;
+  std::fill_n(sums, 2 * width, 0.0f);
+  std::int64_t rows = 0;
+  RowRun run;
+  for (std::int64_t j = 0; j < count; j += run.count) {
+    run = keys.keys(b, g, j, count - j);
+    for (std::int64_t r = 0; r < run.count; ++r) {
+      widen_row(run, r, width, row);
+      if (!all_finite(row, width)) continue;
+      ++rows;
+      for (std::int64_t d = 0; d < width; ++d) {
+        sums[d] += row[d];
+        sizes[d] += std::abs(row[d]);
+      }
+    }
+  }
+  const float n = static_cast<float>(std::max<std::int64_t>(rows, 1));
+  float size = 0.0f;  // of all features
+  for (std::int64_t d = 0; d < width; ++d) size += sizes[d] / n;
+  const float chance = kStandardErrors * size / static_cast<float>(width) / std::sqrt(n);
+  for (std::int64_t d = 0; d < width; ++d) {
+    const float m = sums[d] / n, magnitude = std::abs(m);
+    mean[d] = magnitude > chance && magnitude < kLargestMean ? m : 0.0f;
+  }
+}
 
 // Waking a worker takes about as long as storing this many rows.
 constexpr std::int64_t kRowsPerAppend = 64;
@@ -194,6 +244,40 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
 Status KvCache::append(ThreadPool& pool, const NewTokens& tokens) {
   if (Status status = check_append(*this, tokens); !status.ok()) return status;
   return append_checked(pool, *this, tokens);
+}
+
+bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std::int32_t* lengths) {
+  const KvCache::Store& store = cache.store();
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    const std::int64_t gain = lengths ? lengths[b] : num_tokens;
+    if (gain > 1 && store.dropped_of(store.appended[b] + gain) > 0) return true;
+  }
+  return false;
+}
+
+Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionShape& shape,
+                     const AttentionInputs& inputs, const AttentionOptions& options, const AttentionOutputs& outputs,
+                     const AttendInside& inside) {
+  if (Status status = check_append(*this, tokens); !status.ok()) return status;
+  if (drops_visible_keys(*this, tokens.num_tokens, tokens.lengths)) {
+    std::unique_ptr<KvCache> wide;
+    if (Status status = widened(tokens.num_tokens, &wide); !status.ok()) return status;
+    if (Status status = append_checked(pool, *wide, tokens); !status.ok()) return status;
+    if (Status status = wide->attend(pool, shape, inputs, options, outputs, inside); !status.ok()) return status;
+    return append_checked(pool, *this, tokens);
+  }
+  AttentionInputs cached = inputs;
+  cached.cache = this;
+  if (Status status = validate(shape, cached, options, outputs, {tokens.num_tokens, tokens.lengths}); !status.ok())
+    return status;
+  Buffer<std::int32_t> before;
+  if (!before.allocate(shape.batch_size)) return Status::out_of_memory(shape.batch_size * 4);
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) before[b] = static_cast<std::int32_t>(appended(b));
+  if (Status status = append_checked(pool, *this, tokens); !status.ok()) return status;
+  Status status = attend(pool, shape, inputs, options, outputs, inside);
+  // A ring that has dropped a token cannot go back. The new one then stays.
+  if (!status.ok()) (void)rewind_each(before.data());
+  return status;
 }
 
 }  // namespace headwise

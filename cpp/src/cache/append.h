@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "headwise/kv_cache.h"
 
 namespace headwise {
@@ -9,5 +11,8 @@ namespace headwise {
 
 /// KvCache::append() after its checks. Only memory can be refused.
 [[nodiscard]] Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens);
+
+/// Whether a ring that gains tokens drops some that a query of the new ones sees. Then the call needs a widened ring.
+[[nodiscard]] bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std::int32_t* lengths);
 
 }  // namespace headwise

@@ -1,10 +1,15 @@
 #include "cache/attend_cached.h"
 
-#include "attention/attend.h"
+#include <algorithm>
+
 #include "attention/call.h"
-#include "cache/rotary_rows.h"
+#include "attention/head_rows.h"
+#include "attention/validate.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "headwise/arrival.h"
 #include "position/rotary.h"
+#include "source/key_value_source.h"
 #include "source/kv_cache_store.h"
 
 namespace headwise {
@@ -52,8 +57,13 @@ struct QueryAngles {
   }
 };
 
-}  // namespace
+/// The queries of a call as they meet the keys of a cache.
+struct CachedQueries {
+  Buffer<float> all;
+  Buffer<float> kept;  ///< see AttentionInputs::kept_query; empty if they are the same
+};
 
+/// Turns the queries of a call to a rotary cache. `inputs` then has those of `turned`.
 Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
                     AttentionInputs* inputs, CachedQueries* turned) {
   const KvCache::Store& store = inputs->cache->store();
@@ -76,6 +86,8 @@ Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attenti
   return {};
 }
 
+}  // namespace
+
 Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                      const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (!inputs.cache->shape().rotary) return attend_checked(pool, shape, inputs, options, outputs);
@@ -83,6 +95,133 @@ Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const Attent
   CachedQueries turned;
   if (Status status = turn_queries(pool, shape, options, &turned_inputs, &turned); !status.ok()) return status;
   return attend_checked(pool, shape, turned_inputs, options, outputs);
+}
+
+namespace {
+
+Status validate_inside(const AttendInside& inside, const AttentionShape& shape, std::int64_t num_keys) {
+  const struct {
+    const char* name;
+    const Patch& patch;
+  } patches[] = {{"patch.query", inside.query}, {"patch.headOutputs", inside.head_outputs}};
+  for (const auto& each : patches) {
+    if (!each.patch.given()) continue;
+    if (Status status = validate_patch(each.name, each.patch, shape.num_heads, shape.query_length); !status.ok())
+      return status;
+  }
+  return validate_views(inside.views, shape, num_keys);
+}
+
+/// A call of attend that overwrites or shows something.
+class AttendWithInside {
+ public:
+  AttendWithInside(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                   const AttentionOptions& options, const AttentionOutputs& outputs, const AttendInside& inside)
+      : pool_(pool), shape_(shape), inputs_(inputs), options_(options), outputs_(outputs), inside_(inside) {}
+
+  [[nodiscard]] Status run() {
+    if (Status status = prepare_queries(); !status.ok()) return status;
+    AttentionOutputs outputs = outputs_;
+    if (keeps_heads()) {
+      if (!heads_.allocate(elements(shape_.value_dim))) return out_of_memory(shape_.value_dim);
+      outputs.output = {heads_.data(), Dtype::float32};
+    }
+    if (Status status = attend_checked(pool_, shape_, inputs_, options_, outputs); !status.ok()) return status;
+    const HeadRows heads = rows(static_cast<float*>(outputs.output.data), shape_.value_dim);
+    if (outputs.output.data) overwrite(pool_, heads, inside_.head_outputs);
+    show(heads);
+    if (keeps_heads() && outputs_.output.data) write_output();
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool sees_heads() const { return inside_.head_outputs.given() || inside_.views.head_outputs.data; }
+  /// Whether the results of heads must lie in a buffer, because the output does not have them as float32.
+  [[nodiscard]] bool keeps_heads() const {
+    return sees_heads() && (!outputs_.output.data || outputs_.output.dtype != Dtype::float32);
+  }
+  [[nodiscard]] std::int64_t elements(std::int64_t width) const {
+    return shape_.batch_size * shape_.num_heads * shape_.query_length * width;
+  }
+  [[nodiscard]] Status out_of_memory(std::int64_t width) const {
+    return Status::out_of_memory(elements(width) * static_cast<std::int64_t>(sizeof(float)));
+  }
+  [[nodiscard]] HeadRows rows(float* data, std::int64_t width) const {
+    const Strides strides = strides_of(options_.layout, shape_.num_heads, shape_.query_length, width);
+    return {data, strides, shape_.batch_size, shape_.num_heads, shape_.query_length, width, options_.query_lengths};
+  }
+
+  /// The queries as attention sees them, in a buffer if they are turned, overwritten or shown.
+  Status prepare_queries() {
+    Buffer<float>& query = queries_.all;
+    if (inputs_.cache->shape().rotary) {
+      if (Status status = turn_queries(pool_, shape_, options_, &inputs_, &queries_); !status.ok()) return status;
+    } else if (inside_.query.given() || inside_.views.query.data) {
+      if (!query.allocate(elements(shape_.head_dim))) return out_of_memory(shape_.head_dim);
+      if (inputs_.arrival) inputs_.arrival->complete();
+      inputs_.arrival = nullptr;
+      widen_queries();
+      inputs_.query = {query.data(), Dtype::float32};
+    }
+    overwrite(pool_, rows(query.data(), shape_.head_dim), inside_.query);
+    return {};
+  }
+
+  void widen_queries() {
+    const std::int64_t count = elements(shape_.head_dim);
+    if (inputs_.query.dtype == Dtype::float32)
+      std::copy_n(static_cast<const float*>(inputs_.query.data), count, queries_.all.data());
+    else
+      for (std::int64_t n = 0; n < count; ++n)
+        queries_.all[n] = load_element(static_cast<const std::uint16_t*>(inputs_.query.data) + n);
+  }
+
+  void show(const HeadRows& heads) {
+    const AttentionViews& views = inside_.views;
+    if (views.query.data)
+      copy_chosen(pool_, rows(queries_.all.data(), shape_.head_dim), views.query.selection, views.query.data);
+    show_keys_and_values(pool_, shape_, inputs_, KvCacheSource(*inputs_.cache), views);
+    if (views.head_outputs.data) copy_chosen(pool_, heads, views.head_outputs.selection, views.head_outputs.data);
+  }
+
+  void write_output() {
+    auto* const output = static_cast<std::uint16_t*>(outputs_.output.data);
+    for (std::int64_t n = 0; n < heads_.size(); ++n) store_element(output + n, heads_[n]);
+  }
+
+  ThreadPool& pool_;
+  const AttentionShape& shape_;
+  AttentionInputs inputs_;
+  const AttentionOptions& options_;
+  const AttentionOutputs& outputs_;
+  const AttendInside& inside_;
+  CachedQueries queries_;
+  Buffer<float> heads_;
+};
+
+}  // namespace
+
+Status KvCache::attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                       const AttentionOptions& options, const AttentionOutputs& outputs,
+                       const AttendInside& inside) const {
+  AttentionInputs cached = inputs;
+  cached.cache = this;
+  if (inputs.query_positions && !store_->shape.rotary)
+    return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
+  if (store_->shape.rotary)
+    if (Status status = check_planes(*store_->shape.rotary, inputs.query_position_planes); !status.ok()) return status;
+  if (store_->shape.cache_positions && inputs.query_positions)
+    return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
+  if (store_->shape.cache_positions && store_->shape.rotary && inside.query.given())
+    return Status::error(StatusCode::unsupported,
+                         "patch.query does not go with a ring whose positions are its places: there are two queries");
+  if (Status status = validate(shape, cached, options, outputs); !status.ok()) return status;
+  if (Status status = validate_inside(inside, shape, max_length()); !status.ok()) return status;
+  const AttentionViews& views = inside.views;
+  const bool has_inside = inside.query.given() || inside.head_outputs.given() || views.query.data || views.key.data ||
+                          views.value.data || views.head_outputs.data;
+  if (!has_inside) return attend_cached(pool, shape, cached, options, outputs);
+  return AttendWithInside(pool, shape, cached, options, outputs, inside).run();
 }
 
 }  // namespace headwise

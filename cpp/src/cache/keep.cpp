@@ -1,12 +1,11 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"
-#include "source/stored_row.h"
 
 namespace headwise {
 

@@ -17,8 +17,7 @@
 #include <type_traits>
 
 #include "base/checksum.h"
-#include "base/sizes.h"
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/kv_cache.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/sizes.h"
-#include "formula/formula_rules.h"
+#include "base/memory.h"
+#include "formula/formula_program.h"
 
 namespace headwise {
 

@@ -4,7 +4,7 @@
 
 #include "formula/formula_program.h"
 #include "kernel/kernel_table.h"
-#include "source/key_positions.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

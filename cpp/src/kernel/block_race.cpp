@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 
 namespace headwise {
 

@@ -5,10 +5,10 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/element.h"
+#include "base/numbers.h"
 #include "headwise/array.h"
 #include "kernel/arch.h"
-#include "kernel/exponential.h"
+#include "kernel/functions.h"
 #include "kernel/stored_rows.h"
 
 namespace headwise::kernels {

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "kernel/arch.h"
-#include "kernel/row_pointers.h"
+#include "kernel/products.h"
 #include "kernel/row_run.h"
 #include "kernel/stored_rows.h"
 

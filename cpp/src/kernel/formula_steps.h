@@ -8,9 +8,8 @@
 #include <type_traits>
 
 #include "kernel/arch.h"
-#include "kernel/double_functions.h"
-#include "kernel/exponential.h"
-#include "kernel/formula_step.h"
+#include "kernel/functions.h"
+#include "kernel/kernel_table.h"
 
 namespace headwise::kernels {
 namespace {

@@ -6,18 +6,14 @@
 // Everything in these headers is in an unnamed namespace. The files that include them are compiled for different
 // machines, so the linker must not let them share a function.
 
-#include "kernel/byte_products.h"
 #include "kernel/elementwise.h"
 #include "kernel/few_rows.h"
 #include "kernel/formula_steps.h"
-#include "kernel/gradient_step.h"
 #include "kernel/kernel_table.h"
-#include "kernel/packing.h"
-#include "kernel/panel.h"
+#include "kernel/panels.h"
 #include "kernel/products.h"
 #include "kernel/softmax_step.h"
 #include "kernel/stored_weights.h"
-#include "kernel/streamed_products.h"
 
 namespace headwise::kernels {
 namespace {

@@ -4,11 +4,24 @@
 #include <cstdint>
 
 #include "kernel/arch.h"
-#include "kernel/panel.h"
-#include "kernel/row_pointers.h"
+#include "kernel/panels.h"
+#include "kernel/stored_rows.h"
 
 namespace headwise::kernels {
 namespace {
+
+/// One pointer into each of Count rows of a matrix. All advance together. V8 would compute `row * stride` anew in every
+/// step.
+template <class T, int Count>
+struct RowPointers {
+  T* at[Count];
+  RowPointers(T* first, std::ptrdiff_t ld) {
+    for (int i = 0; i < Count; ++i) at[i] = first + i * ld;
+  }
+  void advance(std::ptrdiff_t step) {
+    for (T*& each : at) each += step;
+  }
+};
 
 /// C = A * B or C += A * B for Rows rows of A and Vectors vectors of a panel's columns. The sums stay in registers. If
 /// kTransposed, `a` holds the columns of A as rows.
@@ -55,6 +68,86 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
                                                                                c_panel + row * ldc, ldc, accumulate);
     }
   }
+}
+
+// Products with panels that come from memory, as weights do. A block is Rows rows by Panels panels, whose sums stay in
+// registers.
+
+/// What a block touches while it computes: the panel that comes next, `step` bytes for each row of its own panel.
+struct ReadAhead {
+  const char* next;
+  std::ptrdiff_t step;
+};
+
+template <class Arch, int Rows, int Panels, bool kTouches>
+inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* panel, std::ptrdiff_t panel_stride,
+                           std::int64_t depth, float* c, std::ptrdiff_t ldc, ReadAhead ahead) {
+  using V = Floats<Arch>;
+  constexpr int vectors = kPanelVectors<Arch>;
+  constexpr std::ptrdiff_t width = kPanelWidth<Arch>, lanes = V::size;
+  V sum[Rows][Panels][vectors];
+  for (int r = 0; r < Rows; ++r)
+    for (int p = 0; p < Panels; ++p)
+      for (int v = 0; v < vectors; ++v) sum[r][p][v] = V::load_unaligned(c + r * ldc + p * width + v * lanes);
+  RowPointers<const float, Rows> left(a, lda);
+  RowPointers<const float, Panels> b(panel, panel_stride);
+  for (const float* end = panel + depth * width; b.at[0] != end; b.advance(width), left.advance(1)) {
+    if constexpr (kTouches) {
+      touch(ahead.next);
+      ahead.next += ahead.step;
+    }
+    V column[Panels][vectors];
+    for (int p = 0; p < Panels; ++p)
+      for (int v = 0; v < vectors; ++v) column[p][v] = V::load_aligned(b.at[p] + v * lanes);
+    for (int r = 0; r < Rows; ++r) {
+      const V broadcast(*left.at[r]);
+      for (int p = 0; p < Panels; ++p)
+        for (int v = 0; v < vectors; ++v) sum[r][p][v] = multiply_add<Arch>(broadcast, column[p][v], sum[r][p][v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r)
+    for (int p = 0; p < Panels; ++p)
+      for (int v = 0; v < vectors; ++v) sum[r][p][v].store_unaligned(c + r * ldc + p * width + v * lanes);
+}
+
+/// `rows` is a multiple of kRowStep. All rows meet a panel before the next panel. Together they touch each line of the
+/// next panel once, evenly: the processor does not begin to fetch a panel on its own before it has been read for a
+/// while.
+template <class Arch>
+void streamed_rows(const float* a, std::ptrdiff_t lda, const float* panels, std::ptrdiff_t panel_stride,
+                   std::int64_t depth, std::int64_t count, const float* after, float* c, std::ptrdiff_t ldc,
+                   std::int64_t rows) {
+  constexpr int step = kRowStep<Arch>, width = kPanelWidth<Arch>;
+  const std::ptrdiff_t bytes = width * static_cast<std::ptrdiff_t>(sizeof(float)) * step / rows;
+  for (std::int64_t p = 0; p < count; ++p) {
+    const float* panel = panels + p * panel_stride;
+    const char* next = reinterpret_cast<const char*>(p + 1 < count ? panel + panel_stride : after ? after : panel);
+    for (std::int64_t r = 0; r < rows; r += step, next += bytes * depth)
+      streamed_block<Arch, step, 1, true>(a + r * lda, lda, panel, panel_stride, depth, c + r * ldc + p * width, ldc,
+                                          {next, bytes});
+  }
+}
+
+/// One row reads two panels at a time. Processors fetch these two streams by themselves.
+template <class Arch>
+void streamed_row(const float* a, const float* panels, std::ptrdiff_t panel_stride, std::int64_t depth,
+                  std::int64_t count, float* c) {
+  constexpr int width = kPanelWidth<Arch>;
+  std::int64_t p = 0;
+  for (; p + 2 <= count; p += 2)
+    streamed_block<Arch, 1, 2, false>(a, 0, panels + p * panel_stride, panel_stride, depth, c + p * width, 0, {});
+  if (p < count)
+    streamed_block<Arch, 1, 1, false>(a, 0, panels + p * panel_stride, panel_stride, depth, c + p * width, 0, {});
+}
+
+template <class Arch>
+void multiply_streamed(const float* a, std::ptrdiff_t lda, const float* panels, std::ptrdiff_t panel_stride,
+                       std::int64_t depth, std::int64_t count, const float* after, float* c, std::ptrdiff_t ldc,
+                       std::int64_t rows) {
+  const std::int64_t whole = rows / kRowStep<Arch> * kRowStep<Arch>;
+  if (whole > 0) streamed_rows<Arch>(a, lda, panels, panel_stride, depth, count, after, c, ldc, whole);
+  for (std::int64_t r = whole; r < rows; ++r)
+    streamed_row<Arch>(a + r * lda, panels, panel_stride, depth, count, c + r * ldc);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/quantise.h"
+#include "base/numbers.h"
 #include "base/strides.h"
 #include "headwise/array.h"
 

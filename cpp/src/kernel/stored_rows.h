@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/half.h"
+#include "base/numbers.h"
 #include "kernel/arch.h"
 #include "kernel/row_run.h"
 

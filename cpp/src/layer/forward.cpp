@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "attention/attend.h"
+#include "attention/validate.h"
 #include "cache/append.h"
 #include "cache/attend_cached.h"
+#include "layer/head_steps.h"
 
 namespace headwise {
 
@@ -127,5 +128,88 @@ std::int64_t Forward::saved_bytes() const {
     floats += buffer->size();
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
+
+HeadSteps Forward::head_steps(const float* gain, const PositionRows& angle_rows) const {
+  HeadSteps steps{layer_.shape.head_dim, layer_.options.qk_norm, layer_.options.qk_norm_epsilon, gain};
+  if (turns()) {
+    steps.angles = layer_.angles_grow() ? &own_angles_ : &layer_.angles;
+    steps.angle_rows = angle_rows.at.data();
+  }
+  return steps;
+}
+
+/// Queries, keys and values, with norm and rotary embedding.
+void Forward::project_inputs() {
+  const TokenRows queries = rows(query_.data(), inputs_.query_length, layer_.query_width());
+  const TokenRows keys = rows(key_.data(), key_length_, layer_.key_width());
+  const TokenRows values = rows(value_.data(), key_length_, layer_.value_width());
+  ProjectionJob jobs[] = {{&layer_.query, x(), queries, query_steps()},
+                          {&layer_.key, key_tokens(), keys, key_steps()},
+                          {&layer_.value, value_tokens(), values}};
+  if (keeps_raw_heads()) {
+    for (ProjectionJob& job : jobs) job.heads = {};
+    jobs[0].y.array.data = raw_query_.data();
+    jobs[1].y.array.data = raw_key_.data();
+  }
+  project(pool_, {jobs, projects_keys() ? std::size_t{3} : std::size_t{1}}, scratch_);
+  if (!keeps_raw_heads()) return;
+  take_head_steps(as_const(jobs[0].y), layer_.shape.num_heads, query_steps(), queries);
+  take_head_steps(as_const(jobs[1].y), layer_.shape.num_kv_heads, key_steps(), keys);
+}
+
+/// Copies heads, and takes their steps on the copies.
+void Forward::take_head_steps(const ConstTokenRows& raw, std::int64_t num_heads, const HeadSteps& steps,
+                              const TokenRows& heads) {
+  const std::int64_t width = steps.head_dim;
+  pool_.parallel_for(raw.count(), [&](std::int64_t token, int worker) {
+    float* const head = scratch_.data() + worker * (scratch_.size() / pool_.size());
+    for (std::int64_t h = 0; h < num_heads; ++h) {
+      gather(raw, token, 1, h * width, width, head);
+      steps.apply(token, head);
+      scatter(head, width, token, 1, h * width, width, heads);
+    }
+  });
+}
+
+void Forward::project_output() {
+  const TokenRows heads = rows(heads_.data(), inputs_.query_length, layer_.heads_width());
+  const ProjectionJob job{&layer_.output, as_const(heads), output()};
+  project(pool_, {&job, 1}, scratch_);
+}
+
+/// Without an output projection Y is the heads.
+void Forward::copy_heads_to_output() {
+  constexpr std::int64_t kFeatures = 256;  // that are copied at a time
+  const std::int64_t width = layer_.heads_width();
+  const ConstTokenRows heads = as_const(rows(heads_.data(), inputs_.query_length, width));
+  pool_.parallel_for(heads.count(), [&](std::int64_t token, int) {
+    float features[kFeatures];
+    for (std::int64_t d = 0; d < width; d += kFeatures) {
+      const std::int64_t count = std::min(kFeatures, width - d);
+      gather(heads, token, 1, d, count, features);
+      scatter(features, count, token, 1, d, count, output());
+    }
+  });
+}
+
+/// New tokens must not drop those that their queries see, so the call works on a longer ring.
+Status Forward::widen_ring() {
+  if (!drops_visible_keys(*inputs_.cache, key_length_, growth_.gains)) return {};
+  ring_ = inputs_.cache;
+  if (Status status = ring_->widened(key_length_, &wide_); !status.ok()) return status;
+  inputs_.cache = wide_.get();
+  attention_inputs_.cache = wide_.get();
+  return {};
+}
+
+Status Forward::append() {
+  KvCache& cache = *inputs_.cache;
+  for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
+    lengths_before_[b] = static_cast<std::int32_t>(cache.appended(b));
+  return append_checked(pool_, cache, new_tokens());
+}
+
+/// A ring that has dropped a token for a new one cannot go back. The new one then stays.
+void Forward::undo_append() { (void)inputs_.cache->rewind_each(lengths_before_.data()); }
 
 }  // namespace headwise

@@ -6,25 +6,53 @@
 #include "attention/call.h"
 #include "attention/head_rows.h"
 #include "attention/validate.h"
+#include "base/memory.h"
 #include "base/strides.h"
-#include "base/workspace.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
-#include "layer/packed_layer.h"
 #include "layer/projection.h"
 #include "position/kept_rows.h"
+#include "position/position_tables.h"
 #include "position/rotary.h"
 
 namespace headwise {
 
+/// A layer as its calls read it.
+struct Layer::Packed {
+  LayerShape shape;
+  LayerOptions options;  ///< its pointers are not read: the arrays have been copied to the buffers below. Those of
+                         ///< options.rotary point to the copies
+  Projection query, key, value, output;
+  Buffer<float> query_gain, key_gain, position_table;
+  Sinusoids sinusoids;
+  RotaryArrays rotary_arrays;
+  RotaryAngles angles;  ///< unless they depend on the length of the call
+  /// Of the sinusoids, or of the angles. Calls add rows to it; it locks itself.
+  mutable KeptRows position_rows;
+
+  [[nodiscard]] std::int64_t query_width() const { return shape.num_heads * shape.head_dim; }
+  [[nodiscard]] std::int64_t key_width() const { return shape.num_kv_heads * shape.head_dim; }
+  [[nodiscard]] std::int64_t value_width() const { return shape.num_kv_heads * shape.value_head_dim; }
+  [[nodiscard]] std::int64_t heads_width() const { return shape.num_heads * shape.value_head_dim; }
+
+  /// Of a rotary layer: the floats of a row of angles.
+  [[nodiscard]] std::int64_t position_rows_width() const { return rotary_dim_of(options.rotary, shape.head_dim); }
+
+  [[nodiscard]] bool is_rotary() const { return options.position == LayerPosition::rotary; }
+  /// Whether the angles depend on the length of the call.
+  [[nodiscard]] bool angles_grow() const {
+    const RotaryScaling scaling = options.rotary.scaling;
+    return is_rotary() && options.rotary.sequence_length == 0.0 &&
+           (scaling == RotaryScaling::dynamic_ntk || scaling == RotaryScaling::longrope);
+  }
+};
+
 /// One forward call. With `saves` it stays as what the gradient needs. Each subject has a file:
-/// - forward.cpp: the order of the steps, memory, attention;
+/// - forward.cpp: the order of the steps and memory; from X to queries, keys and values in one parallel region; what a
+/// cache gains, and undoing it; attention; from heads to Y in another region;
 /// - forward_rules.cpp: what is refused;
 /// - forward_positions.cpp: where tokens stand, and the rows that depend on it;
-/// - forward_projections.cpp: from X to queries, keys and values in one parallel region, and from heads to Y in
-/// another;
-/// - forward_cache.cpp: appending to a cache, and undoing it; a ring that must not drop tokens yet;
 /// - forward_inside.cpp: what a call overwrites and shows of queries, keys, values and heads.
 class Forward {
  public:

@@ -1,8 +1,6 @@
 #include "attention/head_rows.h"
-#include "attention/views.h"
 #include "layer/forward.h"
-#include "source/dense_source.h"
-#include "source/kv_cache_source.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "attention/head_rows.h"
 #include "attention/validate.h"
-#include "attention/views.h"
-#include "base/sizes.h"
+#include "base/memory.h"
 #include "cache/append.h"
 #include "headwise/kv_cache.h"
 #include "layer/forward.h"

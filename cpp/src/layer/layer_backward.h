@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
 #include "layer/forward.h"

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/finite.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "layer/projection.h"
-#include "layer/stored_product.h"
 #include "layer/weight_gradient.h"
 
 namespace headwise {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/element.h"
+#include "base/numbers.h"
 
 namespace headwise {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"

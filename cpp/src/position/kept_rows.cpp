@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "base/sizes.h"
+#include "base/memory.h"
 
 namespace headwise {
 

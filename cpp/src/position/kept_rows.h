@@ -4,12 +4,20 @@
 #include <memory>
 #include <mutex>
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
-#include "position/position_rule.h"
 
 namespace headwise {
+
+/// What a position gives: a row of floats that depends on nothing else.
+class PositionRule {
+ public:
+  virtual void write(double position, float* row) const = 0;
+
+ protected:
+  ~PositionRule() = default;
+};
 
 /// The rows of the tokens of one call.
 struct PositionRows {

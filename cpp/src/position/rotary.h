@@ -2,11 +2,11 @@
 
 // The steps of a rotary embedding whose arguments have been checked.
 
-#include "base/workspace.h"
+#include "base/memory.h"
 #include "headwise/array.h"
 #include "headwise/position.h"
 #include "headwise/status.h"
-#include "position/position_rule.h"
+#include "position/kept_rows.h"
 
 namespace headwise {
 

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/element.h"
-#include "base/sizes.h"
+#include "base/memory.h"
+#include "base/numbers.h"
 #include "base/strides.h"
-#include "base/workspace.h"
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"
 

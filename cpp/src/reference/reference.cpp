@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
-#include "base/half.h"
-#include "source/kv_cache_source.h"
+#include "base/numbers.h"
+#include "source/key_value_source.h"
 
 namespace headwise::reference {
 namespace {

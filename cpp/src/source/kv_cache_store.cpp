@@ -1,11 +1,113 @@
 #include "source/kv_cache_store.h"
 
-#include <algorithm>
 #include <cstring>
+#include <new>
 
-#include "base/sizes.h"
+#include "base/numbers.h"
 
 namespace headwise {
+
+void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* to, float* scales) {
+  switch (dtype) {
+    case Dtype::float32:
+      std::memcpy(to, row, static_cast<std::size_t>(width) * sizeof(float));
+      return;
+    case Dtype::float16:
+      floats_to_halves(row, width, reinterpret_cast<std::uint16_t*>(to));
+      return;
+    case Dtype::int8:
+      quantise_blocks(row, width, reinterpret_cast<std::int8_t*>(to), scales);
+  }
+}
+
+void load_row(const std::uint8_t* from, const float* scales, std::int64_t width, Dtype dtype, float* row) {
+  switch (dtype) {
+    case Dtype::float32:
+      std::memcpy(row, from, static_cast<std::size_t>(width) * sizeof(float));
+      return;
+    case Dtype::float16:
+      halves_to_floats(reinterpret_cast<const std::uint16_t*>(from), width, row);
+      return;
+    case Dtype::int8:
+      for (std::int64_t d = 0; d < width; ++d)
+        row[d] = static_cast<float>(reinterpret_cast<const std::int8_t*>(from)[d]) * scales[d / kScaleBlock];
+  }
+}
+
+void subtract_mean(const float* mean, std::int64_t width, float* row) {
+  for (std::int64_t d = 0; mean && d < width; ++d) row[d] -= mean[d];
+}
+
+void add_mean(const float* mean, std::int64_t width, float* row) {
+  for (std::int64_t d = 0; mean && d < width; ++d) row[d] += mean[d];
+}
+
+namespace {
+
+std::int64_t tokens_per_block(const KvCacheShape& shape) {
+  if (shape.window > 0) return std::min(kBlockTokens, shape.keep_first + shape.window);
+  return shape.capacity > 0 ? std::min(kBlockTokens, shape.capacity) : kBlockTokens;
+}
+
+std::int64_t scales_in(const KvCacheShape& shape, std::int64_t width) {
+  return shape.dtype == Dtype::int8 ? scales_of(width) : 0;
+}
+
+/// Adds `rows` rows of `row_bytes` at the end of a block. Returns where they begin.
+std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end) {
+  const std::int64_t begin = *end;
+  *end += round_up(rows * row_bytes, kAlignment);
+  return begin;
+}
+
+/// The layout of the blocks of a cache. Its tokens must not take more than kMostTokenBytes. A block has kBlockTokens
+/// tokens, or fewer if the cache can never hold as many.
+BlockLayout plan_block(const KvCacheShape& shape) {
+  BlockLayout layout;
+  layout.tokens = tokens_per_block(shape);
+  const std::int64_t rows = shape.num_kv_heads * layout.tokens;
+  layout.key.width = shape.head_dim;
+  layout.value.width = shape.value_dim;
+  for (BlockSide* side : {&layout.key, &layout.value}) {
+    side->row_bytes = side->width * size_of(shape.dtype);
+    side->offset = place(rows, side->row_bytes, &layout.bytes);
+  }
+  for (BlockSide* side : {&layout.key, &layout.value}) {
+    side->scales = scales_in(shape, side->width);
+    side->scale_offset = place(rows, side->scale_bytes(), &layout.bytes);
+  }
+  return layout;
+}
+
+/// A block of undefined content with one owner. Null if there is no memory.
+Block* allocate_block(const BlockLayout& layout) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::size_t>::max() - sizeof(Block);
+  if (static_cast<std::uint64_t>(layout.bytes) > kMost) return nullptr;
+  void* memory = allocate_bytes(sizeof(Block) + static_cast<std::size_t>(layout.bytes));
+  return memory ? new (memory) Block : nullptr;
+}
+
+}  // namespace
+
+std::int64_t token_bytes(const KvCacheShape& shape) {
+  const std::int64_t scales = scales_in(shape, shape.head_dim) + scales_in(shape, shape.value_dim);
+  const std::int64_t head_bytes =
+      (shape.head_dim + shape.value_dim) * size_of(shape.dtype) + scales * static_cast<std::int64_t>(sizeof(float));
+  std::int64_t bytes = 0;
+  const bool counts = multiply_sizes(shape.num_kv_heads, head_bytes, &bytes);
+  return counts ? bytes : std::numeric_limits<std::int64_t>::max();
+}
+
+Block* share_block(Block* block) {
+  if (block) block->owners.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+
+void release_block(Block* block) {
+  if (!block || block->owners.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  block->~Block();
+  free_bytes(block);
+}
 
 KvCache::Store::~Store() {
   for (std::int64_t i = 0; i < blocks.size(); ++i) release_block(blocks[i]);
@@ -99,6 +201,20 @@ bool KvCache::Store::own(std::int64_t b, std::int64_t n) {
 
 std::int64_t KvCache::Store::blocks_of(std::int64_t total) const {
   return (length_of(total) + layout.tokens - 1) / layout.tokens;
+}
+
+Status turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads, std::int64_t length,
+                 ConstArray x, const double* positions, std::int64_t planes, Buffer<float>* y) {
+  const KvCacheShape& shape = store.shape;
+  const std::int64_t size = shape.batch_size * length * heads * shape.head_dim;  // x has been found addressable
+  if (!y->allocate(size)) return Status::out_of_memory(size * 4);
+  RotaryAngles own;  // of a cache without tokens
+  const bool has_angles = store.angles.half() > 0;
+  if (!has_angles)
+    if (Status status = own.create(*shape.rotary, shape.head_dim); !status.ok()) return status;
+  const RotaryAngles& angles = has_angles ? store.angles : own;
+  return turn_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, angles, x, positions,
+                 {y->data(), Dtype::float32}, planes);
 }
 
 }  // namespace headwise

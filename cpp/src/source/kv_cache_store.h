@@ -1,16 +1,68 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 
-#include "base/workspace.h"
+#include "base/memory.h"
+#include "headwise/array.h"
 #include "headwise/kv_cache.h"
 #include "position/rotary.h"
-#include "source/key_positions.h"
-#include "source/kv_block.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
+
+/// Stores one float32 row as `dtype`. int8 also writes the scales of its blocks.
+void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* to, float* scales);
+
+/// Reads a stored row as float32. int8 also reads the scales.
+void load_row(const std::uint8_t* from, const float* scales, std::int64_t width, Dtype dtype, float* row);
+
+/// row -= mean, and row += mean. A null mean is 0.
+void subtract_mean(const float* mean, std::int64_t width, float* row);
+void add_mean(const float* mean, std::int64_t width, float* row);
+
+/// Where the keys, or the values, lie in a block. Offsets are in bytes. Rows [num_kv_heads, tokens, width] are at
+/// `offset`. For int8 their scales [num_kv_heads, tokens, scales] are at `scale_offset`. The rows of one head are
+/// contiguous, so that decoding reads one stream.
+struct BlockSide {
+  std::int64_t width = 0;  ///< elements of a row
+  std::int64_t row_bytes = 0;
+  std::int64_t offset = 0;
+  std::int64_t scale_offset = 0;
+  std::int64_t scales = 0;  ///< of a row: one for every kScaleBlock elements of int8; 0 for other types
+
+  [[nodiscard]] std::int64_t scale_bytes() const { return scales * static_cast<std::int64_t>(sizeof(float)); }
+};
+
+/// The inside of a block: a fixed number of tokens of one batch, all heads.
+struct BlockLayout {
+  std::int64_t tokens = 0;
+  BlockSide key, value;
+  std::int64_t bytes = 0;
+};
+
+inline constexpr std::int64_t kBlockTokens = 128;
+/// The most bytes that a token of all heads may take: 256 TiB. No sum of a block then comes near the end of int64. The
+/// reader of saved caches in JavaScript has the same limit.
+inline constexpr std::int64_t kMostTokenBytes = std::int64_t{1} << 48;
+
+/// Bytes of the rows and scales of a token, of all heads. Any number above kMostTokenBytes means too many.
+[[nodiscard]] std::int64_t token_bytes(const KvCacheShape& shape);
+
+/// A block of a cache: the number of its owners, then BlockLayout::bytes of data.
+struct alignas(64) Block {
+  std::atomic<std::int32_t> owners{1};
+
+  [[nodiscard]] std::uint8_t* data() { return reinterpret_cast<std::uint8_t*>(this + 1); }
+  [[nodiscard]] const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(this + 1); }
+};
+
+/// Adds an owner. Null stays null.
+Block* share_block(Block* block);
+/// Removes an owner. The last owner frees the block. `block` may be null.
+void release_block(Block* block);
 
 /// Consecutive key rows that lie in consecutive rows of one block.
 struct RowSpan {
@@ -124,5 +176,11 @@ struct KvCache::Store {
   [[nodiscard]] bool own(std::int64_t b, std::int64_t n);
   [[nodiscard]] std::int64_t blocks_of(std::int64_t total) const;
 };
+
+/// y = x [B, heads, length, head_dim], turned by the rotary embedding of a cache. `positions` are those of the rows,
+/// [planes, B, length]. x has been checked: only memory can be refused.
+[[nodiscard]] Status turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads,
+                               std::int64_t length, ConstArray x, const double* positions, std::int64_t planes,
+                               Buffer<float>* y);
 
 }  // namespace headwise

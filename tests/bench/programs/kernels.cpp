@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/tile.h"
-#include "base/workspace.h"
+#include "attention/plan.h"
+#include "base/memory.h"
 #include "headwise/attention.h"
 #include "headwise/backward.h"
 #include "headwise/formula.h"

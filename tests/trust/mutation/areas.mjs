@@ -13,7 +13,7 @@
 export const cppAreas = [
   {
     name: "masks",
-    files: ["call.cpp", "chosen.cpp", "empty_rows.cpp", "key_bounds.cpp", "scores.cpp", "shown_keys.cpp"].map(
+    files: ["call.cpp", "call_formulas.cpp", "rows.cpp", "scores.cpp", "shown_keys.cpp"].map(
       (file) => `cpp/src/attention/${file}`,
     ),
     suites: ["Masks.*", "Window.*", "EmptyRows.*", "*EveryCase*", "*Isolation*", "*Ragged*", "FormulaCalls.*"],
@@ -21,11 +21,10 @@ export const cppAreas = [
   {
     name: "softmax",
     files: [
-      "cpp/src/attention/entropy.cpp",
-      "cpp/src/attention/finish.cpp",
       "cpp/src/attention/merge.cpp",
+      "cpp/src/attention/softmax.cpp",
       "cpp/src/attention/softmax.h",
-      "cpp/src/kernel/exponential.h",
+      "cpp/src/kernel/functions.h",
       "cpp/src/kernel/softmax_step.h",
     ],
     suites: ["OnlineSoftmax.*", "*SoftmaxStep*", "*Kernels*", "Merge.*", "Sinks.*", "EmptyRows.*", "*EveryCase*"],
@@ -36,7 +35,6 @@ export const cppAreas = [
       "cpp/src/attention/attend_tile.cpp",
       "cpp/src/attention/attention.cpp",
       "cpp/src/attention/plan.cpp",
-      "cpp/src/attention/tile.cpp",
       "cpp/src/attention/tile_panels.cpp",
       "cpp/src/base/strides.cpp",
     ],
@@ -47,12 +45,9 @@ export const cppAreas = [
     files: [
       "cpp/src/cache/append.cpp",
       "cpp/src/cache/attend_cached.cpp",
-      "cpp/src/cache/attend_inside.cpp",
       "cpp/src/cache/kv_cache.cpp",
       "cpp/src/cache/kv_cache_file.cpp",
-      "cpp/src/cache/shape_rules.cpp",
-      "cpp/src/source/kv_block.cpp",
-      "cpp/src/source/kv_cache_source.cpp",
+      "cpp/src/source/key_value_source.cpp",
       "cpp/src/source/kv_cache_store.cpp",
     ],
     suites: ["*Cache*", "Rings.*"],

@@ -83,7 +83,7 @@ export function attentionMemory(problem: AttentionProblem, threads: number): Rec
   };
 }
 
-// The sizes of cpp/src/attention/tile.cpp, attend_tile.cpp and inspection_scratch.cpp, each at its largest.
+// The sizes of cpp/src/attention/plan.cpp, attend_tile.cpp and inspect.cpp, each at its largest.
 const TILE = { rows: 256, keys: 256, strip: 32, floats: 2 ** 17, fewRows: 64, splitKeys: 512 } as const;
 const INSPECTION = { rows: 64, scoreFloats: 2 ** 20, keyFloats: 2 ** 17, panel: 16 } as const;
 /** sizeof(OnlineSoftmax) and sizeof(FinishedSoftmax). */

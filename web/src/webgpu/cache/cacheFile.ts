@@ -48,7 +48,7 @@ const SECTIONS = 3 * NUMBER;
 const MOST = 2 ** 31 - 1;
 const FARTHEST_ORIGIN = 2 ** 52;
 
-/** Most bytes of a token over all heads: `kMostTokenBytes` of kv_block.h. */
+/** Most bytes of a token over all heads: `kMostTokenBytes` of kv_cache_store.h. */
 const MOST_TOKEN_BYTES = 2 ** 48;
 
 const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
@@ -244,7 +244,7 @@ type Numbers = Readonly<
   >
 >;
 
-/** The rules of `check_scaling` in cpp/src/position/rotary_rules.cpp for the numbers of a scaling, without the factor. */
+/** The rules of `check_scaling` in cpp/src/position/rotary_angles.cpp for the numbers of a scaling, without the factor. */
 const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
   linear: () => true,
   ntk: () => true,

@@ -1,5 +1,5 @@
 // The mean of the keys that an append gives to an empty batch of an int8 cache, for each head: what is subtracted from
-// all its keys before they are quantised. cpp/src/cache/key_mean.h says which rows and features count. The numbers of
+// all its keys before they are quantised. cpp/src/cache/append.cpp says which rows and features count. The numbers of
 // `shape` are those of store_rows.wgsl. One workgroup computes one head, and an invocation every THREADS-th feature.
 
 struct Shape {

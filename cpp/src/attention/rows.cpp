@@ -1,0 +1,131 @@
+#include "attention/rows.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace headwise {
+
+const Sequence* sequence_of(const Call& call, std::int64_t batch, std::int64_t query) {
+  if (!call.options.cu_seq_lens_query) return call.sequences + batch;
+  const Sequence* end = call.sequences + call.num_sequences;
+  const Sequence* after = std::upper_bound(call.sequences, end, query, [](std::int64_t q, const Sequence& sequence) {
+    return q < sequence.query_begin + sequence.num_queries;
+  });
+  return after == end ? nullptr : after;
+}
+
+Status WantedRows::gather(const AttentionShape& shape, const AttentionOutputs& outputs) {
+  const auto is_everything = [](const Selection& selection) { return !selection.heads && !selection.queries; };
+  all_ = outputs.output.data || outputs.lse || outputs.entropy ||
+         (outputs.probs && is_everything(outputs.probs_selection)) ||
+         (outputs.top_k_values && is_everything(outputs.top_k_selection));
+  if (all_) return {};
+  query_length_ = shape.query_length;
+  const std::int64_t rows = shape.num_heads * shape.query_length;
+  if (!wanted_.allocate(rows)) return Status::out_of_memory(rows);
+  std::fill_n(wanted_.data(), rows, std::uint8_t{0});
+  if (outputs.probs) add(shape, outputs.probs_selection);
+  if (outputs.top_k_values) add(shape, outputs.top_k_selection);
+  return {};
+}
+
+void WantedRows::add(const AttentionShape& shape, const Selection& selection) {
+  const std::int64_t heads = selection.heads ? selection.num_heads : shape.num_heads;
+  const std::int64_t queries = selection.queries ? selection.num_queries : shape.query_length;
+  for (std::int64_t h = 0; h < heads; ++h)
+    for (std::int64_t i = 0; i < queries; ++i)
+      wanted_[(selection.heads ? selection.heads[h] : h) * query_length_ +
+              (selection.queries ? selection.queries[i] : i)] = 1;
+}
+
+namespace {
+
+/// Lists where each of `count` indices is among the chosen ones.
+bool list_places(const std::int32_t* chosen, std::int64_t num_chosen, std::int64_t count,
+                 Buffer<std::int32_t>& places) {
+  if (!places.allocate(count)) return false;
+  if (!chosen) {
+    std::iota(places.data(), places.data() + count, 0);
+    return true;
+  }
+  std::fill_n(places.data(), count, -1);
+  for (std::int64_t n = 0; n < num_chosen; ++n) places[chosen[n]] = static_cast<std::int32_t>(n);
+  return true;
+}
+
+/// Puts the mean weight of the visible keys in place of each of their weights.
+void spread(std::int64_t width, float* weights, const std::uint8_t* visible) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::int64_t j = 0; j < width; ++j) {
+    if (!visible[j]) continue;
+    sum += weights[j];
+    ++count;
+  }
+  const float mean = static_cast<float>(sum / static_cast<double>(count));
+  for (std::int64_t j = 0; j < width; ++j)
+    if (visible[j]) weights[j] = mean;
+}
+
+}  // namespace
+
+Status PatchedProbs::allocate() {
+  if (!patch_.given()) return {};
+  const Selection& selection = patch_.selection;
+  const std::int64_t heads = call_.shape.num_heads, queries = call_.shape.query_length;
+  if (!list_places(selection.heads, selection.num_heads, heads, heads_) ||
+      !list_places(selection.queries, selection.num_queries, queries, queries_))
+    return Status::out_of_memory((heads + queries) * static_cast<std::int64_t>(sizeof(std::int32_t)));
+  return {};
+}
+
+bool PatchedProbs::has(const Sequence& sequence, const QueryRow& row) const {
+  return patch_.given() && row.i < sequence.query_length && heads_[row.head] >= 0 &&
+         queries_[sequence.query_begin + row.i] >= 0;
+}
+
+void PatchedProbs::overwrite(const Sequence& sequence, const QueryRow& row, std::int64_t width, float* weights,
+                             std::uint8_t* visible) const {
+  if (patch_.mean) return spread(width, weights, visible);
+  const Chosen chosen(call_, patch_.selection);
+  const std::int64_t place =
+      (sequence.batch * chosen.heads() + heads_[row.head]) * chosen.queries() + queries_[sequence.query_begin + row.i];
+  const float* const data = patch_.data + place * call_.key_length + sequence.key_begin;
+  std::copy_n(data, sequence.num_keys, weights);
+  std::fill(weights + sequence.num_keys, weights + width, 0.0f);
+  for (std::int64_t j = 0; j < sequence.num_keys; ++j)
+    if (data[j] != 0.0f) visible[j] = 1;
+}
+
+Status find_empty_rows(const Call& call) {
+  constexpr FormulaRoom kRoom{1, 1, 64};
+  Buffer<char> memory;
+  const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRoom, 0);
+  if (!memory.allocate(bytes)) return Status::out_of_memory(bytes);
+  TileFormulas formulas;
+  formulas.place(memory.data(), call.formulas, call.kernels, kRoom, 0);
+  PatchedProbs patched(call);
+  if (Status status = patched.allocate(); !status.ok()) return status;
+  Status status;
+  for (std::int64_t n = 0; n < call.num_sequences; ++n) {
+    const Sequence& sequence = call.sequences[n];
+    for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
+      for (std::int64_t i = 0; i < sequence.query_length && status.row_count < Status::kMaxRows; ++i) {
+        const QueryRow row{h, i, call.visible_keys(sequence, h, i)};
+        formulas.set_rows(call.formulas, formula_sequence(sequence, n, call.shape.head_dim),
+                          {i, 1, 1, h, h / call.group_size});
+        if (patched.gives(sequence, row) || sees_any_key(call, sequence, row, formulas)) continue;
+        status.rows[status.row_count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
+                                           static_cast<std::int32_t>(i)};
+      }
+    }
+  }
+  if (status.row_count == 0) return status;
+  Status error = Status::error(StatusCode::empty_row, "batch %d, head %d, query %d sees no key", status.rows[0].batch,
+                               status.rows[0].head, status.rows[0].query);
+  std::copy_n(status.rows, status.row_count, error.rows);
+  error.row_count = status.row_count;
+  return error;
+}
+
+}  // namespace headwise

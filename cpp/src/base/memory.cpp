@@ -1,0 +1,31 @@
+#include "base/memory.h"
+
+#include <cstdlib>
+
+namespace headwise {
+
+namespace {
+
+// Where blocks begin: at a cache line, which also suits the widest vectors.
+constexpr std::size_t kAlign = 64;
+
+AllocationGate allocation_gate = nullptr;
+ReleaseWatch release_watch = nullptr;
+
+}  // namespace
+
+void* allocate_bytes(std::size_t bytes) {
+  if (bytes > std::numeric_limits<std::size_t>::max() - kAlign) return nullptr;
+  if (allocation_gate && !allocation_gate(bytes)) return nullptr;
+  const std::size_t rounded = (bytes + kAlign - 1) / kAlign * kAlign;
+  return std::aligned_alloc(kAlign, rounded ? rounded : kAlign);
+}
+
+void free_bytes(void* pointer) {
+  if (pointer && release_watch) release_watch();
+  std::free(pointer);
+}
+
+void set_allocation_gate(AllocationGate gate, ReleaseWatch watch) { allocation_gate = gate, release_watch = watch; }
+
+}  // namespace headwise

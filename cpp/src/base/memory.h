@@ -1,0 +1,97 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace headwise {
+
+inline constexpr std::int64_t kFloatBytes = sizeof(float);
+/// Where parts of a block of memory begin, in bytes: at a cache line.
+inline constexpr std::int64_t kAlignment = 64;
+
+/// a * b, or false when the product leaves int64. Both must be >= 0.
+[[nodiscard]] inline bool multiply_sizes(std::int64_t a, std::int64_t b, std::int64_t* product) {
+  return !__builtin_mul_overflow(a, b, product);
+}
+
+/// value / step, rounded up.
+[[nodiscard]] constexpr std::int64_t divide_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step;
+}
+
+/// The next multiple of `step` that is not below `value`.
+[[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return divide_up(value, step) * step;
+}
+
+/// All scratch of the core is allocated here: 64-byte aligned, and null if there is no memory. Tests install a gate
+/// that makes the n-th allocation fail, and a watch that is told of each block that is freed. Without a gate every
+/// request goes to the system.
+void* allocate_bytes(std::size_t bytes);
+void free_bytes(void* pointer);
+using AllocationGate = bool (*)(std::size_t bytes);
+using ReleaseWatch = void (*)();
+void set_allocation_gate(AllocationGate gate, ReleaseWatch watch = nullptr);
+
+/// Owns uninitialised memory for plain values. It can be moved, not copied.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  ~Buffer() { free_bytes(data_); }
+  Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr, other.size_ = 0; }
+  Buffer& operator=(Buffer&& other) noexcept {
+    if (this != &other) {
+      free_bytes(data_);
+      data_ = other.data_, size_ = other.size_;
+      other.data_ = nullptr, other.size_ = 0;
+    }
+    return *this;
+  }
+
+  /// False if there is no memory or the number of bytes overflows. The buffer is then empty.
+  [[nodiscard]] bool allocate(std::int64_t count) {
+    *this = Buffer();
+    if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / sizeof(T))
+      return false;
+    data_ = static_cast<T*>(allocate_bytes(static_cast<std::size_t>(count) * sizeof(T)));
+    size_ = data_ ? count : 0;
+    return data_ != nullptr;
+  }
+
+  [[nodiscard]] T* data() { return data_; }
+  [[nodiscard]] const T* data() const { return data_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  T& operator[](std::int64_t i) { return data_[i]; }
+  const T& operator[](std::int64_t i) const { return data_[i]; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+/// Hands out 64-byte aligned pieces of a piece of memory. Without memory it only counts their bytes.
+class Placement {
+ public:
+  explicit Placement(char* memory) : memory_(memory) {}
+  template <class T>
+  T* take(std::int64_t rows, std::int64_t columns = 1) {
+    std::int64_t count = 0, bytes = 0;
+    overflow_ |= !multiply_sizes(rows, columns, &count) || !multiply_sizes(count, sizeof(T), &bytes) ||
+                 __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
+    return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
+  }
+  /// The bytes taken so far; -1 on overflow.
+  [[nodiscard]] std::int64_t total() const { return overflow_ ? -1 : offset_; }
+
+ private:
+  static constexpr std::int64_t kLargest = std::int64_t{1} << 60;
+  char* memory_;
+  std::int64_t offset_ = 0;
+  bool overflow_ = false;
+};
+
+}  // namespace headwise

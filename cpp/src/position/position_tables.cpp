@@ -1,0 +1,152 @@
+#include "position/position_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "headwise/status.h"
+
+namespace headwise {
+
+namespace {
+
+/// Whether a table [rows, columns] can be counted.
+Status check_table_size(std::int64_t rows, std::int64_t columns) {
+  std::int64_t elements = 0;
+  if (rows < 0 || columns < 1)
+    return Status::error(StatusCode::invalid_shape, "length must be >= 0 and width >= 1, got %lld and %lld",
+                         static_cast<long long>(rows), static_cast<long long>(columns));
+  if (!multiply_sizes(rows, columns, &elements))
+    return Status::error(StatusCode::invalid_shape, "the size of the table overflows");
+  return {};
+}
+
+}  // namespace
+
+Status Sinusoids::create(std::int64_t width, SinusoidalSplit split, double base) {
+  width_ = width;
+  split_ = split;
+  const bool halves = split == SinusoidalSplit::halves;
+  const std::int64_t half = width / 2, count = halves ? half : width - half;
+  const double steps =
+      halves ? static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : 0.5 * static_cast<double>(width);
+  if (!frequencies_.allocate(count)) return Status::out_of_memory(count * static_cast<std::int64_t>(sizeof(double)));
+  for (std::int64_t m = 0; m < count; ++m) frequencies_[m] = std::pow(base, -static_cast<double>(m) / steps);
+  return {};
+}
+
+void Sinusoids::write(double position, float* row) const {
+  const bool halves = split_ == SinusoidalSplit::halves;
+  row[width_ - 1] = 0.0f;  // the last column of `halves` with an odd width
+  for (std::int64_t m = 0; m < frequencies_.size(); ++m) {
+    const double angle = position * frequencies_[m];
+    const std::int64_t cosine = halves ? m + width_ / 2 : 2 * m + 1;
+    row[halves ? m : 2 * m] = static_cast<float>(std::sin(angle));
+    if (cosine < width_) row[cosine] = static_cast<float>(std::cos(angle));
+  }
+}
+
+Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base, float* table) {
+  if (Status status = check_table_size(length, width); !status.ok()) return status;
+  if (!std::isfinite(base) || base <= 0.0)
+    return Status::error(StatusCode::invalid_option, "base must be finite and > 0, got %g", base);
+
+  Sinusoids sinusoids;
+  if (Status status = sinusoids.create(width, split, base); !status.ok()) return status;
+  for (std::int64_t s = 0; s < length; ++s) sinusoids.write(static_cast<double>(s), table + s * width);
+  return {};
+}
+
+namespace {
+
+/// Slope h of n heads, n a power of two: 2^(-8 (h + 1) / n).
+float power_of_two_slope(std::int64_t h, std::int64_t n) {
+  return static_cast<float>(std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(n)));
+}
+
+}  // namespace
+
+void alibi_slopes(std::int64_t num_heads, float* slopes) {
+  std::int64_t power = 1;
+  while (power <= num_heads / 2) power *= 2;
+  for (std::int64_t h = 0; h < num_heads; ++h)
+    slopes[h] = h < power ? power_of_two_slope(h, power) : power_of_two_slope(2 * (h - power), 2 * power);
+}
+
+namespace {
+
+/// T5's bucket for a key `distance` after the query. Half the buckets of a direction hold one distance each. The other
+/// half is logarithmic up to max_distance, then constant. Computed in float32 in the published order of operations,
+/// because rounding moves the borders of buckets.
+class RelativeBuckets {
+ public:
+  RelativeBuckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional)
+      : bidirectional_(bidirectional),
+        per_direction_(bidirectional ? num_buckets / 2 : num_buckets),
+        max_exact_(per_direction_ / 2),
+        span_(std::log(static_cast<double>(max_distance) / max_exact())) {}
+
+  [[nodiscard]] std::int64_t operator()(std::int64_t distance) const {
+    const std::int64_t direction = bidirectional_ && distance > 0 ? per_direction_ : 0;
+    const std::int64_t magnitude = bidirectional_ ? std::abs(distance) : std::max<std::int64_t>(-distance, 0);
+    return direction + (magnitude < max_exact_ ? magnitude : logarithmic(magnitude));
+  }
+
+  [[nodiscard]] double max_exact() const { return static_cast<double>(max_exact_); }
+
+ private:
+  [[nodiscard]] std::int64_t logarithmic(std::int64_t magnitude) const {
+    const float ratio = static_cast<float>(magnitude) / static_cast<float>(max_exact_);
+    const float logarithm = static_cast<float>(std::log(static_cast<double>(ratio)));
+    const float beyond = logarithm / static_cast<float>(span_) * static_cast<float>(per_direction_ - max_exact_);
+    return std::min(max_exact_ + static_cast<std::int64_t>(beyond), per_direction_ - 1);
+  }
+
+  bool bidirectional_;
+  std::int64_t per_direction_, max_exact_;
+  double span_;
+};
+
+Status check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional) {
+  const std::int64_t fewest = bidirectional ? 4 : 2;
+  if (num_buckets < fewest || (bidirectional && num_buckets % 2 != 0))
+    return Status::error(StatusCode::invalid_shape, "the table must have at least %lld buckets%s, got %lld",
+                         static_cast<long long>(fewest), bidirectional ? ", an even number" : "",
+                         static_cast<long long>(num_buckets));
+  const std::int64_t max_exact = num_buckets / fewest;
+  if (max_distance <= max_exact)
+    return Status::error(StatusCode::invalid_option, "maxDistance must exceed the exact buckets (%lld), got %lld",
+                         static_cast<long long>(max_exact), static_cast<long long>(max_distance));
+  return {};
+}
+
+}  // namespace
+
+Status relative_position_bias(const float* table, std::int64_t num_buckets, std::int64_t max_distance,
+                              bool bidirectional, std::int64_t num_heads, std::int64_t query_length,
+                              std::int64_t key_length, std::int64_t query_offset, float* bias) {
+  if (Status status = check_buckets(num_buckets, max_distance, bidirectional); !status.ok()) return status;
+  std::int64_t rows = 0;
+  if (num_heads < 1 || query_length < 0 || !multiply_sizes(num_heads, query_length, &rows))
+    return Status::error(StatusCode::invalid_shape, "numHeads must be >= 1 and queryLength >= 0, got %lld and %lld",
+                         static_cast<long long>(num_heads), static_cast<long long>(query_length));
+  if (key_length == 0 || rows == 0) return {};
+  if (Status status = check_table_size(rows, key_length); !status.ok()) return status;
+
+  const RelativeBuckets bucket(num_buckets, max_distance, bidirectional);
+  for (std::int64_t h = 0; h < num_heads; ++h) {
+    const auto entry = [&](std::int64_t distance) { return table[bucket(distance) * num_heads + h]; };
+    float* row = bias + h * query_length * key_length;
+    for (std::int64_t j = 0; j < key_length; ++j) row[j] = entry(j - query_offset);
+    // The distance alone decides. So each row is the row above, moved by one key.
+    for (std::int64_t i = 1; i < query_length; ++i) {
+      float* next = row + key_length;
+      next[0] = entry(-i - query_offset);
+      std::memcpy(next + 1, row, static_cast<std::size_t>(key_length - 1) * sizeof(float));
+      row = next;
+    }
+  }
+  return {};
+}
+
+}  // namespace headwise
