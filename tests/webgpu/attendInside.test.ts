@@ -7,7 +7,7 @@ import { bits } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { describeOnGpu, onPlainDevice } from "./gpu.js";
 import { expectBits } from "./gpuResults.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 describeOnGpu("the inside of attention over a cache on WebGPU", () => {
   let device: GPUDevice;

@@ -1,4 +1,4 @@
-import { countOf } from "./deep.js";
+import { countOf } from "../web/depth.js";
 
 /**
  * The steps of a call at which a test injects a fault: the first, the last and some between them. `npm test -- --deep`

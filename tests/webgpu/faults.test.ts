@@ -12,7 +12,7 @@ import { createAttention as createOnGpuAlone } from "headwise/webgpu";
 
 import { float32Of } from "../web/close.js";
 import { describeOnGpu, gpu, openTestDevice } from "./gpu.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 const x = { data: Float32Array.from({ length: 4 * 8 }, (_, k) => Math.sin(k)), shape: [4, 8] };
 /** With as many keys as one row sees, the first row of a causal call is the first value. */

@@ -14,7 +14,7 @@ import { float32Of } from "../web/close.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, onPlainDevice, openTestDevice } from "./gpu.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 const STORAGE = 0x80;
 const COPY_SRC = 0x4;

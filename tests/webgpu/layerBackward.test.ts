@@ -23,7 +23,7 @@ import { CountedGpu } from "./countedGpu.js";
 import { describeOnGpu, describeOnNullGpu, disposeAll, gpu, nullGpu, onPlainDevice } from "./gpu.js";
 import { gradientsOf, type LayerCall, type Numbers } from "./layerGradientReference.js";
 import { square, weight } from "./layerWeights.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 type TrainedOptions = LayerOptions & { readonly weights: Readonly<Record<string, TypedTensor>> };
 type Floats = TypedTensor<"float32"> | TypedTensor<"float16">;

@@ -13,7 +13,7 @@ import {
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 import { describeOnGpu, describeOnNullGpu, nullGpu, onPlainDevice } from "./gpu.js";
 import { weight } from "./layerWeights.js";
 

@@ -8,7 +8,7 @@ import { bothEngines, describeOnGpu, onPlainDevice } from "./gpu.js";
 import { expectBits } from "./gpuResults.js";
 import { CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Floats, type Given } from "./layerInside.js";
 import { eachRow, insideOf, putMean, type Grid, type InsideName } from "./layerInsideReference.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 const OWN = ["query", "key", "value", "headOutputs"] as const;
 const SEEN = { query: true, key: true, value: true, headOutputs: true } as const;

@@ -13,7 +13,7 @@ import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { describeOnGpu, onPlainDevice, openTestDevice } from "./gpu.js";
 import { weight } from "./layerWeights.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 const STORAGE = 0x80;
 const COPY_SRC = 0x4;

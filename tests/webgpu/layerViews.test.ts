@@ -7,7 +7,7 @@ import { describeOnGpu, onPlainDevice } from "./gpu.js";
 import { expectBits } from "./gpuResults.js";
 import { BARE, CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Given } from "./layerInside.js";
 import { Grid, insideOf } from "./layerInsideReference.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 const ALL = { query: true, key: true, value: true, headOutputs: true } as const;
 const slice = { heads: [3, 1], queries: [4, 0, 2] };

@@ -17,7 +17,7 @@ import type { Expected } from "../attention-conformance/reference/reference.js";
 import { CountedGpu } from "./countedGpu.js";
 import { WatchedGpu } from "./faultyGpu.js";
 import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onPlainDevice, openTestDevice } from "./gpu.js";
-import { thrown } from "./thrown.js";
+import { thrown } from "../web/thrownBy.js";
 
 type Floats = Tensor<"float32"> | Tensor<"float16">;
 

@@ -5,7 +5,7 @@ import { EmptyRowError, type Attention } from "headwise";
 import { calls, type Call } from "../web/randomCalls.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { countOf } from "./deep.js";
+import { countOf } from "../web/depth.js";
 import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? countOf(12, 60));

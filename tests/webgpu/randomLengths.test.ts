@@ -13,7 +13,7 @@ import { differences } from "../web/close.js";
 import { withAnchor } from "../web/randomCalls.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { countOf } from "./deep.js";
+import { countOf } from "../web/depth.js";
 import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
 

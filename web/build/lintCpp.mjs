@@ -48,10 +48,12 @@ async function definitions(folder) {
     say("lint: the compiler is not GCC: definitions of classes are not compared");
     return { ...nothing, skipped: 1 };
   }
-  const objects = path.join(folder, "cpp", "CMakeFiles", "headwise.dir");
-  const files = readdirSync(objects, { recursive: true }).filter((file) => file.endsWith(".o"));
+  // The folder may also hold objects of sources that are gone.
+  const commands = JSON.parse(readFileSync(path.join(folder, "compile_commands.json"), "utf8"));
+  const objects = commands.map(({ command }) => / -o (\S+)/.exec(command)[1]);
+  const files = objects.filter((file) => file.includes("/headwise.dir/"));
   const options = ["-O0", "-flto", "-Wodr", "-Werror=odr", "-r", "-o", path.join(folder, "joined.o")];
-  const isOne = await isFine(compiler, [...options, ...files.map((file) => path.join(objects, file))]);
+  const isOne = await isFine(compiler, [...options, ...files.map((file) => path.join(folder, file))]);
   return isOne ? onePassed : oneFailed;
 }
 

@@ -261,7 +261,7 @@ try {
   const stages = [BUILD, ...chosenStages(options)];
   useGroups();
   if (!options.isAll) process.env.HEADWISE_FEWER ??= FEWER;
-  if (options.deep) process.env.HEADWISE_DEEP = "1"; // for every stage; tests/webgpu/deep.ts reads it
+  if (options.deep) process.env.HEADWISE_DEEP = "1"; // for every stage; tests/web/depth.ts reads it
   if (options.busy) burnAllCores();
   rmSync(results, { recursive: true, force: true });
   mkdirSync(results, { recursive: true });

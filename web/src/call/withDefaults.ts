@@ -1,7 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
 import { describe } from "../foreign/describe.js";
-import type { Optional } from "./optional.js";
 import { readRecord } from "./record.js";
 
 /** The options that are given, and `defaults` for the rest. Throws if `defaults` has no option of that name. */
@@ -14,3 +13,6 @@ export function withDefaults<T extends object>(operation: string, given: Optiona
   const stated = entries.filter(([, value]) => value !== undefined);
   return { ...defaults, ...(Object.fromEntries(stated) as Partial<T>) };
 }
+
+/** The properties of T as options: each may be absent or undefined. */
+export type Optional<T> = { readonly [Name in keyof T]?: T[Name] | undefined };

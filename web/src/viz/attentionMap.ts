@@ -1,5 +1,5 @@
 import { CallArguments } from "../call/callArguments.js";
-import type { Optional } from "../call/optional.js";
+import type { Optional } from "../call/withDefaults.js";
 import { UnsupportedError } from "../errors/errors.js";
 import { AttentionElement, type Listen } from "./attentionElement.js";
 import { whole } from "./axis.js";
@@ -14,10 +14,9 @@ import {
   type Palette,
   type Ramp,
 } from "./colours.js";
-import { csv } from "./csv.js";
+import { csv, saveFile } from "./download.js";
 import { Cursor, type Cell } from "./cursor.js";
 import { define } from "./define.js";
-import { saveFile } from "./download.js";
 import { HeadStrip } from "./headStrip.js";
 import { AxisTexts, widestLabel } from "./labels.js";
 import { Legend } from "./legend.js";

@@ -50,3 +50,13 @@ export function card(title: string, ...children: Content[]): HTMLElement {
 export function scrollable(label: string, ...children: Content[]): HTMLElement {
   return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, ...children);
 }
+
+/** Sets the text of an element. The same text again costs no new layout. */
+export function setText(node: Element, words: string): void {
+  if (node.textContent !== words) node.textContent = words;
+}
+
+/** A text with its symbols as they are set: the letter after "_", as in "W_Q", is an index. */
+export function withIndices(text: string): (HTMLElement | string)[] {
+  return text.split(/(?<=\b\w)_(\w)/).map((part, at) => (at % 2 === 1 ? element("sub", {}, part) : part));
+}

@@ -1,5 +1,4 @@
-import { element } from "./element.js";
-import { withIndices } from "./indices.js";
+import { element, withIndices } from "./element.js";
 import { at, entryOf, type Matrix } from "./matrix.js";
 import { decimal } from "./numbers.js";
 import { reachableWhenWide } from "./reachable.js";

@@ -33,7 +33,7 @@ import {
 } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
-import { insideTensor } from "../attention/inside.js";
+import { insideTensor } from "../call/span.js";
 import { moveRows, type HeadArray } from "../attention/moveRows.js";
 import { packRows } from "../attention/pack.js";
 import { patchAttended } from "../attention/patchAttended.js";

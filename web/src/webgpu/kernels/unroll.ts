@@ -1,5 +1,3 @@
-import { closingBrace } from "./closingBrace.js";
-
 /**
  * Writes out the loops of a kernel over its registers: `unroll (r < R) { … }` becomes R copies of the block, in each of
  * which r is a number. Some compilers keep an array in memory if a loop indexes it.
@@ -23,4 +21,14 @@ function product(bound: string, constants: Readonly<Record<string, number | bool
   const value = bound.split("*").reduce((all, factor) => all * Number(constants[factor.trim()] ?? factor), 1);
   if (!Number.isInteger(value)) throw new Error(`unroll: the bound ${bound} is not a number`);
   return value;
+}
+
+/** The place of the brace that closes the block which begins at `begin`. */
+export function closingBrace(text: string, begin: number): number {
+  let depth = 1;
+  for (let at = begin; at < text.length; ++at) {
+    if (text[at] === "{") depth += 1;
+    if (text[at] === "}" && --depth === 0) return at;
+  }
+  throw new Error("a block of a kernel is not closed");
 }

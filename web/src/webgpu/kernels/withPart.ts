@@ -1,4 +1,4 @@
-import { closingBrace } from "./closingBrace.js";
+import { closingBrace } from "./unroll.js";
 
 /** What only some calls have, and a kernel has a part of its text for. */
 export type Part = "formula" | "dropout";

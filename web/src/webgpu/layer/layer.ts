@@ -14,7 +14,7 @@ import { anglePairs, sectionPairs } from "../attention/angles.js";
 import { attendOn, deliverAttended, type Attended } from "../attention/attention.js";
 import { rowSection, SECTION } from "../attention/attentionArrays.js";
 import { keyTokens, queryTokens } from "../attention/chosenRows.js";
-import { insideTensor } from "../attention/inside.js";
+import { insideTensor } from "../call/span.js";
 import type { HeadArray } from "../attention/moveRows.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
 import { patchAttended } from "../attention/patchAttended.js";

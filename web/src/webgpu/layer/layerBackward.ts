@@ -10,7 +10,7 @@ import { readDerivatives } from "../../formula/derivatives.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
 import { backwardOn, type GradientTarget } from "../attention/backward.js";
-import { insideTensor } from "../attention/inside.js";
+import { insideTensor } from "../call/span.js";
 import { hand } from "../attention/result.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Deliver, Span } from "../call/call.js";

@@ -4,7 +4,7 @@ import type { FormulaData } from "../../formula/graph.js";
 import type { EngineSaved } from "../../layer/engineSaved.js";
 import { DeviceLostError, DisposedError } from "../../errors/errors.js";
 import type { PlacedTensor } from "../../tensor/tensor.js";
-import { insideTensor } from "../attention/inside.js";
+import { insideTensor } from "../call/span.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
 import type { InPlace } from "../plan/attentionParams.js";
 import type { Call, Span } from "../call/call.js";

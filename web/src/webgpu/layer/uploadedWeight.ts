@@ -1,7 +1,7 @@
 import { DeviceLostError } from "../../errors/errors.js";
 import type { EngineWeight } from "../../linear/uploadedWeight.js";
 import type { GpuData } from "../../tensor/tensor.js";
-import { insideTensor } from "../attention/inside.js";
+import { insideTensor } from "../call/span.js";
 import type { Call, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
 import type { Matrix } from "./projection.js";

@@ -1,7 +1,6 @@
 import { textOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Written } from "../../engine/generateProtocol.js";
-import { card, element } from "../../shell/element.js";
-import { setText } from "../../shell/setText.js";
+import { card, element, setText } from "../../shell/element.js";
 import type { HeadPlace } from "./settings.js";
 import { headWords, sumWords, twinWords } from "./words.js";
 

@@ -1,5 +1,4 @@
-import { card, element } from "../../shell/element.js";
-import { withIndices } from "../../shell/indices.js";
+import { card, element, withIndices } from "../../shell/element.js";
 import type { Cell, GridNotes } from "../../shell/numberGrid.js";
 import { FormGrid } from "./formGrid.js";
 import { attentionFormulas, joinFormulas, projectionFormulas } from "./formulas.js";

@@ -1,5 +1,4 @@
-import { card, element } from "../../shell/element.js";
-import { withIndices } from "../../shell/indices.js";
+import { card, element, withIndices } from "../../shell/element.js";
 import { FormGrid } from "./formGrid.js";
 import { nameOf, axisLabels, SHAPES, type Name, type Scene } from "./parts.js";
 import { shapeWords } from "./sizes.js";

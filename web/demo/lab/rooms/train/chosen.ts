@@ -1,7 +1,6 @@
 import type { Picture } from "../../engine/trainProtocol.js";
-import { card, element } from "../../shell/element.js";
+import { card, element, setText } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
-import { setText } from "../../shell/setText.js";
 import type { HeadScores } from "./scores.js";
 import type { HeadPlace } from "./settings.js";
 import { cellWords, headWords, scoreWords, tokenNames } from "./words.js";

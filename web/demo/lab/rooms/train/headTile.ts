@@ -1,8 +1,7 @@
 import { percent } from "../../shell/amounts.js";
-import { element } from "../../shell/element.js";
+import { element, setText } from "../../shell/element.js";
 import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
-import { setText } from "../../shell/setText.js";
 import type { HeadScores } from "./scores.js";
 import { HABIT_NAMES, habitOf, headWords } from "./words.js";
 import type { HeadPlace } from "./settings.js";

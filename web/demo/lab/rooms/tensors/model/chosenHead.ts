@@ -1,7 +1,6 @@
 import { CHANGE_KINDS, type ChangeKind, type HeadPlace, type ModelFacts, type Seen } from "../../../engine/modelProtocol.js"; // prettier-ignore
-import { card, element } from "../../../shell/element.js";
+import { card, element, setText } from "../../../shell/element.js";
 import { attentionMap } from "../../../shell/maps.js";
-import { setText } from "../../../shell/setText.js";
 import { isSame } from "./settings.js";
 import { CHANGE_WORDS, cellWords, habitWords, headWords } from "./words.js";
 

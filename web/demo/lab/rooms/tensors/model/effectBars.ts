@@ -1,7 +1,6 @@
 import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
-import { card, element } from "../../../shell/element.js";
+import { card, element, setText } from "../../../shell/element.js";
 import { decimal } from "../../../shell/numbers.js";
-import { setText } from "../../../shell/setText.js";
 import { effectWords } from "./words.js";
 
 interface Bar {

@@ -1,8 +1,7 @@
 import type { ChangeKind, HeadPlace, Seen } from "../../../engine/modelProtocol.js";
-import { element } from "../../../shell/element.js";
+import { element, setText } from "../../../shell/element.js";
 import { headLabel } from "../../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../../shell/inkPicture.js";
-import { setText } from "../../../shell/setText.js";
 import { placeName } from "./settings.js";
 import { CHANGE_SIGNS, habitName, habitOf, headWords } from "./words.js";
 

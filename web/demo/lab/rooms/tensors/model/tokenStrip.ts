@@ -1,6 +1,5 @@
 import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
-import { element } from "../../../shell/element.js";
-import { setText } from "../../../shell/setText.js";
+import { element, setText } from "../../../shell/element.js";
 import { leftWords } from "./words.js";
 
 /** The tokens. A click on one shows what the model predicts there. */
