@@ -10,6 +10,7 @@
 #include "base/numbers.h"
 #include "headwise/position.h"
 #include "headwise/thread_pool.h"
+#include "position/rotary.h"
 
 namespace headwise::test_position {
 
@@ -536,6 +537,24 @@ TEST(RelativePositionBias, RefusesTablesAndDistancesThatMakeNoBuckets) {
   EXPECT_EQ(code(8, 2, true, 1), StatusCode::invalid_option);
   EXPECT_EQ(code(8, 128, true, -1), StatusCode::invalid_shape);
   EXPECT_EQ(code(8, 3, true, 1), StatusCode::ok);
+}
+
+TEST(RotaryAngles, AreTheSameOnlyIfNoFrequencyDiffers) {
+  const RotaryOptions usual;
+  EXPECT_TRUE(same_angles(usual, {}, 64));
+  EXPECT_TRUE(same_angles(usual, {.rotary_dim = 64}, 64));
+  EXPECT_FALSE(same_angles(usual, {.rotary_dim = 32}, 64));
+  EXPECT_FALSE(same_angles(usual, {.base = 10000.0000000001}, 64)) << "they differ in bits that no cosine shows";
+  EXPECT_FALSE(same_angles(usual, {.interleaved = true}, 64));
+  EXPECT_FALSE(same_angles(usual, {.temporal_section = 8, .height_section = 12, .width_section = 12}, 64));
+  const double theta[] = {1.0, 0.01};
+  const RotaryOptions given = {.scaling = RotaryScaling::frequencies, .frequencies = theta};
+  EXPECT_TRUE(same_angles(given, {}, 4)) << "theta of base 10000";
+  EXPECT_FALSE(
+      same_angles(given, {.scaling = RotaryScaling::frequencies, .attention_factor = 1.5, .frequencies = theta}, 4));
+  const float table[] = {1.0f, 1.0f};
+  const RotaryOptions rows = {.scaling = RotaryScaling::tables, .cosines = table, .sines = table, .table_rows = 1};
+  EXPECT_FALSE(same_angles(rows, rows, 4)) << "tables are not compared";
 }
 
 }  // namespace headwise::test_position

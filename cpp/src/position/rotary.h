@@ -53,6 +53,9 @@ class RotaryAngles final : public PositionRule {
   /// The options have been checked. Only memory can be refused. Tables must outlive the angles.
   [[nodiscard]] Status create(const RotaryOptions& options, std::int64_t head_dim);
 
+  /// Whether others turn every position by the same angles. Tables never count as alike.
+  [[nodiscard]] bool turns_like(const RotaryAngles& other) const;
+
   /// Fills half() cosines and sines. They are computed in double and rounded once. Outside of tables, where only
   /// padding may stand, nothing turns.
   void write(double position, float* cosines, float* sines) const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <numbers>
 
@@ -119,17 +120,8 @@ Status check_positions(const RotaryOptions& options, const double* positions, st
 }
 
 bool same_angles(const RotaryOptions& a, const RotaryOptions& b, std::int64_t head_dim) {
-  const std::int64_t half = rotary_dim_of(a, head_dim) / 2;
-  if (rotary_dim_of(b, head_dim) / 2 != half || a.interleaved != b.interleaved) return false;
-  if (a.temporal_section != b.temporal_section || a.height_section != b.height_section) return false;
-  if (a.scaling == RotaryScaling::tables || b.scaling == RotaryScaling::tables) return false;
   RotaryAngles first, second;
-  Buffer<float> rows;
-  if (!first.create(a, head_dim).ok() || !second.create(b, head_dim).ok() || !rows.allocate(4 * half)) return false;
-  constexpr double kFar = 4096.0;  // angles that differ at all differ there
-  first.write(kFar, rows.data());
-  second.write(kFar, rows.data() + 2 * half);
-  return std::equal(rows.data(), rows.data() + 2 * half, rows.data() + 2 * half);
+  return first.create(a, head_dim).ok() && second.create(b, head_dim).ok() && first.turns_like(second);
 }
 
 Status check_planes(const RotaryOptions& options, std::int64_t planes) {
@@ -327,6 +319,13 @@ void RotaryAngles::copy_row(double position, float* cosines, float* sines) const
     cosines[m] = is_row ? table_cosines_[at + m] : 1.0f;
     sines[m] = is_row ? table_sines_[at + m] : 0.0f;
   }
+}
+
+bool RotaryAngles::turns_like(const RotaryAngles& other) const {
+  if (table_cosines_ || other.table_cosines_ || half_ != other.half_ || interleaved_ != other.interleaved_)
+    return false;
+  return amplitude_ == other.amplitude_ && std::equal(theta_.data(), theta_.data() + half_, other.theta_.data()) &&
+         std::equal(std::begin(section_ends_), std::end(section_ends_), std::begin(other.section_ends_));
 }
 
 void RotaryAngles::write(double position, float* cosines, float* sines) const {

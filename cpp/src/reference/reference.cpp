@@ -98,8 +98,8 @@ struct HeadCall {
   /// What ALiBi multiplies by the slope.
   [[nodiscard]] double distance(std::int64_t i, std::int64_t j) const {
     if (options.alibi_query_positions)
-      return std::abs(double{options.alibi_query_positions[b * query.rows() + i]} -
-                      double{options.alibi_key_positions[b * key_rows + j]});
+      return std::abs(static_cast<double>(options.alibi_query_positions[b * query.rows() + i]) -
+                      static_cast<double>(options.alibi_key_positions[b * key_rows + j]));
     const std::int64_t row = j - sequence[i]->key_begin;
     const bool by_place = inputs.cache && inputs.cache->shape().cache_positions && row < positions.kept;
     const auto position = i - sequence[i]->query_begin + sequence[i]->offset;
