@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 110;
+const WRAPPER = 112;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
