@@ -1,6 +1,6 @@
 // web/src → dist: one self-contained module for each entry of the package, with its source map, and the types. The
-// modules that a program imports keep their names: its bundler makes those short. Bundlers copy those that are named by URL
-// as they are, so these are as small as can be.
+// modules that a program imports are readable: its bundler makes them small. Bundlers copy those that are named by URL as
+// they are, so these are small already.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -13,12 +13,9 @@ import { run } from "./run.mjs";
 import { printSizes } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 
-/** Options of esbuild. A line is cut behind so many characters, so that a message of Node that quotes it can be read. */
-const BARE = { minifyWhitespace: true, minifySyntax: true, lineLimit: 160 };
-const SMALL = { minify: true, lineLimit: 4000 };
-
-/** What tells bundlers to leave an import() of a computed address alone. esbuild drops it with the white space. */
-const LEAVE_ALONE = "/* webpackIgnore: true *//* turbopackIgnore: true *//* @vite-ignore */";
+/** Options of esbuild. Without white space a file loses the comments that tell bundlers what to leave alone. */
+const NAMES = { minifyIdentifiers: true, minifySyntax: true };
+const ALL = { minify: true };
 
 /**
  * Each file of dist/, its source, and its platform. `.cjs` is for `require`. On platform "node" esbuild ends it with a list
@@ -29,12 +26,12 @@ const ENTRIES = [
   { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
   { file: "worker.js", source: "web/src/entries/worker.ts", platform: "browser" },
   { file: "worker.node.js", source: "web/src/entries/worker.node.ts", platform: "node" },
-  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", form: SMALL },
+  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", small: NAMES },
   { file: "worker-entry.node.js", source: "web/src/worker/entry.node.ts", platform: "node" },
   { file: "inline.js", source: "web/src/entries/inline.ts", platform: "browser" },
   { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "node" },
   { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
-  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", form: SMALL },
+  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", small: ALL },
   { file: "formula.js", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "node" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
@@ -101,21 +98,15 @@ const asShipped = () => ({
   define: { HEADWISE_VERSION: JSON.stringify(version()) },
 });
 
-async function bundleEntry({ file, source, platform, form = BARE }) {
+async function bundleEntry({ file, source, platform, small }) {
   const outfile = path.join(dist, file);
   const isRequired = file.endsWith(".cjs");
   const supported = { "dynamic-import": !isRequired }; // Jest's `require` has no import()
   const entry = { entryPoints: [source], outfile, format: isRequired ? "cjs" : "esm", platform, supported };
   const plugins = [bareWgsl, inlinedModule, publicNames(isRequired)];
-  const { metafile } = await esbuild({ ...asShipped(), ...entry, ...form, plugins });
-  leaveImportsAlone(outfile);
+  const { metafile } = await esbuild({ ...asShipped(), ...entry, ...small, plugins });
   keepLibraries(`${outfile}.map`);
   writeMetafile(file, metafile);
-}
-
-function leaveImportsAlone(file) {
-  const text = readFileSync(file, "utf8");
-  writeFileSync(file, text.replace(/\bimport\((?=[\w$]+\))/g, `import(${LEAVE_ALONE}`));
 }
 
 /**

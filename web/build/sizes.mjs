@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 112;
+const WRAPPER = 119;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
@@ -16,19 +16,19 @@ const BUDGETS = {
   "index.node.js": WRAPPER,
   "worker.js": WRAPPER,
   "worker.node.js": WRAPPER,
-  "worker-entry.js": 70,
-  "worker-entry.node.js": 85,
+  "worker-entry.js": 79,
+  "worker-entry.node.js": 88,
   "webgpu-engine.js": 96,
-  "formula.js": 15,
-  "formula.cjs": 15,
+  "formula.js": 19,
+  "formula.cjs": 19,
   "train.js": 9.5,
   "train.cjs": 9.8,
-  "models.js": 48,
-  "models.cjs": 49,
-  "inspect.js": 9,
-  "inspect.cjs": 9.3,
-  "react.js": 3.3,
-  "react.cjs": 3.7,
+  "models.js": 30.5,
+  "models.cjs": 31,
+  "inspect.js": 9.3,
+  "inspect.cjs": 9.6,
+  "react.js": 4,
+  "react.cjs": 4.5,
   "inline.js": 352,
   "inline.cjs": 352,
   "wasm/headwise.simd.js": 12,

@@ -3,7 +3,6 @@ import type { AttentionShape } from "../attention/attentionShape.js";
 import type { SequencePositions } from "../attention/callPositions.js";
 import { OptionError } from "../errors/errors.js";
 import { heldLength, type CacheForm } from "./cacheProblem.js";
-import type { EngineCache } from "./engineCache.js";
 import type { KeptTokens } from "./keptTokens.js";
 
 /**
@@ -28,23 +27,29 @@ export interface OwnAppend {
 
 type Form = Pick<CacheForm, "ring">;
 
-const notes = new WeakMap<EngineCache, OwnPositions>();
+/** What the positions of a cache depend on. */
+interface Held {
+  readonly form: Form;
+  readonly appended: readonly number[];
+}
+
+const notes = new WeakMap<Held, OwnPositions>();
 
 /** The positions of a cache's tokens; undefined: all stand at their indices. */
-export function ownPositions(cache: EngineCache): OwnPositions | undefined {
+export function ownPositions(cache: Held): OwnPositions | undefined {
   const own = notes.get(cache);
   return own && extended(own, cache.form, cache.appended);
 }
 
 /** Remembers the positions. A cache without tokens has none. */
-export function keepOwnPositions(cache: EngineCache, own: OwnPositions | undefined): void {
+export function keepOwnPositions(cache: Held, own: OwnPositions | undefined): void {
   if (own?.appended.some((total) => total > 0)) notes.set(cache, own);
   else notes.delete(cache);
 }
 
 /** The positions after an append, in a cache of this form. */
 export function grownPositions(
-  cache: EngineCache,
+  cache: Held,
   { numTokens, lengths, own: given }: OwnAppend,
   form: Form = cache.form,
 ): OwnPositions | undefined {
@@ -180,7 +185,7 @@ export function withOwnPositions(saved: Uint8Array, own: OwnPositions | undefine
 export function splitSaved(
   operation: string,
   bytes: Uint8Array,
-): { readonly saved: Uint8Array; readonly ownOf: (cache: EngineCache) => OwnPositions | undefined } {
+): { readonly saved: Uint8Array; readonly ownOf: (cache: Held) => OwnPositions | undefined } {
   const end = bytes.length - MAGIC.length;
   if (bytes.length < END || MAGIC.some((byte, n) => bytes[end + n] !== byte))
     return { saved: bytes, ownOf: () => undefined };
@@ -192,7 +197,7 @@ export function splitSaved(
   if (sumOf(bytes.subarray(start, start + size)) !== view.getUint32(bytes.length - END + 4, true))
     throw corrupt("is damaged: the sum of its positions is wrong");
   const number = (n: number) => view.getInt32(start + 4 * n, true);
-  const ownOf = ({ form, appended }: EngineCache): OwnPositions => {
+  const ownOf = ({ form, appended }: Held): OwnPositions => {
     const held = appended.map((total) => heldLength(form, total));
     const counts = 2 * appended.length + held.reduce((sum, length) => sum + length, 0);
     if (4 * counts !== size || held.some((length, b) => number(2 * b) !== length))
