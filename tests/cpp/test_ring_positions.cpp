@@ -98,6 +98,18 @@ Results step(KvCache& cache, const Tokens& tokens, Case call, std::int64_t from,
   return results;
 }
 
+/// Compares output and lse of query i of a longer step with that query alone.
+void expect_row_near_reference(const Case& one, const Results& results, std::int64_t i) {
+  const auto piece = static_cast<std::int64_t>(results.lse.size()) / kHeads;
+  Results row(one.shape, one.returns, one.dtype);
+  for (std::int64_t h = 0; h < kHeads; ++h) {
+    row.lse[h] = results.lse[h * piece + i];
+    for (std::int64_t d = 0; d < 7; ++d) row.output.set(h * 7 + d, results.output.get((h * piece + i) * 7 + d));
+  }
+  const auto heads = reference::attention(one.shape, one.inputs(), one.options());
+  expect_near_reference(one.shape, one.options(), one.returns, heads, row);
+}
+
 TEST(RingPositions, AStepOfOneTokenIsAttentionByPlaces) {
   for (const std::int64_t keep_first : {0, 1, 5, 150})
     for (const std::int64_t window : {1, 6, 200}) {
@@ -134,13 +146,7 @@ TEST(RingPositions, EveryQueryOfALongStepStandsWhereItWouldAlone) {
         const Results results = step(*cache, tokens, call, done);
         for (std::int64_t i = 0; i < piece; ++i) {
           const Case one = alone(ring, tokens, call, i, done + i);
-          Results row(one.shape, one.returns, one.dtype);
-          for (std::int64_t h = 0; h < kHeads; ++h) {
-            row.lse[h] = results.lse[h * piece + i];
-            for (std::int64_t d = 0; d < 7; ++d) row.output.set(h * 7 + d, results.output.get((h * piece + i) * 7 + d));
-          }
-          const auto heads = reference::attention(one.shape, one.inputs(), one.options());
-          expect_near_reference(one.shape, one.options(), one.returns, heads, row);
+          expect_row_near_reference(one, results, i);
         }
         done += piece;
       }
@@ -311,13 +317,7 @@ TEST(RingPositions, AlibiCountsPlacesInStepsOfAnyLength) {
             for (std::int64_t j = 0; j < count; ++j)
               for (std::int64_t d = 0; d < kWidth; ++d)
                 one.key.set((g * count + j) * kWidth + d, tokens.key(0, g, seen[static_cast<std::size_t>(j)], d));
-          Results row(one.shape, one.returns, one.dtype);
-          for (std::int64_t h = 0; h < kHeads; ++h) {
-            row.lse[h] = results.lse[h * piece + i];
-            for (std::int64_t d = 0; d < 7; ++d) row.output.set(h * 7 + d, results.output.get((h * piece + i) * 7 + d));
-          }
-          const auto heads = reference::attention(one.shape, one.inputs(), one.options());
-          expect_near_reference(one.shape, one.options(), one.returns, heads, row);
+          expect_row_near_reference(one, results, i);
         }
         done += piece;
       }

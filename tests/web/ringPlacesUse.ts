@@ -242,8 +242,11 @@ export const ringPlacesUses: Readonly<Record<string, Use>> = {
       await expect(own.forward(x, { cache: unturned })).rejects.toThrow(
         /a cache with ring\.positions "cache" must turn the keys of a layer that is rotary/,
       );
-      const differs = await plain.kvCache({ ring, rotary: { base: 77 } });
-      await expect(own.forward(x, { cache: differs })).rejects.toThrow(/must have the layer's rotary options/);
+      const near = (angles.base ?? 10000) * (1 + 1e-14); // no cosine shows the difference
+      for (const base of [77, near]) {
+        const differs = await plain.kvCache({ ring, rotary: { ...angles, base } });
+        await expect(own.forward(x, { cache: differs })).rejects.toThrow(/must have the layer's rotary options/);
+      }
       for (const held of [own, plain]) held.dispose();
     }
   },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 
 import { bin, larger } from "../../web/src/viz/bins.js";
 import { colourOf, colourTable } from "../../web/src/viz/colours.js";
-import { csv } from "../../web/src/viz/download.js";
+import { csv } from "../../web/src/viz/csv.js";
 import { AxisTexts } from "../../web/src/viz/labels.js";
 import { mapSvg } from "../../web/src/viz/svg.js";
 

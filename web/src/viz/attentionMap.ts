@@ -14,9 +14,10 @@ import {
   type Palette,
   type Ramp,
 } from "./colours.js";
-import { csv, saveFile } from "./download.js";
+import { csv } from "./csv.js";
 import { Cursor, type Cell } from "./cursor.js";
 import { define } from "./define.js";
+import { saveFile } from "./download.js";
 import { HeadStrip } from "./headStrip.js";
 import { AxisTexts, widestLabel } from "./labels.js";
 import { Legend } from "./legend.js";

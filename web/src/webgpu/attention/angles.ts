@@ -94,6 +94,16 @@ function clamp01(x: number): number {
   return Math.min(Math.max(x, 0), 1);
 }
 
+/** Whether two embeddings of heads of this width turn every position alike. Tables never count as alike. */
+export function sameAngles(a: CheckedAngles, b: CheckedAngles, headDim: number): boolean {
+  if (a.tables || b.tables) return false;
+  const [form, other] = [a, b].map(({ rotaryDim, interleaved, sections = [] }) =>
+    [rotaryDim || headDim, interleaved, ...sections].join(),
+  );
+  const [{ theta, amplitude }, second] = [frequenciesOf(a, headDim), frequenciesOf(b, headDim)];
+  return form === other && amplitude === second.amplitude && theta.every((angle, m) => angle === second.theta[m]);
+}
+
 /** The same angles with amplitude 1, for what has been turned before. */
 export function withoutAmplitude(angles: CheckedAngles): CheckedAngles {
   const { scaling } = angles;

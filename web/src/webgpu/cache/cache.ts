@@ -44,7 +44,7 @@ import { plannedAttention } from "../plan/plannedAttention.js";
 import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
 import { storeMeans, storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "../plan/strides.js";
-import { anglePairs, withoutAmplitude } from "../attention/angles.js";
+import { sameAngles, withoutAmplitude } from "../attention/angles.js";
 import { turnRows } from "../attention/turnRows.js";
 import { viewRows } from "../attention/viewRows.js";
 import { UNWATCHED } from "../../call/watched.js";
@@ -357,12 +357,7 @@ export class GpuCache {
   /** Whether the cache turns as these angles do. Tables never count as alike. */
   turnsLike(angles: CheckedAngles): boolean {
     const { rotary } = this.#problem;
-    if (!rotary || rotary.tables || angles.tables) return false;
-    const { headDim } = this.form;
-    const form = ({ rotaryDim, interleaved, sections = [] }: CheckedAngles) =>
-      [rotaryDim || headDim, interleaved, ...sections].join();
-    const far = (of: CheckedAngles) => anglePairs(of, headDim, [4096]).join(); // angles that differ at all differ there
-    return form(rotary) === form(angles) && far(rotary) === far(angles);
+    return rotary !== undefined && sameAngles(rotary, angles, this.form.headDim);
   }
 
   /** By batch: where the angles of new tokens begin. */
