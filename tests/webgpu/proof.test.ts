@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import Ajv from "ajv";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,8 +16,11 @@ const SCHEMA = path.resolve(HERE, "../bench/proof/schema.json");
 /** Shorter than the command itself: one case of each variant always runs. */
 const QUICK = ["--built", "--quick", "--minutes", "0.5"];
 
+const ORT = path.resolve(HERE, "../bench/node_modules/onnxruntime-web");
+
 interface Record {
   readonly host: { readonly name: string };
+  readonly missingPeers: object;
   readonly adapter: { readonly software: boolean };
   readonly table: readonly { readonly ran: number; readonly right: number; readonly wrong: readonly object[] }[];
 }
@@ -67,9 +70,10 @@ describeOnGpu("npm run gpu:proof -- --pack", () => {
     const env = { PATH: "/usr/bin:/bin", HOME: folder };
     await run(path.join(folder, "run"), ["--quick", "--minutes", "0.3"], { cwd: folder, env });
     const proof = JSON.parse(readFileSync(path.join(folder, "gpu-proof.json"), "utf8")) as { hosts: Record[] };
-    for (const { table } of proof.hosts) {
+    for (const { table, missingPeers } of proof.hosts) {
       expect(table.length).toBeGreaterThan(0);
       for (const { wrong } of table) expect(wrong).toEqual([]);
+      expect(Object.keys(missingPeers)).toEqual(existsSync(ORT) ? [] : ["ort"]);
     }
     rmSync(folder, { recursive: true });
   });

@@ -6,6 +6,7 @@ import { availableParallelism, cpus } from "node:os";
 import { createAttention } from "../../../dist/index.node.js";
 
 import nameSoftwareAdapter, { dawnFlags } from "../../webgpu/softwareAdapter.mjs";
+import { openPeers } from "./ortInNode.mjs";
 
 nameSoftwareAdapter();
 const [core, options] = [process.argv[2], JSON.parse(process.argv[3])];
@@ -26,7 +27,7 @@ const record = await prove({
     cpu: cpus()[0]?.model ?? "",
     cores: availableParallelism(),
   },
-  missingPeers: { ort: "ONNX Runtime Web's WebGPU engine needs a browser" },
+  ...(await openPeers(globalThis.proofGpu)),
   report: (progress) => process.send({ progress }),
   ...options,
 });

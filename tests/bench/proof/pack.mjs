@@ -2,10 +2,21 @@
 // needs no network, no packages and no clone of this repository: only a shell, tar, gzip and a driver.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
 
 import { build as bundle } from "esbuild";
 
@@ -27,8 +38,14 @@ const FILES = [
   "node_modules/webgpu/dist/linux-x64",
 ];
 
+/** ONNX Runtime Web, where it is installed; its program is packed with brotli, which makes it smaller than gzip does. */
+const ORT = "tests/bench/node_modules/onnxruntime-web";
+const ORT_FILES = ["package.json", "dist/ort.webgpu.min.mjs", "dist/ort-wasm-simd-threaded.asyncify.mjs"];
+const ORT_PROGRAM = "dist/ort-wasm-simd-threaded.asyncify.wasm";
+
 /** Not needed there: types, other module formats, and files that only pages load. */
-const LEFT_OUT = /\.(d\.[cm]?ts|map|cjs)$|\/dist\/(viz|onnx|inline|train|models|inspect)[.\w-]*$/;
+const LEFT_OUT =
+  /\.(d\.[cm]?ts|map|cjs)$|\/dist\/(viz|onnx|inline|train|models|inspect|wasm\/headwise\.inline)[.\w-]*$/;
 
 /** The loader of Vulkan. A machine with a driver usually has it. */
 const VULKAN = "/usr/lib/x86_64-linux-gnu/libvulkan.so.1";
@@ -87,12 +104,20 @@ async function fill(work) {
   const here = (name) => fileURLToPath(new URL(name, import.meta.url));
   const there = path.join(work, "tests/bench/proof");
   const options = { bundle: true, format: "esm", platform: "node", logLevel: "warning" };
-  await bundle({ ...options, entryPoints: [here("core.mjs")], outfile: path.join(there, "core.mjs") });
-  await bundle({ ...options, entryPoints: [here("packed.mjs")], outfile: path.join(there, "packed.mjs") });
+  for (const module of ["core.mjs", "packed.mjs", "ortInNode.mjs"])
+    await bundle({ ...options, entryPoints: [here(module)], outfile: path.join(there, module) });
+  if (existsSync(path.join(root, ORT))) packOrt(path.join(root, ORT), path.join(work, ORT));
   stripped(process.execPath, path.join(work, "bin/node"));
   const dawn = "node_modules/webgpu/dist/linux-x64/dawn.node";
   stripped(path.join(root, dawn), path.join(work, dawn));
   if (existsSync(VULKAN)) cpSync(VULKAN, path.join(work, "lib/libvulkan.so.1"), { dereference: true });
+}
+
+function packOrt(from, to) {
+  for (const file of ORT_FILES) cpSync(path.join(from, file), path.join(to, file));
+  const program = readFileSync(path.join(from, ORT_PROGRAM));
+  const params = { [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS };
+  writeFileSync(path.join(to, `${ORT_PROGRAM}.br`), brotliCompressSync(program, { params }));
 }
 
 /** A copy of a program without its symbols, where this machine can remove them. */

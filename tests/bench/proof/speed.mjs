@@ -187,10 +187,9 @@ function figuresOf(shape, milliseconds, { f32, f16, copy }) {
 async function measurePeers(peers, problem, rows, { milliseconds, heat }) {
   const { entries, notRun } = await preparePeers(peers, problem, rows);
   const measured = Object.fromEntries(Object.entries(notRun).map(([name, reason]) => [name, { notRun: reason }]));
-  for (const { name, form, call, release } of entries) {
-    const settled = { queue: { onSubmittedWorkDone: async () => {} } }; // a peer's call ends when its result is there
+  for (const { name, form, submit, device, release } of entries) {
     await heat(HEAT_MILLISECONDS.first);
-    const samples = await timesPerCall(call, settled, heat);
+    const samples = await timesPerCall(submit, device, heat);
     const own = quantile(samples, 0.5);
     measured[name] = { milliseconds: own, samples, form, ratio: own / milliseconds };
     release();

@@ -6,10 +6,16 @@ import { upload } from "./device.mjs";
 
 const FOLDER = "/tests/bench/node_modules/onnxruntime-web/dist";
 
-export async function open() {
-  const ort = await import(`${FOLDER}/ort.webgpu.min.mjs`);
+/**
+ * @param {object} [options]
+ * @param {string} [options.folder] - the address of the folder `dist` of onnxruntime-web
+ * @param {object} [options.wasm] - more settings of its `env.wasm`
+ */
+export async function open({ folder = FOLDER, wasm = {} } = {}) {
+  const ort = await import(`${folder}/ort.webgpu.min.mjs`);
   ort.env.logLevel = "error";
-  ort.env.wasm.wasmPaths = `${FOLDER}/`;
+  ort.env.webgpu.powerPreference = "high-performance"; // as headwise
+  Object.assign(ort.env.wasm, { wasmPaths: `${folder}/`, ...wasm });
   return {
     async forms(problem) {
       if (problem.shape.half) throw new Error("its graphs here are float32");
@@ -59,10 +65,15 @@ async function openSession(ort, { feeds, output, ...graph }, { heads, queries, d
       ({ i }) =>
         data.subarray(i * width, (i + 1) * width),
   };
+  const submit = async () => {
+    dispose();
+    results = await session.run(tensors, outputs);
+  };
   return {
+    device,
+    submit,
     async call() {
-      dispose();
-      results = await session.run(tensors, outputs);
+      await submit();
       await device.queue.onSubmittedWorkDone();
     },
     rows: async () => rows[output](await results.Y.getData()),
