@@ -109,7 +109,7 @@ test("buffers and encoders that the GPU would not take are refused by name, and 
       refusals[name] = await refusal(hw.scaledDotProductAttention(x, tensor(buffer), x));
     const finished = device.createCommandEncoder();
     finished.finish();
-    refusals["finished"] = await refusal(hw.encode(finished, x, x, x));
+    refusals["finished"] = await refusal(hw.scaledDotProductAttention(x, x, x, { encoder: finished }));
     refusals["running"] = await (() => {
       const call = refusal(hw.scaledDotProductAttention(x, x, x));
       void Promise.resolve().then(() => hw.dispose());
@@ -131,8 +131,7 @@ test("buffers and encoders that the GPU would not take are refused by name, and 
       foreign: `OptionError: ${called} key.buffer must belong to this instance's device`,
       fake: `OptionError: ${called} key.buffer must belong to this instance's device`,
       proxy: `OptionError: ${called} key.buffer must be a GPUBuffer, got a proxy of one`,
-      finished:
-        "OptionError: encode: commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished",
+      finished: `OptionError: ${called} encoder must be a GPUCommandEncoder of this instance's device that is not finished`,
       running: `DisposedError: ${called} the instance was disposed`,
     },
     read: true,

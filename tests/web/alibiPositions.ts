@@ -285,7 +285,7 @@ export function alibiPositionsTests(instance: () => Attention): void {
     tokens = tokens.map((list, b) => [...list, ...span(6, b === 0 ? 9 : 7).map((row) => ({ row, at: row }))]);
     await expectHolds(cache, tokens);
     const [bytes, fork] = [await cache.save(), await cache.fork()];
-    const loaded = await hw.loadCache(bytes);
+    const loaded = await hw.kvCache({ from: bytes });
     expect(await loaded.save()).toEqual(bytes);
     for (const other of [fork, loaded]) await expectHolds(other, tokens);
     const slice = await cache.slice(2, 5);
@@ -401,7 +401,7 @@ export function alibiPositionsTests(instance: () => Attention): void {
       row += length;
       await expectHolds(cache, shown());
     }
-    const loaded = await hw.loadCache(await cache.save());
+    const loaded = await hw.kvCache({ from: await cache.save() });
     await expectHolds(loaded, shown());
     for (const held of [cache, loaded]) held.dispose();
   });
@@ -437,7 +437,7 @@ export function alibiPositionsTests(instance: () => Attention): void {
         }
         row += length;
       }
-      const loaded = await hw.loadCache(await cache.save());
+      const loaded = await hw.kvCache({ from: await cache.save() });
       expect(loaded.ring).toEqual(ring);
       const last = heads(99, HQ, 1);
       const [a, b] = [
@@ -470,7 +470,7 @@ export function alibiPositionsTests(instance: () => Attention): void {
     ).rejects.toThrow(/alibiSlopes must be absent with positions of three planes/);
     const damaged = await (await filled(hw)).save();
     damaged[damaged.length - 20]! ^= 1;
-    await expect(hw.loadCache(damaged)).rejects.toThrow(/the saved cache is damaged/);
+    await expect(hw.kvCache({ from: damaged })).rejects.toThrow(/the saved cache is damaged/);
     cache.dispose();
   });
 

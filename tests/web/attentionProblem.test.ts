@@ -190,7 +190,7 @@ describe("options", () => {
       { into: { data: new Int32Array(32), shape: [1, 2, 4, 4] } },
       "into must be of dtype float32 or float16, got int32",
     ],
-    [{ precision: "int8" }, 'precision "int8" is not supported'],
+    [{ precision: "int8" }, 'unknown option "precision"; sums always run in float32: leave it out'],
     [{ location: "gpu" }, 'location "gpu" needs the WebGPU backend, this is wasm'],
   ])("%j are refused", (options, expected) => {
     expect(message(x, x, x, options)).toBe(`scaledDotProductAttention: ${expected}`);

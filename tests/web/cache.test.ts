@@ -262,7 +262,7 @@ describe.each(variants)("variant %s", (variant) => {
 
       test("must be stated for a slice and for a cache that was loaded", async () => {
         const cache = await ragged();
-        for (const other of [await cache.slice(0), await hw.loadCache(await cache.save())]) {
+        for (const other of [await cache.slice(0), await hw.kvCache({ from: await cache.save() })]) {
           const whole = await other.attend(query, { causal: true, queryLengths: [3, 3] });
           expect(bits(await other.attend(query, { causal: true }))).toEqual(bits(whole));
           other.dispose();
@@ -407,7 +407,7 @@ describe.each(variants)("variant %s", (variant) => {
     ] as const)("come back as the same cache: %s", async (_name, options) => {
       const cache = await filled(150, options, 60);
       const bytes = await cache.save();
-      const copy = await hw.loadCache(bytes);
+      const copy = await hw.kvCache({ from: bytes });
       for (const name of ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype", "capacity", "ring"] as const)
         expect(copy[name]).toEqual(cache[name]);
       expect([copy.appended, copy.bytes]).toEqual([cache.appended, cache.bytes]);
@@ -435,12 +435,12 @@ describe.each(variants)("variant %s", (variant) => {
         [new Uint8Array(1000), "not a saved cache"],
         [future, "version 9"],
       ] as const) {
-        const error = await rejection(() => hw.loadCache(bad));
+        const error = await rejection(() => hw.kvCache({ from: bad }));
         expect([error.code, OptionError.is(error)]).toEqual(["CORRUPT_DATA", true]);
         expect(error.message).toContain(words);
       }
-      const error = await rejection(() => hw.loadCache(bytes.buffer as unknown as Uint8Array));
-      expect(error.message).toBe("loadCache: bytes must be a Uint8Array, got an ArrayBuffer");
+      const error = await rejection(() => hw.kvCache({ from: bytes.buffer as unknown as Uint8Array }));
+      expect(error.message).toBe("kvCache: from must be a Uint8Array, got an ArrayBuffer");
     });
   });
 

@@ -154,7 +154,7 @@ async function take(hw: Attention, step: Step, n: number, { cache, model }: Pair
       return { cache: await cache.slice(from, to), model: model.slice(from, to) };
     }
     case "save":
-      return { cache: await hw.loadCache(await cache.save()), model: model.loaded() };
+      return { cache: await hw.kvCache({ from: await cache.save() }), model: model.loaded() };
   }
 }
 

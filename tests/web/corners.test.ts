@@ -304,7 +304,7 @@ describe("Messages to newcomers say what to write:", () => {
     const form = { numKvHeads: 1, headDim: 4 };
     await expect(hw.kvCache({ ...form, signal })).rejects.toThrow("no");
     const saved = await (await hw.kvCache(form)).save();
-    await expect(hw.loadCache(saved, { signal })).rejects.toThrow("no");
+    await expect(hw.kvCache({ from: saved, signal })).rejects.toThrow("no");
   });
 });
 

@@ -265,7 +265,7 @@ export const editUses: Readonly<Record<string, Use>> = {
     await cache.select([2, 0, 1]);
     await cache.remove(1, 3);
     await cache.keep([0, 2, 1], [[1], [0, 2], []]);
-    await expectSame(await hw.loadCache(await cache.save()), cache);
+    await expectSame(await hw.kvCache({ from: await cache.save() }), cache);
   },
 
   "edits take effect in the order of the calls": async (hw) => {

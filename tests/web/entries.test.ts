@@ -41,7 +41,7 @@ const PROGRAMS: Record<string, (hw: Attention) => Promise<object>> = {
     await fork.rewind(3);
     await fork.append(floats(1, 2, 1, 8), floats(1, 2, 1, 8));
     const slice = await cache.slice(2, 6);
-    const loaded = await hw.loadCache(await fork.save());
+    const loaded = await hw.kvCache({ from: await fork.save() });
     const lengths = [cache, fork, slice, loaded].map(({ length, bytes, appended }) => ({ length, bytes, appended }));
     const results = [];
     for (const each of [cache, fork, slice, loaded])
@@ -118,7 +118,7 @@ describe.each([
       (each) => each.scaledDotProductAttention(x, x, x, { casual: true } as object),
       (each) => each.scaledDotProductAttention(x, x, x, { location: "gpu" }),
       (each) => each.scaledDotProductAttention(x, x, x, { keyLengths: [0], emptyRows: "throw" }),
-      (each) => each.loadCache(new Uint8Array(3)),
+      (each) => each.kvCache({ from: new Uint8Array(3) }),
       (each) => each.kvCache({ numKvHeads: 2, headDim: 4, capacity: 1 }).then((cache) => cache.append(x, x)),
       (each) => each.rotaryEmbedding({} as FloatTensor),
     ];
@@ -283,11 +283,11 @@ test("what an entry does not have is refused with a reason", async () => {
   }
   const worker = await createInWorker({ backend: "wasm", threads: 1 });
   const x = floats(2, 2);
-  const encoding = await errorOf(worker.encode({}, x, x, x));
+  const encoding = await errorOf(worker.scaledDotProductAttention(x, x, x, { encoder: {} }));
   worker.dispose();
   expect(encoding).toMatchObject({
     name: "UnsupportedError",
-    message: expect.stringMatching(/^encode: .*cannot be sent/),
+    message: expect.stringMatching(/^scaledDotProductAttention: .*cannot be sent/),
   });
   const hw = await createInline({ threads: 4 });
   expect(hw.report).toMatchObject({

@@ -91,7 +91,7 @@ describe("saved caches with forged headers and right checksums", () => {
 
   async function readByCpp(bytes: Uint8Array): Promise<string | undefined> {
     try {
-      using cache = await hw.loadCache(bytes);
+      using cache = await hw.kvCache({ from: bytes });
       return text(await cache.save());
     } catch (error) {
       return codeOf(error);

@@ -216,7 +216,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
   "saved bytes": {
     args: () => [savedBytes.slice()],
     async run(hw, [bytes]: [never]) {
-      const cache = await hw.loadCache(bytes);
+      const cache = await hw.kvCache({ from: bytes });
       try {
         return await cache.attend(floats(1, 1, H, 1, D));
       } finally {

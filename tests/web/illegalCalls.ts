@@ -105,7 +105,6 @@ export const breakages: readonly Breakage[] = [
   option("excludeSelf", 1),
   option("emptyRows", "zeros", /emptyRows.*zeros/),
   option("layout", "BSDH", /layout.*BSDH/),
-  option("precision", "float16", /precision/),
   option("alibiSlopes", "steep"),
   option("sinks", 1),
   option("mask", true, /mask.*tensor/),

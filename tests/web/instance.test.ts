@@ -248,10 +248,12 @@ describe("warming up", () => {
 test("encoding GPU commands is refused by the wasm engine", async () => {
   const x = floats(2, 2);
   const wasm = await createAttention({ backend: "wasm", threads: 1 });
-  const error = await rejection(Promise.resolve().then(() => wasm.encode({}, x as never, x as never, x as never)));
+  const error = await rejection(
+    Promise.resolve().then(() => wasm.scaledDotProductAttention(x as never, x as never, x as never, { encoder: {} })),
+  );
   wasm.dispose();
   expect(UnsupportedError.is(error)).toBe(true);
-  expect(error.message).toMatch(/^encode: this instance computes with wasm/);
+  expect(error.message).toMatch(/^scaledDotProductAttention: encoder needs WebGPU: this instance computes with wasm/);
 });
 
 describe("a disposed instance", () => {
@@ -269,7 +271,6 @@ describe("a disposed instance", () => {
       mergeAttention: () => gone.mergeAttention([]),
       warmup: () => gone.warmup({ numHeads: 1, queryLength: 1, headDim: 1 }),
       allocate: () => gone.allocate([1]),
-      encode: () => gone.encode({}, x, x, x),
     };
     for (const [name, call] of Object.entries(calls)) {
       const error = await rejection(Promise.resolve().then(call));

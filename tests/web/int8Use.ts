@@ -157,7 +157,7 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     await fork.select([1, 0]);
     await expectNear(fork, 0, 0, low, 30);
     await expectNear(part, 1, 0, low, 40);
-    using loaded = await hw.loadCache(await fork.save());
+    using loaded = await hw.kvCache({ from: await fork.save() });
     await expectNear(loaded, 1, 3, high, 3);
     await loaded.keep([10, 10], [[5, 6, 7, 8, 9], [0, 1, 2, 3, 4]]); // prettier-ignore
     await expectNear(loaded, 0, 10, low, 45);
@@ -181,10 +181,10 @@ export const int8Uses: Readonly<Record<string, Use>> = {
   },
 
   "int8: files of version 1 are read, and saved as version 2": async (hw) => {
-    using old = await hw.loadCache(version1());
+    using old = await hw.kvCache({ from: version1() });
     const saved = await old.save();
     expect(saved[8]).toBe(2);
-    using again = await hw.loadCache(saved);
+    using again = await hw.kvCache({ from: saved });
     for (const cache of [old, again]) {
       const { key, value } = await rowsOf(cache);
       key.forEach((x, n) => expect(x).toBe(((n % 40) - 5) / 2));

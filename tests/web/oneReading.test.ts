@@ -121,11 +121,11 @@ describe.each(ENTRIES)("%s", (_, create) => {
         return { call: cache.attend(heads(3), { patch }), data: patch.headOutputs.data };
       };
     },
-    loadCache: async () => {
+    "kvCache' of saved bytes": async () => {
       const cache = await hw.kvCache({ numKvHeads: 2, headDim: 4 });
       await cache.append(heads(1), heads(2));
       const bytes = await cache.save();
-      return () => ({ call: hw.loadCache(bytes), data: bytes });
+      return () => ({ call: hw.kvCache({ from: bytes }), data: bytes });
     },
   };
 

@@ -81,14 +81,14 @@ export function ownAnglesTests(instance: () => Attention): void {
         outputs.push(await cache.step(heads(14, 1), heads(15, 1), heads(16, 1)));
       }
       expectClose(outputs[0]!.output.data, outputs[1]!.output.data);
-      const loaded = await hw.loadCache(await caches[0].save());
+      const loaded = await hw.kvCache({ from: await caches[0].save() });
       const fork = await caches[0].fork();
       const ask = heads(17, 1);
       const expected = bits((await caches[0].attend(ask)).output);
       expect(bits((await loaded.attend(ask)).output)).toEqual(expected);
       expect(bits((await fork.attend(ask)).output)).toEqual(expected);
       expect(await loaded.save()).toEqual(await caches[0].save());
-      const loadedTables = await hw.loadCache(await caches[1].save());
+      const loadedTables = await hw.kvCache({ from: await caches[1].save() });
       expect(bits((await loadedTables.attend(ask)).output)).toEqual(bits((await caches[1].attend(ask)).output));
       for (const held of [...caches, fork, loaded, loadedTables, layer, plain]) held.dispose();
     },

@@ -152,7 +152,7 @@ export function ownPositionsTests(instance: () => Attention): void {
       causal: true,
     });
     expectClose(rowsOf(drafts.output, [1, 2]).data, line.output.data);
-    const loaded = await hw.loadCache(await tree.save());
+    const loaded = await hw.kvCache({ from: await tree.save() });
     const fork = await tree.fork();
     for (const cache of [tree, loaded, fork]) {
       await cache.keep(4, [1, 2]);
@@ -330,7 +330,7 @@ export function ownPositionsTests(instance: () => Attention): void {
       }
       // keep leaves keys where they stand; saved caches, forks and selected batches go on alike
       const bytes = await cache.save();
-      const [loaded, fork] = [await hw.loadCache(bytes), await cache.fork()];
+      const [loaded, fork] = [await hw.kvCache({ from: bytes }), await cache.fork()];
       expect(await loaded.save()).toEqual(bytes);
       const { x: one, positions } = between(6, 7);
       const ask = (held: typeof cache) => layer.forward(one, { cache: held, attendOnly: true, positions });

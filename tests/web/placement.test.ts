@@ -201,7 +201,7 @@ describe("a cache", () => {
     await steps(instance, onGpu, 3);
     expect([onGpu.placement, onCpu.placement]).toEqual(["webgpu", "wasm"]);
     expect((await onGpu.fork()).placement).toBe("webgpu");
-    expect((await instance.hw.loadCache(await onCpu.save(), { placement: "webgpu" })).placement).toBe("webgpu");
+    expect((await instance.hw.kvCache({ from: await onCpu.save(), placement: "webgpu" })).placement).toBe("webgpu");
   });
 
   test("follows the layer that it is used with", async () => {
@@ -249,7 +249,7 @@ describe("an instance with one engine", () => {
       hw.kvCache({ numKvHeads: 1, headDim: 4, placement: "webgpu" }),
       hw.multiHeadAttention({ numHeads: 1, weights: weights(4), placement: "webgpu" }),
       layer.kvCache({ placement: "webgpu" }),
-      hw.loadCache(saved, { placement: "webgpu" }),
+      hw.kvCache({ from: saved, placement: "webgpu" }),
     ];
     for (const promise of refused) {
       const error = await promise.then(String, (reason: unknown) => reason);

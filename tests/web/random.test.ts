@@ -56,7 +56,7 @@ describe.each(variants)("variant %s", (variant) => {
   });
 
   test("the gradients of random illegal calls are refused by name, and the legal call is differentiated", async () => {
-    const shared = breakages.filter(({ what }) => !/^(returns|precision) /.test(what)); // the forward's own options
+    const shared = breakages.filter(({ what }) => !/^returns /.test(what)); // the forward's own options
     await fc.assert(
       fc.asyncProperty(calls, fc.constantFrom(...shared), async (call, { breakCall, error, names }) => {
         const legal = sharedOptions(call);
@@ -80,8 +80,8 @@ describe.each(variants)("variant %s", (variant) => {
 });
 
 /** The options that a call and its gradient have in common. */
-function sharedOptions({ options }: Call): Omit<Call["options"], "returns" | "precision"> {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "returns" && name !== "precision"));
+function sharedOptions({ options }: Call): Omit<Call["options"], "returns"> {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "returns"));
 }
 
 async function reasonOf(call: Promise<unknown>): Promise<HeadwiseError> {

@@ -47,7 +47,7 @@ const OPERATIONS: readonly [string, Work][] = [
     using part = await cache.slice(1, 5);
     using fork = await part.fork();
     await fork.append(x, x);
-    using loaded = await hw.loadCache(await fork.save());
+    using loaded = await hw.kvCache({ from: await fork.save() });
     return loaded.attend(x);
   }],
 ]; // prettier-ignore

@@ -166,7 +166,7 @@ export const ringPlacesUses: Readonly<Record<string, Use>> = {
     await cache.append(heads(3, 9), heads(4, 9));
     await expect(cache.rewind(12)).rejects.toThrow("dropped");
     const bytes = await cache.save();
-    const others = [await cache.fork(), await hw.loadCache(bytes)];
+    const others = [await cache.fork(), await hw.kvCache({ from: bytes })];
     expect(others.map(({ ring }) => ring)).toEqual([cache.ring, cache.ring]);
     await cache.select([0]);
     const step = (held: typeof cache) => held.step(heads(5, 3, 2), heads(6, 3), heads(7, 3), { causal: true });
@@ -234,7 +234,7 @@ export const ringPlacesUses: Readonly<Record<string, Use>> = {
         a.output.data.forEach((y, at) => expect(Math.abs(y - b.output.data[at]!)).toBeLessThan(2e-5));
       }
       const x = randomTensor(70, [1, 1, 16]);
-      const loaded = await hw.loadCache(await cache.save());
+      const loaded = await hw.kvCache({ from: await cache.save() });
       const [a, b] = [await own.forward(x, { cache: loaded }), await own.forward(x, { cache })];
       expect(bits(a.output)).toEqual(bits(b.output));
       await expect(own.forward(x, { cache, positions: [3] })).rejects.toThrow(/positions must be absent with ring/);

@@ -113,7 +113,7 @@ test("whatever angles JavaScript lets pass, C++ takes, and both engines save and
       cache.dispose();
       expect(gpuFile(rotary)).toEqual(bytes);
       expect(writeCache(readCache("loadCache", bytes))).toEqual(bytes);
-      const loaded = await hw.loadCache(bytes);
+      const loaded = await hw.kvCache({ from: bytes });
       expect(await loaded.save()).toEqual(bytes);
       loaded.dispose();
     }),

@@ -37,7 +37,7 @@ describeOnGpu("the inside of attention over a cache on WebGPU", () => {
     const wanted = bits(await cache.attend(query, { patch, returns }));
     const onGpu = await cache.attend(query, { patch, returns, location: "gpu" });
     const encoder = device.createCommandEncoder();
-    const recorded = await cache.encodeAttend(encoder, query, { patch, returns });
+    const recorded = await cache.attend(query, { encoder, patch, returns });
     device.queue.submit([encoder.finish()]);
     for (const result of [onGpu, recorded]) await expectBits(result, wanted);
     cache.dispose();
@@ -46,7 +46,7 @@ describeOnGpu("the inside of attention over a cache on WebGPU", () => {
   test("queries on the GPU are shown and patched, and stay as they are", async () => {
     const cache = await hw.kvCache({ batchSize: B, numKvHeads: KV, headDim: D, valueDim: DV });
     await cache.append(key, value, { lengths: TOKENS });
-    const there = await hw.upload(query);
+    const there = await hw.gpu!.upload(query);
     const returns = { query: true, headOutputs: true } as const;
     const patch = { query: { heads: [0], data: [1] } };
     const wanted = bits(await cache.attend(query, { returns, patch }));

@@ -254,7 +254,7 @@ describeOnGpu("attentionBackward on WebGPU", () => {
       returns: { lse: true },
     });
     const [query, key, value, dOutput] = await Promise.all(
-      [given.query, given.key, given.value, given.dOutput].map((tensor) => hw.upload(tensor)),
+      [given.query, given.key, given.value, given.dOutput].map((tensor) => hw.gpu!.upload(tensor)),
     );
     const onGpu = await hw.attentionBackward({
       query,

@@ -184,7 +184,7 @@ describeOnGpu("caches on WebGPU", () => {
       const batch = (tensor: Floats) => (options.batchSize === 0 ? { data: new Float32Array(0), shape: [0, ...tensor.shape.slice(1)] } : tensor);
       await cache.append(batch(keys(1, 33)), batch(values(2, 33)));
       const bytes = await cache.save();
-      const copy = await to.loadCache(bytes);
+      const copy = await to.kvCache({ from: bytes });
       for (const name of ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype", "capacity", "ring", "appended"] as const)
         expect(copy[name]).toEqual(cache[name]);
       expect(Buffer.compare(await copy.save(), bytes)).toBe(0);
@@ -268,8 +268,8 @@ describeOnGpu("caches on WebGPU", () => {
     ];
     for (const [n, each] of bad.entries()) {
       const [actual, expected] = [
-        await refusal(engines.onGpu.loadCache(each)),
-        await refusal(engines.onCpu.loadCache(each)),
+        await refusal(engines.onGpu.kvCache({ from: each })),
+        await refusal(engines.onCpu.kvCache({ from: each })),
       ];
       expect([n, OptionError.is(actual), (actual as OptionError).code]).toEqual([n, true, "CORRUPT_DATA"]);
       expect([n, (expected as OptionError).code]).toEqual([n, "CORRUPT_DATA"]);
@@ -290,7 +290,7 @@ describeOnGpu("caches on WebGPU", () => {
     numbers.setBigInt64(88, 2n, true); // rotaryDim
     numbers.setUint32(bytes.length - 4, crc32(bytes.subarray(0, -4)), true);
     for (const hw of [engines.onCpu, engines.onGpu]) {
-      const cache = await hw.loadCache(bytes);
+      const cache = await hw.kvCache({ from: bytes });
       expect([cache.headDim, cache.length]).toEqual([2 ** 21, 0]);
       expect(Buffer.compare(await cache.save(), bytes)).toBe(0);
       cache.dispose();
@@ -303,7 +303,7 @@ describeOnGpu("caches on WebGPU", () => {
     ["int8", { ...form, dtype: "int8" }],
   ])("a %s cache that is recorded gives the bits of one that is called, also where it grows", async (_, options) => {
     const hw = engines.onGpu;
-    const device = hw.device as GPUDevice;
+    const device = hw.gpu!.device as GPUDevice;
     const [called, recorded] = [await hw.kvCache(options), await hw.kvCache(options)];
     const tokens = [60, 3, 1, 40].map(
       (length, n) => [keys(n, length), values(n + 7, length), queries(n + 3, length)] as const,
@@ -319,8 +319,8 @@ describeOnGpu("caches on WebGPU", () => {
     const results = [];
     const appends = [];
     for (const [key, value, query] of tokens) {
-      appends.push(await recorded.encodeAppend(encoder, key, value));
-      results.push(await recorded.encodeAttend(encoder, query, looking));
+      appends.push(await recorded.append(key, value, { encoder }));
+      results.push(await recorded.attend(query, { encoder, ...looking }));
     }
     expect(recorded.appended).toEqual(called.appended); // before the submit
     device.queue.submit([encoder.finish()]);
@@ -331,10 +331,10 @@ describeOnGpu("caches on WebGPU", () => {
 
   test("a recorded attend knows the lengths of a recorded append", async () => {
     const cache = await engines.onGpu.kvCache(form);
-    const device = engines.onGpu.device as GPUDevice;
+    const device = engines.onGpu.gpu!.device as GPUDevice;
     const encoder = device.createCommandEncoder();
-    const append = await cache.encodeAppend(encoder, keys(1, 4), values(2, 4), { lengths: [4, 2] });
-    const attended = await cache.encodeAttend(encoder, queries(3, 4), { causal: true });
+    const append = await cache.append(keys(1, 4), values(2, 4), { encoder, lengths: [4, 2] });
+    const attended = await cache.attend(queries(3, 4), { encoder, causal: true });
     device.queue.submit([encoder.finish()]);
     const expected = await cache.attend(queries(3, 4), { causal: true, queryLengths: [4, 2] });
     expect(await attended.output.data()).toEqual(expected.output.data);
@@ -346,12 +346,12 @@ describeOnGpu("caches on WebGPU", () => {
     const cache = await engines.onGpu.kvCache({ ...form, capacity: 70 });
     await cache.append(keys(1, 60), values(2, 60));
     const before = await cache.save();
-    const encoder = (engines.onGpu.device as GPUDevice).createCommandEncoder();
+    const encoder = (engines.onGpu.gpu!.device as GPUDevice).createCommandEncoder();
     const refused = [
-      cache.encodeAppend(encoder, keys(1, 20), values(2, 20)),
-      cache.encodeAppend({}, keys(1, 1), values(2, 1)),
-      cache.encodeAppend({ beginComputePass: () => undefined }, keys(1, 10), values(2, 10)),
-      cache.encodeAttend(encoder, queries(1, 1), { emptyRows: "throw" }),
+      cache.append(keys(1, 20), values(2, 20), { encoder }),
+      cache.append(keys(1, 1), values(2, 1), { encoder: {} }),
+      cache.append(keys(1, 10), values(2, 10), { encoder: { beginComputePass: () => undefined } }),
+      cache.attend(queries(1, 1), { encoder, emptyRows: "throw" }),
     ];
     const messages = await Promise.all(refused.map(async (promise) => String(await refusal(promise))));
     expect(messages).toEqual([
@@ -362,7 +362,7 @@ describeOnGpu("caches on WebGPU", () => {
     ]);
     expect(Buffer.compare(await cache.save(), before)).toBe(0);
     const onCpu = await engines.onCpu.kvCache(form);
-    const onWasm = await refusal(onCpu.encodeAppend(encoder, keys(1, 1), values(2, 1)));
+    const onWasm = await refusal(onCpu.append(keys(1, 1), values(2, 1), { encoder }));
     expect(UnsupportedError.is(onWasm) && onWasm.message).toMatch(
       /^cache.encodeAppend: the cache lies in the memory of WebAssembly/,
     );

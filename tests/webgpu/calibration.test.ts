@@ -190,7 +190,7 @@ describeOnGpu("backend auto", () => {
     await call(hw);
     await call(hw);
     await settled(hw);
-    expect(hw.device).toBeUndefined();
+    expect(hw.gpu!.device).toBeUndefined();
     expect(hw.report.adapter).toBeUndefined();
     expect(hw.report.reasons.webgpu).toMatch(/^the adapter computes on the CPU \(.*\), where wasm is faster$/);
     expect(hw.report.calibration).toMatchObject({ state: "without", calls: { wasm: 2, webgpu: 0 } });
@@ -203,7 +203,7 @@ describeOnGpu("backend auto", () => {
     await call(off);
     expect(stateOf(off)).toBe("off");
     expect(off.report.reasons.webgpu).toMatch(/^calibrate is false: /);
-    const x = (await off.upload({ data: Float32Array.of(1), shape: [1, 1] })) as GpuFloats;
+    const x = (await off.gpu!.upload({ data: Float32Array.of(1), shape: [1, 1] })) as GpuFloats;
     expect((await off.scaledDotProductAttention(x, x, x)).output).toMatchObject({ data: Float32Array.of(1) });
     off.dispose();
     const chosen = await createAttention({ backend: "webgpu", gpu: gpu!, calibrate: true });

@@ -221,9 +221,9 @@ describeOnGpu("formulas in every place of WebGPU", () => {
   });
 
   test("a layer and a recorded call take formulas", async () => {
-    const device = hw.device as GPUDevice;
+    const device = hw.gpu!.device as GPUDevice;
     const encoder = device.createCommandEncoder();
-    const recorded = await hw.encode(encoder, query, key, value, options);
+    const recorded = await hw.scaledDotProductAttention(query, key, value, { encoder, ...options });
     device.queue.submit([encoder.finish()]);
     const output = await recorded.output.data();
     expect([...(output as Float32Array)]).toEqual(floats((await run()).output));

@@ -79,7 +79,7 @@ export function disposeAll(result: object): void {
 export async function createOnSharedDevice(options: Pick<CreateOptions, "tiling"> = {}): Promise<Attention> {
   const device = await sharedDevice("usual", async () => {
     const opener = await createAttention({ backend: "webgpu", gpu: gpu! });
-    return [opener.device as GPUDevice, opener];
+    return [opener.gpu!.device as GPUDevice, opener];
   });
   return createAttention({ backend: "webgpu", device, ...options });
 }

@@ -32,7 +32,7 @@ type Work = (tools: Tools) => Promise<unknown>;
 
 /** Records into an encoder of the caller, and submits it. */
 async function submitted<T>({ hw }: Tools, record: (encoder: GPUCommandEncoder) => Promise<T>): Promise<T> {
-  const device = hw.device as GPUDevice;
+  const device = hw.gpu!.device as GPUDevice;
   const encoder = asCaller(() => device.createCommandEncoder());
   const recorded = await record(encoder);
   await asCaller(() => {
@@ -58,7 +58,7 @@ const works: readonly (readonly [string, Work])[] = [
   }],
   ["warmup of the GPU", ({ hw }) =>
     hw.warmup({ numHeads: 2, queryLength: 4, headDim: 8 }, { location: "gpu" }).then(() => "warm")],
-  ["upload and download", async ({ hw, own }) => hw.download(own(await hw.upload(x)))],
+  ["upload and download", async ({ hw, own }) => hw.gpu!.download(own(await hw.gpu!.upload(x)))],
   ["rotaryEmbedding", ({ hw }) => hw.rotaryEmbedding(x)],
   ["mergeAttention", ({ hw }) => hw.mergeAttention([given, given])],
   ["rotaryEmbedding and mergeAttention on the GPU", async ({ hw, own }) => {
@@ -71,13 +71,13 @@ const works: readonly (readonly [string, Work])[] = [
   }],
   ["recorded calls", async (tools) => {
     const { hw, own } = tools;
-    await hw.prepare({ numHeads: 2, queryLength: 4, headDim: 8 });
-    const there = own(await hw.upload(x));
+    await hw.warmup({ numHeads: 2, queryLength: 4, headDim: 8 }, { compute: false });
+    const there = own(await hw.gpu!.upload(x));
     const cache = own(await hw.kvCache(cacheOf));
     const { output } = await submitted(tools, async (encoder) => {
-      own(await hw.encode(encoder, there, there, there));
-      own(await cache.encodeAppend(encoder, there, there));
-      return own(await cache.encodeAttend(encoder, there));
+      own(await hw.scaledDotProductAttention(there, there, there, { encoder }));
+      own(await cache.append(there, there, { encoder }));
+      return own(await cache.attend(there, { encoder }));
     });
     return output.data();
   }],
@@ -105,7 +105,7 @@ const works: readonly (readonly [string, Work])[] = [
     const y = await hw.linear(tokens, weight);
     return hw.linearBackward({ x: tokens, weight, dOutput: y });
   }],
-  ["uploadWeight", async ({ hw, own }) => hw.linear(tokens, own(await hw.uploadWeight(weight)))],
+  ["uploadWeight", async ({ hw, own }) => hw.linear(tokens, own(await hw.gpu!.uploadWeight(weight)))],
   ["a saved call and its gradient", async ({ layer, own }) => {
     const { saved } = await layer.forward(tokens, { save: true });
     return layer.backward(own(saved), tokens);
@@ -125,8 +125,8 @@ const works: readonly (readonly [string, Work])[] = [
   }],
   ["layer.encode", async (tools) => {
     const { hw, layer, own } = tools;
-    const there = own(await hw.upload(tokens));
-    const { output } = await submitted(tools, async (encoder) => own(await layer.encode(encoder, there)));
+    const there = own(await hw.gpu!.upload(tokens));
+    const { output } = await submitted(tools, async (encoder) => own(await layer.forward(there, { encoder })));
     return output.data();
   }],
   ["a step, a rewind and a reading of a cache", async ({ hw, own }) => {
@@ -157,7 +157,7 @@ const works: readonly (readonly [string, Work])[] = [
     const part = own(await own(await cache.fork()).slice(1, 3));
     await part.append(x, x);
     const bytes = await part.save();
-    own(await hw.loadCache(bytes));
+    own(await hw.kvCache({ from: bytes }));
     return { output, bytes };
   }],
   ["a model", async ({ hw, own }) => {

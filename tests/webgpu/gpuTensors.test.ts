@@ -76,9 +76,12 @@ describeOnGpu("tensors on the GPU", () => {
     expect(resultProblems({ output }, {}, referenceAttention(once, k, v))).toEqual({});
   });
 
-  test("encode records without submitting, and the results are there after the caller's submit", async () => {
+  test("a call with encoder is recorded without submitting, and the results are there after the caller's submit", async () => {
     const encoder = device.createCommandEncoder();
-    const { output, lse } = await hw.encode(encoder, upload(q), upload(k), upload(v), { returns: { lse: true } });
+    const { output, lse } = await hw.scaledDotProductAttention(upload(q), upload(k), upload(v), {
+      encoder,
+      returns: { lse: true },
+    });
     device.queue.submit([encoder.finish()]);
     const read = { output: { data: await output.data() }, lse: { data: await lse.data() } };
     expect(resultProblems(read as never, { lse: true }, referenceAttention(q, k, v))).toEqual({});
@@ -86,7 +89,7 @@ describeOnGpu("tensors on the GPU", () => {
 
   test("a recorded call keeps its numbers while other calls run before the submit", async () => {
     const encoder = device.createCommandEncoder();
-    const { output } = await hw.encode(encoder, upload(q), upload(k), upload(v));
+    const { output } = await hw.scaledDotProductAttention(upload(q), upload(k), upload(v), { encoder });
     await hw.scaledDotProductAttention(v, q, k, { causal: true });
     device.queue.submit([encoder.finish()]);
     expect(resultProblems({ output: { data: await output.data() } } as never, {}, referenceAttention(q, k, v))).toEqual(
@@ -125,7 +128,7 @@ describeOnGpu("tensors on the GPU", () => {
     const expected = await hw.rotaryEmbedding(q, { base: 500 });
     const there = upload(q);
     expect(await hw.rotaryEmbedding(there, { base: 500, into: there })).toBe(there);
-    expect((await hw.download(there)).data).toEqual(expected.data);
+    expect((await hw.gpu!.download(there)).data).toEqual(expected.data);
   });
 
   test("mergeAttention of parts on the GPU gives the bits of parts in JavaScript", async () => {
@@ -144,7 +147,7 @@ describeOnGpu("tensors on the GPU", () => {
     expect([await stays.output.data(), await stays.lse.data()]).toEqual([expected.output.data, expected.lse.data]);
     const into = upload({ data: new Float32Array(q.data.length), shape: SHAPE });
     await hw.mergeAttention(kept, { into });
-    expect((await hw.download(into)).data).toEqual(expected.output.data);
+    expect((await hw.gpu!.download(into)).data).toEqual(expected.output.data);
   });
 
   test("mergeAttention refuses parts on the GPU that were computed with sinks", async () => {
@@ -162,12 +165,12 @@ describeOnGpu("tensors on the GPU", () => {
     const bias = { data: numbers(5).slice(0, 40), shape: [40, 1] };
     await separate.append(k, v);
     const expected = await separate.attend(q, { mask, bias });
-    const options = { mask: await hw.upload(mask), bias: upload(bias), location: "gpu" } as const;
+    const options = { mask: await hw.gpu!.upload(mask), bias: upload(bias), location: "gpu" } as const;
     const { output } = await together.step(upload(q), upload(k), upload(v), options);
     expect(await output.data()).toEqual(expected.output.data);
     const into = upload({ data: new Float32Array(q.data.length), shape: SHAPE });
     await together.attend(upload(q), { ...options, into });
-    expect((await hw.download(into)).data).toEqual(expected.output.data);
+    expect((await hw.gpu!.download(into)).data).toEqual(expected.output.data);
     expect(together.length).toBe(40);
     for (const each of [separate, together]) each.dispose();
   });
@@ -179,7 +182,7 @@ describeOnGpu("tensors on the GPU", () => {
     const calls = [
       hw.scaledDotProductAttention(q, k, v, { location: "gpu", into }),
       cache.attend(q, { location: "gpu", into }),
-      hw.encode(device.createCommandEncoder(), q, k, v, { into }),
+      hw.scaledDotProductAttention(q, k, v, { encoder: device.createCommandEncoder(), into }),
     ];
     for (const call of calls) {
       const reason = await thrown(call);
@@ -212,7 +215,7 @@ describeOnGpu("tensors on the GPU", () => {
         value: () => hw.scaledDotProductAttention(q, k, bad, { location: "gpu" }),
         into: () => hw.scaledDotProductAttention(q, k, v, { into: bad }),
         key: () => cache.append(bad, v),
-        encoded: () => hw.encode(device.createCommandEncoder(), q, bad, v),
+        encoded: () => hw.scaledDotProductAttention(q, bad, v, { encoder: device.createCommandEncoder() }),
       };
       for (const [name, call] of Object.entries(calls)) {
         const reason = await thrown(call());
@@ -227,20 +230,20 @@ describeOnGpu("tensors on the GPU", () => {
     expect(resultProblems({ output }, {}, referenceAttention(q, k, v))).toEqual({});
   });
 
-  test("encode refuses what is no encoder, or a finished one", async () => {
+  test("the option encoder refuses what is no encoder, or a finished one", async () => {
     const finished = device.createCommandEncoder();
     finished.finish();
     const half = { beginComputePass: () => undefined };
     const encoders: [unknown, RegExp][] = [
-      [undefined, /commandEncoder must be a GPUCommandEncoder, got undefined/],
-      [5, /commandEncoder must be a GPUCommandEncoder, got 5/],
-      [{}, /commandEncoder must be a GPUCommandEncoder, got an empty object/],
-      [device, /commandEncoder must be a GPUCommandEncoder/],
-      [half, /commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished/],
-      [finished, /commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished/],
+      [null, /encoder must be a GPUCommandEncoder, got null/],
+      [5, /encoder must be a GPUCommandEncoder, got 5/],
+      [{}, /encoder must be a GPUCommandEncoder, got an empty object/],
+      [device, /encoder must be a GPUCommandEncoder/],
+      [half, /encoder must be a GPUCommandEncoder of this instance's device that is not finished/],
+      [finished, /encoder must be a GPUCommandEncoder of this instance's device that is not finished/],
     ];
     for (const [encoder, message] of encoders) {
-      const reason = await thrown(hw.encode(encoder as object, q, k, v));
+      const reason = await thrown(hw.scaledDotProductAttention(q, k, v, { encoder: encoder as object }));
       expect(String(reason)).toMatch(message);
       expect(OptionError.is(reason)).toBe(true);
     }
@@ -278,7 +281,7 @@ describeOnGpu("tensors on the GPU", () => {
     const auto = await createAttention({ threads: 1, device });
     const there = await auto.rotaryEmbedding(upload(q), { location: "gpu" });
     const onCpu = await auto.rotaryEmbedding(q);
-    expect((await auto.download(there as GpuTensor<"float32">)).shape).toEqual(onCpu.shape);
+    expect((await auto.gpu!.download(there as GpuTensor<"float32">)).shape).toEqual(onCpu.shape);
     expect(await there.data()).toEqual((await hw.rotaryEmbedding(q)).data);
     const returns = { lse: true } as const;
     const part = await auto.scaledDotProductAttention(there, k, v, { returns, location: "gpu" });

@@ -48,7 +48,7 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
     const result = await hw.rotaryEmbedding(await destroyed(), { location: "gpu" });
     for (let read = 0; read < 2; ++read) {
       expect(String(await reasonOf(result.data()))).toMatch(message);
-      expect(String(await reasonOf(hw.download(result as GpuTensor<"float32">)))).toMatch(message);
+      expect(String(await reasonOf(hw.gpu!.download(result as GpuTensor<"float32">)))).toMatch(message);
     }
     result.dispose();
     await hw.rotaryEmbedding(x); // it was told already
@@ -73,7 +73,7 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
     const into = given();
     await hw.rotaryEmbedding(x, { into });
     await hw.rotaryEmbedding(await destroyed(), { into });
-    expect(String(await reasonOf(hw.download(into)))).toMatch(message);
+    expect(String(await reasonOf(hw.gpu!.download(into)))).toMatch(message);
     into.buffer.destroy();
   });
 
@@ -91,13 +91,13 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
   });
 
   test("of a recorded call surfaces where a result is read", async () => {
-    const there = await hw.upload(x);
+    const there = await hw.gpu!.upload(x);
     const encoder = device.createCommandEncoder();
-    (await hw.encode(encoder, there, there, there)).dispose();
+    (await hw.scaledDotProductAttention(there, there, there, { encoder })).dispose();
     device.queue.submit([encoder.finish()]);
-    const { output } = await hw.encode(encoder, there, there, there);
+    const { output } = await hw.scaledDotProductAttention(there, there, there, { encoder });
     expect(String(await reasonOf(output.data()))).toMatch(
-      /^OptionError: encode: commandEncoder must be a GPUCommandEncoder/,
+      /^OptionError: scaledDotProductAttention: encoder must be a GPUCommandEncoder/,
     );
     output.dispose();
     await hw.scaledDotProductAttention(there, x, x);
@@ -105,12 +105,12 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
 
   test("10,000 calls, recordings and failures leave the number of live buffers where it was", async () => {
     const watch = new WatchedGpu();
-    const there = await hw.upload(x);
+    const there = await hw.gpu!.upload(x);
     const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, ring: { window: 16 } });
     const square = randomTensor(4, [16, 16]);
     const weights = { Wq: square, Wk: square, Wv: square, Wo: square };
     const layer = await hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights });
-    const tokens = await hw.upload(randomTensor(5, [1, 4, 16]));
+    const tokens = await hw.gpu!.upload(randomTensor(5, [1, 4, 16]));
     const bad = given();
     bad.buffer.destroy();
     const round = async () => {
@@ -119,10 +119,10 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
       (await cache.step(there, there, there, { location: "gpu" })).output.dispose();
       const encoder = device.createCommandEncoder();
       const recorded = [
-        await hw.encode(encoder, there, there, there),
-        await cache.encodeAppend(encoder, there, there),
-        await cache.encodeAttend(encoder, there),
-        await layer.encode(encoder, tokens, { cache }),
+        await hw.scaledDotProductAttention(there, there, there, { encoder }),
+        await cache.append(there, there, { encoder }),
+        await cache.attend(there, { encoder }),
+        await layer.forward(tokens, { encoder, cache }),
       ];
       device.queue.submit([encoder.finish()]);
       for (const each of recorded) each.dispose();
@@ -143,7 +143,7 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
 describeOnGpu("a result that is disposed while calls wait", () => {
   test("is still read by them, and its buffer is used only afterwards", async () => {
     const hw = await createAttention({ backend: "webgpu", gpu: gpu! });
-    const there = await hw.upload(x);
+    const there = await hw.gpu!.upload(x);
     const [first] = [await hw.scaledDotProductAttention(there, there, there, { location: "gpu" })];
     const expected = await hw.scaledDotProductAttention(first.output, x, x);
     const running = hw.scaledDotProductAttention(x, x, x, { bias: randomTensor(2, [4, 4]) });
@@ -158,10 +158,10 @@ describeOnGpu("a result that is disposed while calls wait", () => {
 
   test("while data() runs, data() still gives its numbers", async () => {
     const hw = await createAttention({ backend: "webgpu", gpu: gpu! });
-    const there = await hw.upload(x);
+    const there = await hw.gpu!.upload(x);
     const reading = there.data();
     there.dispose();
-    const other = await hw.upload(randomTensor(3, x.shape));
+    const other = await hw.gpu!.upload(randomTensor(3, x.shape));
     expect(await reading).toEqual(x.data);
     other.dispose();
     hw.dispose();

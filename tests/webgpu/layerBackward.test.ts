@@ -233,7 +233,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
     };
     const right = await run(cpu, dLse);
     const without = await run(cpu, null);
-    for (const lse of [dLse, await hw.upload(dLse)])
+    for (const lse of [dLse, await hw.gpu!.upload(dLse)])
       for (const [name, found] of Object.entries(await run(hw, lse))) {
         const values = Float64Array.from(right[name]!.data);
         const tolerance = values.map(() => SHARE * Math.max(...values.map(Math.abs), 0.1));
@@ -248,13 +248,13 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
     const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => (n % 3 === 1 ? 0 : 1)), shape: [5, 5], dtype: "bool" } as const; // prettier-ignore
     const bias = randomTensor(15, [5, 5]);
     const tokens = { ...x, data: x.data.slice() };
-    const there = { x: await hw.upload(x), bias: await hw.upload(bias) };
+    const there = { x: await hw.gpu!.upload(x), bias: await hw.gpu!.upload(bias) };
     const expected = bits(await gradientsOfCall(layer, x, { mask, bias }));
     const mine = await layer.forward(tokens, { mask, bias, save: true });
     const ours = await layer.forward(there.x, { mask, bias: there.bias, save: true });
     for (const array of [tokens.data, mask.data, bias.data]) array.fill(0);
     disposeAll(there);
-    const other = await hw.upload({ ...x, data: new Float32Array(120) }); // takes the buffer of there.x
+    const other = await hw.gpu!.upload({ ...x, data: new Float32Array(120) }); // takes the buffer of there.x
     for (const { saved } of [mine, ours]) expect(bits(await layer.backward(saved, dOutput))).toEqual(expected);
     other.dispose();
     layer.dispose();
@@ -263,7 +263,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
   test("tensors on the GPU give the bits of tensors in JavaScript, and gradients can stay there", async () => {
     const layer = await hw.multiHeadAttention(options);
     const expected = await gradientsOfCall(layer, x);
-    const there = { x: await hw.upload(x), dOutput: await hw.upload(dOutput) };
+    const there = { x: await hw.gpu!.upload(x), dOutput: await hw.gpu!.upload(dOutput) };
     const { saved, output } = await layer.forward(there.x, { causal: true, location: "gpu", save: true });
     const found = await layer.backward(saved, there.dOutput, { location: "gpu" });
     expect(await found.dInput.data()).toEqual(expected.dInput.data);
@@ -345,7 +345,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
     const alone = await createAttention({ backend: "webgpu", gpu: gpu! });
     const layer = await alone.multiHeadAttention(options);
     const { saved } = await layer.forward(x, { causal: true, save: true });
-    const device = alone.device as GPUDevice;
+    const device = alone.gpu!.device as GPUDevice;
     device.destroy();
     await device.lost;
     const reason = await thrown(layer.backward(saved, dOutput));
@@ -364,7 +364,7 @@ describeOnNullGpu("a step of training that is repeated", () => {
     const hw = await createAttention({ backend: "webgpu", gpu: nullGpu! });
     const table = randomTensor(13, [5, 12]);
     const layer = await hw.multiHeadAttention({ inputDim: 12, numHeads: 3, weights: square(12), position: { kind: "learned", table } }); // prettier-ignore
-    const there = await hw.upload(x);
+    const there = await hw.gpu!.upload(x);
     const step = async () => {
       const { output, saved } = await layer.forward(there, { causal: true, location: "gpu", save: true });
       const { dInput, gradients } = await layer.backward(saved, there, { location: "gpu" });

@@ -58,14 +58,14 @@ async function recordStep({ layers, caches }: Model, encoder: object, tokens: ty
   const recorded = [];
   let rows: typeof x | GpuResult<"float32"> = tokens;
   for (const [n, layer] of layers.entries()) {
-    const result = await layer.encode(encoder, rows, { cache: caches[n]!, causal: true });
+    const result = await layer.forward(rows, { encoder, cache: caches[n]!, causal: true });
     recorded.push(result);
     rows = result.output as GpuResult<"float32">;
   }
   return recorded;
 }
 
-describeOnGpu("layer.encode", () => {
+describeOnGpu("layer.forward with encoder", () => {
   let device: GPUDevice;
   let hw: Attention;
   onPlainDevice((own, instance) => {
@@ -114,13 +114,13 @@ describeOnGpu("layer.encode", () => {
   test("records before it returns if its kernels are compiled", async () => {
     using layer = await hw.multiHeadAttention(options(0));
     const expected = await layer.forward(x, { causal: true });
-    using there = await hw.upload(x);
+    using there = await hw.gpu!.upload(x);
     const first = device.createCommandEncoder();
-    const compiled = await layer.encode(first, there, { causal: true });
+    const compiled = await layer.forward(there, { encoder: first, causal: true });
     submitted(first);
     compiled.dispose();
     const encoder = device.createCommandEncoder();
-    const recording = layer.encode(encoder, there, { causal: true, returns: { lse: true } });
+    const recording = layer.forward(there, { encoder, causal: true, returns: { lse: true } });
     submitted(encoder);
     using result = await recording;
     expect(await result.output.data()).toEqual(expected.output.data);
@@ -135,7 +135,7 @@ describeOnGpu("layer.encode", () => {
     const key = randomTensor(8, [1, 24, 7]);
     const expected = await layer.forward(input, { key });
     const encoder = device.createCommandEncoder();
-    using result = await layer.encode(encoder, input, { key });
+    using result = await layer.forward(input, { encoder, key });
     submitted(encoder);
     expect(result.output.shape).toEqual([1, 24, 5]);
     expect(await result.output.data()).toEqual(expected.output.data);
@@ -149,12 +149,12 @@ describeOnGpu("layer.encode", () => {
     const encoder = device.createCommandEncoder();
     encoder.finish();
     for (const reason of [
-      await thrown(layer.encode({}, x, { cache })),
-      await thrown(layer.encode(encoder, x, { cache })),
-      await thrown(layer.encode(device.createCommandEncoder(), x, { cache, emptyRows: "throw" })),
+      await thrown(layer.forward(x, { encoder: {}, cache })),
+      await thrown(layer.forward(x, { encoder, cache })),
+      await thrown(layer.forward(x, { encoder: device.createCommandEncoder(), cache, emptyRows: "throw" })),
     ]) {
       expect(OptionError.is(reason)).toBe(true);
-      expect(String(reason)).toMatch(/layer\.encode: (commandEncoder|emptyRows) must/);
+      expect(String(reason)).toMatch(/layer\.forward: (encoder|emptyRows) must/);
     }
     expect(cache.length).toBe(5);
     expect(Buffer.compare(await cache.save(), before)).toBe(0);
@@ -163,9 +163,9 @@ describeOnGpu("layer.encode", () => {
   test("a layer on wasm records nothing, and says so", async () => {
     const wasm = await createAttention({ backend: "wasm", threads: 1 });
     const layer = await wasm.multiHeadAttention(options(0));
-    const reason = await thrown(layer.encode(device.createCommandEncoder(), x));
+    const reason = await thrown(layer.forward(x, { encoder: device.createCommandEncoder() }));
     expect(UnsupportedError.is(reason)).toBe(true);
-    expect(String(reason)).toMatch(/layer\.encode: this layer is on wasm, which records no GPU commands/);
+    expect(String(reason)).toMatch(/layer\.forward: encoder needs WebGPU: this layer is on wasm, which records no GPU commands/);
     wasm.dispose();
   });
 });
@@ -184,7 +184,7 @@ describeOnNullGpu("the steps of a model of several layers", () => {
 
   test("a recorded step is one submit", async () => {
     const model = await modelOn(hw);
-    const device = hw.device as GPUDevice;
+    const device = hw.gpu!.device as GPUDevice;
     const step = async (n: number) => {
       const encoder = device.createCommandEncoder();
       const results = await recordStep(model, encoder, token(n));
@@ -199,8 +199,8 @@ describeOnNullGpu("the steps of a model of several layers", () => {
 
   test("a repeated forward makes nothing, and has one pass, one upload, one submit and no wait", async () => {
     using layer = await hw.multiHeadAttention({ ...options(0), qkNorm: { kind: "rms" } });
-    using there = await hw.upload(x);
-    using long = await hw.upload(randomTensor(1, [1, 80, 24]));
+    using there = await hw.gpu!.upload(x);
+    using long = await hw.gpu!.upload(randomTensor(1, [1, 80, 24]));
     for (const input of [there, long]) {
       const forward = async () => {
         (await layer.forward(input, { causal: true, location: "gpu" })).output.dispose();
@@ -222,7 +222,7 @@ describeOnNullGpu("the steps of a model of several layers", () => {
   test("so does a step with a cache", async () => {
     using layer = await hw.multiHeadAttention(options(0));
     using cache = await layer.kvCache({ capacity: 64 });
-    using there = await hw.upload(token(0));
+    using there = await hw.gpu!.upload(token(0));
     const forward = async () => {
       (await layer.forward(there, { cache, causal: true, location: "gpu" })).output.dispose();
     };

@@ -390,7 +390,7 @@ describeOnGpu("patches of a layer on WebGPU", () => {
       const wanted = bits(await layer.forward(x, { patch, returns }));
       const onGpu = await layer.forward(x, { patch, returns, location: "gpu" });
       const encoder = device.createCommandEncoder();
-      const recorded = await layer.encode(encoder, x, { patch, returns });
+      const recorded = await layer.forward(x, { encoder, patch, returns });
       device.queue.submit([encoder.finish()]);
       for (const result of [onGpu, recorded]) await expectBits(result, wanted);
     });

@@ -101,7 +101,7 @@ describeOnGpu("layers and tensors on the GPU", () => {
     using layer = await hw.multiHeadAttention({ inputDim: 24, numHeads: 3, weights });
     const halves = { data: new Uint16Array(2 * 5 * 24).fill(0x3800), shape: [2, 5, 24] };
     const expected = await layer.forward(halves);
-    using there = await hw.upload({ ...halves, dtype: "float16" });
+    using there = await hw.gpu!.upload({ ...halves, dtype: "float16" });
     const { output } = await layer.forward(there, { location: "gpu" });
     expect([output.dtype, await output.data()]).toEqual(["float16", expected.output.data]);
     output.dispose();
@@ -114,7 +114,7 @@ describeOnGpu("layers and tensors on the GPU", () => {
     const into = upload({ data: new Float32Array(x.data.length), shape: input.shape });
     const written = await layer.forward(input, { into, location: "gpu" });
     expect(written.output).toBe(into);
-    expect((await hw.download(into)).data).toEqual(expected.output.data);
+    expect((await hw.gpu!.download(into)).data).toEqual(expected.output.data);
   });
 
   test("a JavaScript `into` is refused where results stay on the GPU", async () => {

@@ -189,7 +189,7 @@ describeOnGpu("the inside of a layer on WebGPU", () => {
       const expectedBits = bits(await layer.forward(x, { returns }));
       const onGpu = await layer.forward(x, { returns, location: "gpu" });
       const encoder = device.createCommandEncoder();
-      const recorded = await layer.encode(encoder, x, { returns });
+      const recorded = await layer.forward(x, { encoder, returns });
       device.queue.submit([encoder.finish()]);
       for (const result of [onGpu, recorded]) await expectBits(result, expectedBits);
     });

@@ -84,7 +84,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     await layer.forward(tokens);
     const { output } = await hw.scaledDotProductAttention(x, x, x, { location: "gpu" });
     const given = callersTensor();
-    const recorded = await hw.encode(device.createCommandEncoder(), given, x, x);
+    const recorded = await hw.scaledDotProductAttention(given, x, x, { encoder: device.createCommandEncoder() });
     const running = reasonOf(hw.scaledDotProductAttention(x, x, x));
     hw.dispose();
     expect(DisposedError.is(await running)).toBe(true);
@@ -99,7 +99,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     ["a call whose results stay", (hw) => hw.scaledDotProductAttention(x, x, x, { location: "gpu", returns: every })],
     ["kvCache", (hw) => hw.kvCache({ numKvHeads: 2, headDim: 8 })],
     ["multiHeadAttention", (hw) => hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights })],
-    ["encode", (hw) => hw.encode(device.createCommandEncoder(), x, x, x)],
+    ["encode", (hw) => hw.scaledDotProductAttention(x, x, x, { encoder: device.createCommandEncoder() })],
   ];
   test.each(running)("%s that runs when the instance is disposed rejects and leaves no buffer", async (_, work) => {
     await work(hw);
@@ -117,7 +117,8 @@ describeOnNullGpu("what an instance has on a device", () => {
   });
 
   test("what a recorded call needs is used again when the last of its results was disposed", async () => {
-    const encode = () => hw.encode(device.createCommandEncoder(), x, x, x, { returns: every });
+    const encode = () =>
+      hw.scaledDotProductAttention(x, x, x, { encoder: device.createCommandEncoder(), returns: every });
     const { output, lse, entropy, probs, scores, topK } = await encode();
     for (const result of [output, entropy, probs, scores, topK.values, topK.indices]) result.dispose();
     const others = await made(async () => (await encode()).dispose());
@@ -132,8 +133,8 @@ describeOnNullGpu("what an instance has on a device", () => {
   test("dispose of a recorded call ends it with its results, also where the output has a place of the caller's", async () => {
     const into = callersTensor();
     const encoder = device.createCommandEncoder();
-    const first = await hw.encode(encoder, x, x, x, { into, returns: { lse: true } });
-    const second = await hw.encode(encoder, x, x, x, { into });
+    const first = await hw.scaledDotProductAttention(x, x, x, { encoder, into, returns: { lse: true } });
+    const second = await hw.scaledDotProductAttention(x, x, x, { encoder, into });
     device.queue.submit([encoder.finish()]);
     const { size } = watch.buffers;
     expect(size).toBeGreaterThan(2);
@@ -142,8 +143,8 @@ describeOnNullGpu("what an instance has on a device", () => {
     second.dispose();
     expect(first.lse.disposed).toBe(true);
     const again = device.createCommandEncoder();
-    await hw.encode(again, x, x, x, { into, returns: { lse: true } });
-    await hw.encode(again, x, x, x, { into });
+    await hw.scaledDotProductAttention(x, x, x, { encoder: again, into, returns: { lse: true } });
+    await hw.scaledDotProductAttention(x, x, x, { encoder: again, into });
     expect(watch.buffers.size).toBe(size);
     await device.queue.onSubmittedWorkDone();
     into.buffer.destroy();
@@ -154,7 +155,10 @@ describeOnNullGpu("what an instance has on a device", () => {
     const gone = callersTensor();
     gone.buffer.destroy();
     const unrecorded = await made(async () => {
-      const encoding = hw.encode(device.createCommandEncoder(), gone, x, x, { returns: every });
+      const encoding = hw.scaledDotProductAttention(gone, x, x, {
+        encoder: device.createCommandEncoder(),
+        returns: every,
+      });
       expect(OptionError.is(await reasonOf(encoding))).toBe(true);
     });
     expect(unrecorded).toEqual([]);
@@ -293,7 +297,7 @@ describeOnGpu("the results of an instance that computes", () => {
     };
     const result = await hw.scaledDotProductAttention(small(1), small(2), small(3), { location: "gpu", returns });
     const recorder = device.createCommandEncoder();
-    const recorded = await hw.encode(recorder, small(1), small(2), small(3), { returns });
+    const recorded = await hw.scaledDotProductAttention(small(1), small(2), small(3), { encoder: recorder, returns });
     device.queue.submit([recorder.finish()]);
     for (const { topK, output, lse, entropy, probs, scores } of [result, recorded])
       for (const tensor of [output, lse, entropy, probs, scores, topK.values, topK.indices] as GpuResult[]) {

@@ -153,8 +153,8 @@ describeOnGpu("linear on WebGPU", () => {
   test.each(cases)("%i rows, %i → %i, %s: the formula holds over a weight of int8 and of float16", async (...shape) => {
     const { x, weight, bias, weightLayout } = tensorsOf(...shape);
     const bytes = quantizeWeight(weight, { weightLayout });
-    const scales = await hw.upload({ data: bytes.scales, shape: [shape[2]], dtype: "float32" });
-    const there = Object.assign(await hw.upload(bytes), { scales });
+    const scales = await hw.gpu!.upload({ data: bytes.scales, shape: [shape[2]], dtype: "float32" });
+    const there = Object.assign(await hw.gpu!.upload(bytes), { scales });
     const meant = dequantized(bytes, weightLayout);
     for (const b of [bias, undefined]) {
       const y = await hw.linear(x, bytes, b, { weightLayout });
@@ -178,9 +178,9 @@ describeOnGpu("linear on WebGPU", () => {
         [toHalves(weight), toHalves(weight)],
         [bytes, dequantized(bytes, weightLayout)],
       ] as const) {
-        using uploaded = await hw.uploadWeight(given, { weightLayout });
+        using uploaded = await hw.gpu!.uploadWeight(given, { weightLayout });
         expect(uploaded).toMatchObject({ shape: given.shape, dtype: given.dtype ?? "float32", weightLayout });
-        const there = await hw.upload(bias);
+        const there = await hw.gpu!.upload(bias);
         const y = await hw.linear(x, uploaded, bias);
         expect(differences(y, referenceLinear({ x, weight: meant, bias, weightLayout }))).toEqual([]);
         expect((await hw.linear(x, uploaded, there)).data).toEqual(y.data);
@@ -195,22 +195,21 @@ describeOnGpu("linear on WebGPU", () => {
   test("a weight that lies on the GPU can be uploaded, with its scales", async () => {
     const { x, weight } = tensorsOf(3, 20, 12, "out-in");
     const bytes = quantizeWeight(weight, { weightLayout: "out-in" });
-    const scales = await hw.upload({ data: bytes.scales, shape: [12], dtype: "float32" });
-    const there = Object.assign(await hw.upload(bytes), { scales });
-    using fromGpu = await hw.uploadWeight(there, { weightLayout: "out-in" });
-    using fromCpu = await hw.uploadWeight(bytes, { weightLayout: "out-in" });
+    const scales = await hw.gpu!.upload({ data: bytes.scales, shape: [12], dtype: "float32" });
+    const there = Object.assign(await hw.gpu!.upload(bytes), { scales });
+    using fromGpu = await hw.gpu!.uploadWeight(there, { weightLayout: "out-in" });
+    using fromCpu = await hw.gpu!.uploadWeight(bytes, { weightLayout: "out-in" });
     disposeAll({ there, scales });
     expect((await hw.linear(x, fromGpu)).data).toEqual((await hw.linear(x, fromCpu)).data);
   });
 
   test("an uploaded weight that a call cannot use is refused by name", async () => {
     const { x, weight, dOutput } = tensorsOf(2, 8, 6, "in-out");
-    const uploaded = await hw.uploadWeight(weight);
+    const uploaded = await hw.gpu!.uploadWeight(weight);
     const other = await createAttention({ backend: "wasm", threads: 1 });
     const { data, shape } = quantizeWeight(weight);
     const refusals: readonly (readonly [Promise<unknown>, string])[] = [
       [other.linear(x, uploaded), "OptionError: linear: weight must be a weight of this instance, got one of another"],
-      [other.uploadWeight(weight), "UnsupportedError: uploadWeight: "],
       [
         hw.linear(x, uploaded, undefined, { weightLayout: "out-in" }),
         'OptionError: linear: weightLayout must be "in-out", as `uploadWeight` was told, got "out-in"',
@@ -220,8 +219,8 @@ describeOnGpu("linear on WebGPU", () => {
         hw.linearBackward({ x, weight: uploaded as never, dOutput }),
         "UnsupportedError: linearBackward: weight must be a tensor, got an UploadedWeight",
       ],
-      [hw.uploadWeight({ data, shape } as never), "OptionError: uploadWeight: weight.scales must be given"],
-      [hw.uploadWeight(x.data as never), "OptionError: uploadWeight: weight must be a tensor"],
+      [hw.gpu!.uploadWeight({ data, shape } as never), "OptionError: gpu.uploadWeight: weight.scales must be given"],
+      [hw.gpu!.uploadWeight(x.data as never), "OptionError: gpu.uploadWeight: weight must be a tensor"],
     ];
     for (const [refused, message] of refusals) expect(String(await thrown(refused))).toContain(message);
     uploaded.dispose();
@@ -233,7 +232,7 @@ describeOnGpu("linear on WebGPU", () => {
 
   test("an int8 weight on the GPU needs its scales, and has no gradient", async () => {
     const { x, weight, dOutput } = tensorsOf(2, 8, 6, "in-out");
-    const there = await hw.upload(quantizeWeight(weight));
+    const there = await hw.gpu!.upload(quantizeWeight(weight));
     await expect(hw.linear(x, there as never)).rejects.toThrow("linear: weight.scales must be given");
     const short = Object.assign(there, { scales: Float32Array.of(1) });
     await expect(hw.linear(x, short)).rejects.toThrow("linear: weight.scales.shape must be [6], got [1]");
@@ -279,10 +278,10 @@ describeOnGpu("linear on WebGPU", () => {
     const { x, weight, bias, dOutput } = tensorsOf(70, 30, 41, "out-in");
     const weightLayout = "out-in";
     const there = {
-      x: await hw.upload(x),
-      weight: await hw.upload(weight),
-      bias: await hw.upload(bias),
-      dOutput: await hw.upload(dOutput),
+      x: await hw.gpu!.upload(x),
+      weight: await hw.gpu!.upload(weight),
+      bias: await hw.gpu!.upload(bias),
+      dOutput: await hw.gpu!.upload(dOutput),
     };
     const location = "gpu";
     const y = await hw.linear(there.x, there.weight, there.bias, { weightLayout, location });
@@ -301,7 +300,7 @@ describeOnGpu("linear on WebGPU", () => {
     const into = { data: new Float32Array(54), shape: [9, 6] };
     expect((await hw.linear(x, weight, bias, { into })).data).toBe(into.data);
     expect(into.data).toEqual(expected);
-    const there = await hw.upload({ data: new Float32Array(54), shape: [9, 6], dtype: "float32" });
+    const there = await hw.gpu!.upload({ data: new Float32Array(54), shape: [9, 6], dtype: "float32" });
     expect(await hw.linear(x, weight, bias, { into: there })).toBe(there);
     expect(await there.data()).toEqual(expected);
     there.dispose();
@@ -344,7 +343,7 @@ describeOnNullGpu("linear that is repeated", () => {
   test("makes no buffer, no bind group and no pipeline, and waits for nothing with results on the GPU", async () => {
     const counted = new CountedGpu();
     const hw = await createAttention({ backend: "webgpu", gpu: nullGpu! });
-    const up = (seed: number, shape: readonly number[]) => hw.upload(randomTensor(seed, shape));
+    const up = (seed: number, shape: readonly number[]) => hw.gpu!.upload(randomTensor(seed, shape));
     const [x, weight, bias, dOutput] = [
       await up(1, [70, 32]),
       await up(2, [32, 48]),
@@ -369,8 +368,8 @@ describeOnNullGpu("linear that is repeated", () => {
     const [weight, bias] = [randomTensor(2, [48, 32]), randomTensor(3, [48])]; // [out, in]
     const weightLayout = "out-in";
     const stored = dtype === "int8" ? quantizeWeight(weight, { weightLayout }) : weight;
-    const uploaded = await hw.uploadWeight(stored, { weightLayout });
-    const x = await hw.upload(randomTensor(1, [1, 32]));
+    const uploaded = await hw.gpu!.uploadWeight(stored, { weightLayout });
+    const x = await hw.gpu!.upload(randomTensor(1, [1, 32]));
     const countsOf = async (given: typeof stored | typeof uploaded) => {
       const work = async () => (await hw.linear(x, given, bias, { weightLayout, location: "gpu" })).dispose();
       for (let n = 0; n < 2; ++n) await work();
@@ -389,9 +388,9 @@ describeOnNullGpu("linear that is repeated", () => {
     const device = await openTestDevice(nullGpu);
     const hw = await createAttention({ backend: "webgpu", device });
     const weight = quantizeWeight(randomTensor(1, [32, 48]));
-    (await hw.uploadWeight(weight)).dispose(); // its scratch stays in the pool
+    (await hw.gpu!.uploadWeight(weight)).dispose(); // its scratch stays in the pool
     const before = new Set(watch.buffers);
-    const [first, second] = [await hw.uploadWeight(weight), await hw.uploadWeight(weight)];
+    const [first, second] = [await hw.gpu!.uploadWeight(weight), await hw.gpu!.uploadWeight(weight)];
     const sizes = [...watch.buffers].filter((buffer) => !before.has(buffer)).map(({ size }) => size);
     // each: whole numbers, scales, and for each column a bias and a gain; columns are padded to 64
     expect(sizes.sort((a, b) => a - b)).toEqual([64 * 4, 64 * 4, 64 * 8, 64 * 8, 32 * 64, 32 * 64]);
@@ -400,7 +399,7 @@ describeOnNullGpu("linear that is repeated", () => {
     second.dispose();
     await new Promise((done) => setImmediate(done)); // memory is given back after the calls made before
     expect(watch.buffers).toEqual(before);
-    const kept = await hw.uploadWeight(weight);
+    const kept = await hw.gpu!.uploadWeight(weight);
     hw.dispose(); // the instance's end is the weight's end
     expect(watch.buffers.size).toBe(0);
     kept.dispose();

@@ -169,7 +169,7 @@ describeOnGpu("Random calls on WebGPU", () => {
         const made = await hw.kvCache({ batchSize: B, numKvHeads: Hkv, headDim: D, dtype: "int8", ...places });
         const fitting = capacity !== undefined && !ring ? Math.min(tokens, capacity) : tokens;
         await made.append(randomTensor(seed, [B, Hkv, fitting, D]), randomTensor(seed + 1, [B, Hkv, fitting, D]));
-        const cache = way === "loaded" ? await hw.loadCache(await made.save()) : way === "sliced" && !ring ? await made.slice(0, fitting) : made; // prettier-ignore
+        const cache = way === "loaded" ? await hw.kvCache({ from: await made.save() }) : way === "sliced" && !ring ? await made.slice(0, fitting) : made; // prettier-ignore
         const { key, value } = await cache.read();
         const query = randomTensor(seed + 2, [B, Hkv, 1, D]);
         const { output } = await cache.attend(query);

@@ -74,11 +74,11 @@ describeOnNullGpu("a call that is repeated", () => {
     counted = new CountedGpu();
     hw = await createAttention({ backend: "webgpu", gpu: nullGpu! });
     tensors = {
-      x: await hw.upload(x),
-      long: await hw.upload(long),
-      odd: await hw.upload(odd),
-      bias: await hw.upload(randomTensor(6, [4, 4])),
-      lse: await hw.upload(randomTensor(4, [1, 2, 4])),
+      x: await hw.gpu!.upload(x),
+      long: await hw.gpu!.upload(long),
+      odd: await hw.gpu!.upload(odd),
+      bias: await hw.gpu!.upload(randomTensor(6, [4, 4])),
+      lse: await hw.gpu!.upload(randomTensor(4, [1, 2, 4])),
     };
     cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, rotary: {}, ring: { window: 64 } });
     await cache.append(x, x);
@@ -121,15 +121,15 @@ describeOnNullGpu("a call that is repeated", () => {
   });
 
   test("a recorded call makes nothing, has one pass and one upload, and waits once for a new encoder", async () => {
-    const device = hw.device as GPUDevice;
+    const device = hw.gpu!.device as GPUDevice;
     const { x: there } = tensors;
-    const into = await hw.upload(x);
+    const into = await hw.gpu!.upload(x);
     const encode = async () => {
       const encoder = device.createCommandEncoder();
       const all = [
-        await hw.encode(encoder, there, there, there, { into }),
-        await cache.encodeAppend(encoder, there, there),
-        await cache.encodeAttend(encoder, there, { causal: true, returns: { lse: true } }),
+        await hw.scaledDotProductAttention(there, there, there, { encoder, into }),
+        await cache.append(there, there, { encoder }),
+        await cache.attend(there, { encoder, causal: true, returns: { lse: true } }),
       ];
       device.queue.submit([encoder.finish()]);
       for (const recorded of all) recorded.dispose();
@@ -149,15 +149,15 @@ describeOnNullGpu("a call that is repeated", () => {
   });
 
   test("a decoding step of 32 caches is one submit, and all is recorded before the first promise has settled", async () => {
-    const device = hw.device as GPUDevice;
+    const device = hw.gpu!.device as GPUDevice;
     const { x: there } = tensors;
     const form = { numKvHeads: 2, headDim: 8, rotary: {}, ring: { window: 64 } };
     const caches = await Promise.all(Array.from({ length: 32 }, () => hw.kvCache(form)));
     const step = async () => {
       const encoder = device.createCommandEncoder();
       const recording = caches.flatMap((each) => [
-        each.encodeAppend(encoder, there, there),
-        each.encodeAttend(encoder, there, { causal: true }),
+        each.append(there, there, { encoder }),
+        each.attend(there, { encoder, causal: true }),
       ]);
       device.queue.submit([encoder.finish()]);
       for (const recorded of await Promise.all(recording)) recorded.dispose();
@@ -173,15 +173,15 @@ describeOnNullGpu("a call that is repeated", () => {
     const weights = { Wq: square, Wk: square, Wv: square, Wo: square };
     const layer = await hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights, position: { kind: "rotary" } });
     const held = await layer.kvCache({ ring: { window: 64 } });
-    const there = await hw.upload(randomTensor(6, [1, 4, 16]));
-    const device = hw.device as GPUDevice;
+    const there = await hw.gpu!.upload(randomTensor(6, [1, 4, 16]));
+    const device = hw.gpu!.device as GPUDevice;
     const works: [waits: number, passes: number, work: () => Promise<unknown>][] = [
       [0, 1, async () => disposeAll(await layer.forward(there, { location: "gpu" }))],
       [0, 1, async () => disposeAll(await layer.forward(there, { location: "gpu", cache: held, causal: true }))],
       [1, 1, () => layer.forward(there)],
       [1, 32, async () => {
         const encoder = device.createCommandEncoder();
-        const recording = Array.from({ length: 32 }, () => layer.encode(encoder, there, { cache: held, causal: true }));
+        const recording = Array.from({ length: 32 }, () => layer.forward(there, { encoder, cache: held, causal: true }));
         device.queue.submit([encoder.finish()]);
         for (const recorded of await Promise.all(recording)) recorded.dispose();
       }],
@@ -207,7 +207,7 @@ describeOnNullGpu("a call that is repeated", () => {
     const options = { causal: true, returns: { lse: true } } as const;
     const record = () => {
       const encoder = device.createCommandEncoder();
-      const recording = [0, 1, 2].map(() => own.encode(encoder, x, x, x, options));
+      const recording = [0, 1, 2].map(() => own.scaledDotProductAttention(x, x, x, { encoder, ...options }));
       expect(counted.soFar("beginComputePass")).toBe(0);
       return Promise.all(recording);
     };
@@ -216,10 +216,10 @@ describeOnNullGpu("a call that is repeated", () => {
 
     const other = await openTestDevice(nullGpu);
     const prepared = await createAttention({ backend: "webgpu", device: other });
-    await prepared.prepare({ numHeads: 2, queryLength: 4, headDim: 8 }, options);
+    await prepared.warmup({ numHeads: 2, queryLength: 4, headDim: 8 }, { compute: false, ...options });
     const counts = await counted.count(() => {
       const encoder = other.createCommandEncoder();
-      const recording = [0, 1, 2].map(() => prepared.encode(encoder, x, x, x, options));
+      const recording = [0, 1, 2].map(() => prepared.scaledDotProductAttention(x, x, x, { encoder, ...options }));
       expect(counted.soFar("beginComputePass")).toBe(3); // before any promise has settled
       other.queue.submit([encoder.finish()]);
       return Promise.all(recording);
@@ -233,7 +233,7 @@ describeOnNullGpu("a call that is repeated", () => {
 describeOnGpu("a call that is repeated", () => {
   test("gives the same bits each time, whatever other calls left in the buffers", async () => {
     const hw = await createAttention({ backend: "webgpu", gpu: gpu! });
-    const [there, other] = [await hw.upload(x), await hw.upload(long)];
+    const [there, other] = [await hw.gpu!.upload(x), await hw.gpu!.upload(long)];
     const expected = float32Of((await hw.scaledDotProductAttention(x, x, x, { causal: true })).output);
     for (let call = 0; call < 20; ++call) {
       const { output } = await hw.scaledDotProductAttention(there, there, there, { causal: true, location: "gpu" });

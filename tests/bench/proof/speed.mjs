@@ -92,7 +92,7 @@ async function openPlain(hw, problem) {
   const { batch, heads, kvHeads, queries, keys, dim, half } = shape;
   const dtype = half ? "float16" : "float32";
   const place = (data, count, length) =>
-    hw.upload({ data: half ? toHalves(data) : data, shape: [batch, count, length, dim], dtype });
+    hw.gpu.upload({ data: half ? toHalves(data) : data, shape: [batch, count, length, dim], dtype });
   const q = await place(query, heads, queries);
   const [k, v] = [await place(key, kvHeads, keys), await place(value, kvHeads, keys)];
   const options = { ...optionsOf(problem), location: "gpu" };
@@ -102,7 +102,7 @@ async function openPlain(hw, problem) {
 async function openDecode(hw, problem) {
   const { shape, query } = problem;
   const held = await filledCache(hw, problem);
-  const tensor = await hw.upload({ data: query, shape: [1, shape.heads, 1, shape.dim], dtype: "float32" });
+  const tensor = await hw.gpu.upload({ data: query, shape: [1, shape.heads, 1, shape.dim], dtype: "float32" });
   return repeated(shape, () => held.attend(tensor, { location: "gpu" }), [tensor, held]);
 }
 
@@ -161,7 +161,7 @@ async function kernelTime(timed, problem, heat) {
       await heat(HEAT_MILLISECONDS.call);
       await opened.call();
       await opened.settled(); // the times have arrived, too
-      for (const { milliseconds } of timed.kernelTimes) sum += milliseconds;
+      for (const { milliseconds } of timed.gpu.times) sum += milliseconds;
     }
     return sum > 0 ? sum / TIMED_CALLS : null;
   } finally {

@@ -20,7 +20,7 @@ export async function openHeadwise(problem) {
     async kernelTimes() {
       await measured.call();
       await measured.call();
-      return timed.kernelTimes;
+      return timed.gpu.times;
     },
     release() {
       hw.dispose();

@@ -39,7 +39,7 @@ function otherCalls(hw) {
       await cache.append(x, x);
       const copy = await cache.fork();
       await copy.append(x, x);
-      const loaded = await hw.loadCache(await copy.save());
+      const loaded = await hw.kvCache({ from: await copy.save() });
       const { output } = await loaded.attend(x);
       for (const each of [cache, copy, loaded]) each.dispose();
       return output;
@@ -51,7 +51,7 @@ function otherCalls(hw) {
       return output;
     },
     async allocate() {
-      if (hw.report.backend === "webgpu") return hw.upload(x).then((there) => there.dispose());
+      if (hw.report.backend === "webgpu") return hw.gpu.upload(x).then((there) => there.dispose());
       const into = hw.allocate([1, 2, 4, 4]);
       await hw.scaledDotProductAttention(x, x, x, { into });
       const output = into.data.slice();

@@ -17,5 +17,5 @@ const gpu = {
 const hw = await createAttention({ threads: 1, gpu });
 const x = { data: new Float32Array(16 * 1024 * 64), shape: [1, 16, 1024, 64] };
 while (hw.report.calibration.state === "waiting") await hw.scaledDotProductAttention(x, x, x);
-while (!hw.device) await new Promise((resolve) => setTimeout(resolve, 5));
+while (!hw.gpu.device) await new Promise((resolve) => setTimeout(resolve, 5));
 console.log(JSON.stringify({ state: hw.report.calibration.state }));

@@ -28,7 +28,7 @@ import {
 import type { AttentionShape } from "./attentionShape.js";
 import { callPositions } from "./callPositions.js";
 import { readRagged, type Ragged } from "./ragged.js";
-import { readReturns, type Returns, type Wanted } from "./returns.js";
+import { readWanted, RETURNS_NAMES, wantsOutput, type Returns, type Wanted } from "./returns.js";
 import type { Watched, WatchOptions } from "../call/watched.js";
 
 /** Options of `scaledDotProductAttention`. */
@@ -75,6 +75,7 @@ export interface AttentionProblem extends Watched {
   readonly shape: AttentionShape;
   readonly query: PlacedFloats;
   readonly key: PlacedFloats;
+  /** The same object as `key` in a call without values, which gives no output. */
   readonly value: PlacedFloats;
   readonly settings: AttentionSettings;
   readonly ragged: Ragged | undefined;
@@ -121,7 +122,8 @@ export function attentionProblem(
 ): AttentionProblem {
   const q = call.placed("query", query, FLOATS);
   const k = call.placed("key", key, FLOATS);
-  const v = call.placed("value", value, FLOATS);
+  const returns = options.object("returns", RETURNS_NAMES);
+  const v = value === undefined && !wantsOutput(returns) ? k : call.placed("value", value, FLOATS);
   if (!call.placement.onGpu) refuseGpu(options);
   const { layout, kvLayout, shape, ragged, settings } = readCall(call, q, k, v, options);
   const rank = q.shape.length;
@@ -135,7 +137,7 @@ export function attentionProblem(
     value: v,
     settings,
     ragged,
-    wanted: readReturns(options, shape),
+    wanted: readWanted(returns, shape),
     output: outputForm(options, outputShape(layout, rank, shape), q),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     ...options.watched(),

@@ -105,11 +105,6 @@ export interface AttentionSettingsOptions {
   readonly dropout?: Dropout | undefined;
   /** What a query row that sees no key yields. Default `"zero"`. */
   readonly emptyRows?: EmptyRows | undefined;
-  /**
-   * Only `"float32"`, the default. `"int8"` would quantise queries, keys and values. It was measured and not kept, so
-   * it is refused (cpp/LADDER.md says why).
-   */
-  readonly precision?: "float32" | "int8" | undefined;
 }
 
 /** A tensor that broadcasts, and its extents padded to rank 4. */
@@ -159,7 +154,6 @@ export const SETTINGS_NAMES = namesOf<AttentionSettingsOptions>({
   headGain: true,
   dropout: true,
   emptyRows: true,
-  precision: true,
 });
 
 /**
@@ -174,7 +168,6 @@ export function readSettings(
   numSequences = shape.batchSize,
 ): AttentionSettings {
   const { batchSize, numHeads, queryLength } = shape;
-  refusePrecision(options);
   const softcap = options.number("softcap") ?? 0;
   if (softcap < 0) throw options.refuse("softcap", "be at least 0");
   return {
@@ -214,13 +207,6 @@ export function refuseMovedDiagonal(
       `got ${keyLengths[n]} and ${queryLength}`,
     { hint: 'For texts with padding on the right give `queryLengths` too, or `causal: "upper-left"`.' },
   );
-}
-
-function refusePrecision(options: OptionReader): void {
-  if (options.oneOf("precision", ["float32", "int8"], "float32") === "int8")
-    throw new UnsupportedError(`${options.at("precision")} "int8" is not supported`, {
-      hint: "Leave `precision` out: int8 is hardly faster and less exact.",
-    });
 }
 
 function readCausal(options: OptionReader): AttentionSettings["causal"] {

@@ -78,14 +78,13 @@ export const RETURNS_NAMES = namesOf<Returns>({
   scores: true,
 });
 
-export function readReturns(options: OptionReader, shape: Rows): Wanted {
-  return readWanted(options.object("returns", RETURNS_NAMES), shape);
-}
+/** Whether an output is wanted. */
+export const wantsOutput = (returns: OptionReader | undefined): boolean => returns?.flag("output", true) ?? true;
 
 /** Reads the results of attention among the entries of `returns`. */
 export function readWanted(returns: OptionReader | undefined, shape: Rows): Wanted {
   return {
-    output: returns?.flag("output", true) ?? true,
+    output: wantsOutput(returns),
     probs: returns && readProbs(returns, shape),
     topK: returns && readTopK(returns, shape),
     lse: returns?.flag("lse", false) ?? false,

@@ -140,7 +140,7 @@ export function longest(form: Pick<CacheForm, "ring">, appended: readonly number
   return largestOf(appended.map((tokens) => heldLength(form, tokens)));
 }
 
-const CACHE_NAMES = namesOf<KvCacheOptions>({
+export const CACHE_NAMES = namesOf<KvCacheOptions>({
   batchSize: true,
   numKvHeads: true,
   headDim: true,
@@ -152,11 +152,6 @@ const CACHE_NAMES = namesOf<KvCacheOptions>({
   placement: true,
   signal: true,
 });
-
-/** Reads a call of kvCache and does all checks. */
-export function cacheProblem(call: CallArguments, given: unknown): CacheProblem {
-  return problemOf(readOptions(call, given, CACHE_NAMES));
-}
 
 /** The properties that a layer decides for its caches. */
 export type LayerCacheForm = Pick<CacheForm, "numKvHeads" | "headDim" | "valueDim">;
@@ -171,13 +166,14 @@ export function layerCacheProblem(
   turns: CheckedAngles | undefined,
 ): CacheProblem {
   const names = CACHE_NAMES.filter((name) => !DECIDED.includes(name));
-  const problem = problemOf(readOptions(call, given, names).withDefaults({ ...layer }), turns?.tables);
+  const problem = cacheProblem(readOptions(call, given, names).withDefaults({ ...layer }), turns?.tables);
   if (!turns) return problem;
   if (problem.rotary) throw new OptionError("layer.kvCache: rotary must be absent: the layer has its own");
   return problem.ring?.positions === "cache" ? { ...problem, rotary: turns } : problem;
 }
 
-function problemOf(options: OptionReader, layerTables?: CheckedAngles["tables"]): CacheProblem {
+/** Reads a call of kvCache and does all checks. `layerTables` are those by which a layer turns. */
+export function cacheProblem(options: OptionReader, layerTables?: CheckedAngles["tables"]): CacheProblem {
   const { operation } = options;
   const headDim = options.requiredInteger("headDim", { min: 1 });
   const rotary = readRotary(options, headDim);

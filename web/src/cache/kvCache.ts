@@ -13,8 +13,17 @@ import type { CallArguments } from "../call/callArguments.js";
 import type { LocationChoice } from "../call/location.js";
 import type { Context, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
+import {
+  ENCODER,
+  encoderOf,
+  recordsNothing,
+  type EncoderChoice,
+  type RecordedOr,
+  type Recording,
+} from "../call/encoder.js";
 import { namesOf, readOptions, type NumberList } from "../call/options.js";
-import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
+import { renamed } from "../call/renamed.js";
+import { DisposedError, OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
@@ -65,7 +74,7 @@ interface StepOptions extends Pick<AppendOptions, "lengths"> {
 const STEP_NAMES = [...ATTEND_NAMES, ...namesOf<StepOptions>({ lengths: true, kvLayout: true })];
 
 /**
- * Keys and values of past tokens. An instance's `kvCache` and `loadCache` make one.
+ * Keys and values of past tokens. An instance's `kvCache` makes one.
  *
  * Every token has a position: the index at which it was appended to its batch. Causal masks, windows, ALiBi and rotary
  * embedding use positions, also in a ring that has dropped tokens. ALiBi and rotary embedding take `positions` of the
@@ -151,15 +160,19 @@ export class KvCache extends Disposing {
    * @param value - `[B, numKvHeads, S, valueDim]`.
    * @throws ShapeError if a shape does not fit the cache, or if the cache would exceed its capacity.
    * @throws OptionError or UnsupportedError before anything is appended; OutOfMemoryError; DisposedError.
+   *
+   * With the option `encoder` the call is recorded into that GPUCommandEncoder and not submitted. `length` and the other
+   * properties change when the commands are recorded: calls that are recorded or made afterwards see the new tokens. So
+   * submit the encoder before any other call uses the cache, and discard neither. Tensors in JavaScript are copied at once.
+   * It gives an object whose `dispose()` gives the memory of the commands back; submit before. When the commands are
+   * recorded, and which errors the promise has: as for `scaledDotProductAttention`.
    */
-  async append(
+  async append<E extends EncoderChoice = undefined>(
     key: FloatTensorLike | GpuFloats,
     value: FloatTensorLike | GpuFloats,
-    options: AppendOptions = {},
-  ): Promise<void> {
-    const call = this.#arguments("cache.append", this.#cache.onGpu);
-    const problem = appendProblem(call, this.#cache.form, key, value, readOptions(call, options, APPEND_NAMES));
-    return this.#context.run(call, () => this.#append(problem), problem.signal);
+    options: AppendOptions & Recording<E> = {},
+  ): Promise<RecordedOr<E, RecordedCommands, void>> {
+    return (await this.#appended(key, value, options)) as RecordedOr<E, RecordedCommands, void>;
   }
 
   /**
@@ -180,22 +193,31 @@ export class KvCache extends Disposing {
    *   `options.returns` names. They may be queries, keys and values as attention sees them, and the results of heads.
    * @throws ShapeError, OptionError or UnsupportedError before it computes.
    * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`; OutOfMemoryError; DisposedError.
+   *
+   * With the option `encoder` the call is recorded into that GPUCommandEncoder and not submitted, as a call of
+   * `scaledDotProductAttention`. It sees all tokens whose append was made or recorded before.
    */
   async attend<
     const R extends AttendReturns | undefined = NoReturns,
     Q extends FloatTensorLike = FloatTensor,
     Into extends FloatTensorLike | GpuFloats | undefined = Q,
     const L extends LocationChoice = "cpu",
+    E extends EncoderChoice = undefined,
   >(
     query: Q | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: L } = {},
-  ): Promise<ResultAt<L, R, OrAbsent<Into, Q>> & ViewsAt<L, R>> {
-    const { form, onGpu } = this.#cache;
-    const call = this.#arguments("cache.attend", onGpu);
-    const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
-    const compute = () => this.#attend(this.#problem(request, lastAppend(this.#cache)));
-    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, OrAbsent<Into, Q>> &
-      ViewsAt<L, R>;
+    options: CallOptions<R, Into> & Recording<E> & { readonly location?: L } = {},
+  ): Promise<
+    RecordedOr<
+      E,
+      RecordedAttention<R, OrAbsent<Into, FloatTensor>> & ViewsAt<"gpu", R>,
+      ResultAt<L, R, OrAbsent<Into, Q>> & ViewsAt<L, R>
+    >
+  > {
+    return (await this.#attended(query, options)) as RecordedOr<
+      E,
+      RecordedAttention<R, OrAbsent<Into, FloatTensor>> & ViewsAt<"gpu", R>,
+      ResultAt<L, R, OrAbsent<Into, Q>> & ViewsAt<L, R>
+    >;
   }
 
   /**
@@ -239,60 +261,6 @@ export class KvCache extends Disposing {
     };
     return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, OrAbsent<Into, Q>> &
       ViewsAt<L, R>;
-  }
-
-  /**
-   * Records an append into the caller's GPUCommandEncoder, and does not submit it. `length` and the other properties
-   * change when the commands are recorded: calls that are recorded or made afterwards see the new tokens. So submit the
-   * encoder before any other call uses the cache, and discard neither.
-   *
-   * When the commands are recorded, and which errors the promise has: as for `encode` of the instance.
-   *
-   * @param key - As for `append`. Tensors in JavaScript are copied at once.
-   * @returns An object whose `dispose()` gives the memory of the commands back. Submit before.
-   * @throws UnsupportedError if the cache does not lie on the GPU, and the errors of `append`.
-   */
-  async encodeAppend(
-    commandEncoder: object,
-    key: FloatTensorLike | GpuFloats,
-    value: FloatTensorLike | GpuFloats,
-    options: AppendOptions = {},
-  ): Promise<RecordedCommands> {
-    const call = this.#arguments("cache.encodeAppend", this.#cache.onGpu);
-    this.#assertRecords(call.operation);
-    const problem = appendProblem(call, this.#cache.form, key, value, readOptions(call, options, APPEND_NAMES));
-    return this.#context.record(call, () => this.#recordAppend(commandEncoder, problem), problem.signal);
-  }
-
-  /**
-   * Records an attend into the caller's GPUCommandEncoder, and does not submit it. It sees all tokens whose append was
-   * made or recorded before. The results are valid after the caller has submitted.
-   *
-   * When the commands are recorded, which errors the promise has, and how long the commands need memory: as for `encode`
-   * of the instance.
-   *
-   * @throws UnsupportedError if the cache does not lie on the GPU, and the errors of `attend`.
-   */
-  async encodeAttend<
-    const R extends AttendReturns | undefined = NoReturns,
-    Into extends FloatTensor | GpuFloats | undefined = undefined,
-  >(
-    commandEncoder: object,
-    query: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: "gpu" | undefined } = {},
-  ): Promise<RecordedAttention<R, OrAbsent<Into, FloatTensor>> & ViewsAt<"gpu", R>> {
-    const { form, onGpu } = this.#cache;
-    const call = this.#arguments("cache.encodeAttend", onGpu);
-    this.#assertRecords(call.operation);
-    const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
-    const record = () => {
-      return this.#cache.recordAttend!(commandEncoder, this.#problem(request, lastAppend(this.#cache)));
-    };
-    return (await this.#context.record<unknown>(call, record, request.signal)) as RecordedAttention<
-      R,
-      OrAbsent<Into, FloatTensor>
-    > &
-      ViewsAt<"gpu", R>;
   }
 
   /**
@@ -493,6 +461,39 @@ export class KvCache extends Disposing {
     keepOwnPositions(this.#cache, own);
   }
 
+  /** @internal */
+  encodeAppend(): never {
+    throw renamed("cache.encodeAppend", "the option encoder of cache.append");
+  }
+
+  /** @internal */
+  encodeAttend(): never {
+    throw renamed("cache.encodeAttend", "the option encoder of cache.attend");
+  }
+
+  #appended(key: unknown, value: unknown, options: object): Promise<unknown> {
+    const call = this.#arguments("cache.append", this.#cache.onGpu);
+    const reader = readOptions(call, options, [...APPEND_NAMES, ENCODER]);
+    const problem = appendProblem(call, this.#cache.form, key, value, reader);
+    const encoder = encoderOf(reader);
+    if (encoder === undefined) return this.#context.run(call, () => this.#append(problem), problem.signal);
+    this.#assertRecords(call.operation);
+    return this.#context.record(call, () => this.#recordAppend(encoder, problem), problem.signal);
+  }
+
+  #attended(query: unknown, options: object): Promise<unknown> {
+    const { form, onGpu } = this.#cache;
+    const call = this.#arguments("cache.attend", onGpu);
+    const reader = readOptions(call, options, [...ATTEND_NAMES, ENCODER]);
+    const request = attendRequest(call, form, query, reader);
+    const problem = () => this.#problem(request, lastAppend(this.#cache));
+    const encoder = encoderOf(reader);
+    if (encoder === undefined) return this.#context.run(call, () => this.#attend(problem()), request.signal);
+    this.#assertRecords(call.operation);
+    const record = () => this.#cache.recordAttend!(encoder, problem());
+    return this.#context.record<unknown>(call, record, request.signal);
+  }
+
   /** A call of attend after this append. `appended` are the tokens after it, and `own` is where they stand. */
   #problem(
     request: AttendRequest,
@@ -523,13 +524,7 @@ export class KvCache extends Disposing {
   }
 
   #assertRecords(operation: string): void {
-    if (!this.#cache.recordAppend)
-      throw new UnsupportedError(
-        `${operation}: the cache lies in the memory of WebAssembly, which records no GPU commands`,
-        {
-          hint: 'An instance with backend "webgpu" makes caches on the GPU.',
-        },
-      );
+    if (!this.#cache.recordAppend) throw recordsNothing(operation, "the cache lies in the memory of WebAssembly");
   }
 
   /** The numbers of some tokens in the cache. */

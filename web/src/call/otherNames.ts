@@ -45,7 +45,7 @@ const ANGLES: readonly Row[] = [
   ["position_ids", "positions"],
 ];
 
-/** Names for scaledDotProductAttention, encode, warmup, layer.forward and cache.attend. */
+/** Names for scaledDotProductAttention, warmup, layer.forward and cache.attend. */
 const CALL: readonly Row[] = [
   ...HEADS,
   // PyTorch
@@ -128,6 +128,7 @@ const CALL: readonly Row[] = [
   ["left_window_size", "window", "It is window: { left }; -1 is left out."],
   ["right_window_size", "window", "It is window: { right }; -1 is left out."],
   ["softmax_precision", WITHOUT, "sums always run in float32: leave it out"],
+  ["precision", WITHOUT, "sums always run in float32: leave it out"],
   ["unidirectional", "causal"],
   ["attention_bias", "bias"],
   ["relative_position_bias", "bias"],

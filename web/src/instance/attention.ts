@@ -21,55 +21,56 @@ import {
   type MergeResult,
 } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
-import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
+import { CACHE_NAMES, cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
-import { keepOwnPositions, splitSaved } from "../cache/ownPositions.js";
+import { loadCache, savedProblem, type SavedCacheOptions } from "../cache/savedCache.js";
 import { Pace } from "../calibration/pace.js";
 import { attentionWork } from "../calibration/work.js";
 import type { OrAbsent } from "../call/asked.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
+import {
+  ENCODER,
+  encoderOf,
+  recordsNothing,
+  type EncoderChoice,
+  type RecordedOr,
+  type Recording,
+} from "../call/encoder.js";
 import type { LocationChoice, LocationOption } from "../call/location.js";
 import { argument, readOptions } from "../call/options.js";
 import { Queue } from "../call/queue.js";
+import { renamed } from "../call/renamed.js";
 import type { Engine, Opened } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
-import type { KernelTime, Report } from "../engine/report.js";
-import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
+import type { Report } from "../engine/report.js";
+import { DisposedError, UnsupportedError } from "../errors/errors.js";
 import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import {
   linearBackwardProblem,
   linearProblem,
-  uploadWeightProblem,
   type AllLinearGradients,
   type LinearBackwardOptions,
   type LinearGradientsAt,
   type LinearOptions,
-  type UploadWeightOptions,
   type LinearReturns,
 } from "../linear/linearProblem.js";
-import { UploadedWeight } from "../linear/uploadedWeight.js";
+import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
-import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
-import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
+import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
+import type { PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
-import {
-  BYTES,
-  type Dtype,
-  type FloatTensor,
-  type FloatTensorLike,
-  type Tensor,
-  type TypedTensor,
-} from "../tensor/tensor.js";
+import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import { withTurns } from "../call/turns.js";
 import { planCall, type CallPlan } from "./callPlan.js";
+import { Gpu } from "./gpu.js";
 import { Outline, OutlineArguments } from "./outline.js";
 import { touchesGpu } from "./tensors.js";
-import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
+import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {
@@ -111,10 +112,13 @@ export class Attention extends Disposing {
   /** The speed of the only engine, for plans. */
   readonly #pace: Pace;
   readonly #queue = new Queue(this);
-  readonly #context: Context;
+  readonly #context: Context & { readonly engine: Engine };
   /** Whether calls let the event loop turn. */
   readonly #yields: boolean;
   #disposed = false;
+
+  /** What belongs to the GPU; undefined for an instance without one. */
+  readonly gpu: Gpu | undefined;
 
   private constructor({ engine, report }: Opened, yields: boolean) {
     super();
@@ -129,6 +133,7 @@ export class Attention extends Disposing {
       record: (call, record, signal) => this.#record(call, record, signal),
       release: (operation, work) => this.#release(operation, work),
     };
+    this.gpu = engine.places.includes("webgpu") ? new Gpu(this.#context) : undefined;
     const self = new WeakRef(this);
     engine.instance = self;
     engine.inTurn = turnsOf(self);
@@ -155,35 +160,40 @@ export class Attention extends Disposing {
    *
    * @param query - `[B, numHeads, Sq, D]` in `options.layout`; rank 2 `[Sq, D]` is one head. float32 or float16.
    * @param key - `[B, numKvHeads, Skv, D]`; numKvHeads must divide numHeads.
-   * @param value - `[B, numKvHeads, Skv, Dv]`.
+   * @param value - `[B, numKvHeads, Skv, Dv]`. undefined in a call without an output (`returns.output: false`), which reads
+   *   no values.
    * @returns `output` `[B, numHeads, Sq, Dv]` in the layout, rank and dtype of the query, and the results that
    *   `options.returns` names. All are new arrays, except `into`.
    * @throws ShapeError, OptionError or UnsupportedError before it computes.
    * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
    * @throws OutOfMemoryError if the engine's memory has no room.
    * @throws DisposedError if the instance was disposed.
+   *
+   * With the option `encoder`, a GPUCommandEncoder, the call is recorded there and not submitted. Its results lie on the GPU,
+   * and are valid after the caller has submitted. If no other call of the instance is pending and the kernels are compiled
+   * (`warmup` with `compute: false` compiles them), the commands are recorded before this method returns its promise. The
+   * promise then waits only for what is new to the device: the encoder, a buffer, new memory. If it rejects, discard the
+   * encoder. Other errors of the call surface where a result is read, or at the next call. The commands need memory in
+   * addition to the results. It is used again when all results are disposed or when the returned object is disposed, and it
+   * is freed when the instance is disposed. Submit before that.
    */
   async scaledDotProductAttention<
     const R extends Returns | undefined = NoReturns,
     Q extends FloatTensorLike = FloatTensor,
     Into extends FloatTensorLike | GpuFloats | undefined = Q,
     const L extends LocationChoice = "cpu",
+    E extends EncoderChoice = undefined,
   >(
     query: Q | GpuFloats,
     key: FloatTensorLike | GpuFloats,
-    value: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: L } = {},
-  ): Promise<ResultAt<L, R, OrAbsent<Into, Q>>> {
-    const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
-    const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
-    const compute = async () => {
-      const begin = performance.now();
-      const result = await this.#engine.attention(problem);
-      if (!touchesGpu(problem)) this.#pace.learn(attentionWork(problem), (performance.now() - begin) / 1000);
-      noteForMerge(result, problem.settings);
-      return result;
-    };
-    return (await this.#run<unknown>(call, compute, problem.signal)) as ResultAt<L, R, OrAbsent<Into, Q>>;
+    value: FloatTensorLike | GpuFloats | undefined,
+    options: CallOptions<R, Into> & Recording<E> & { readonly location?: L } = {},
+  ): Promise<RecordedOr<E, RecordedAttention<R, OrAbsent<Into, FloatTensor>>, ResultAt<L, R, OrAbsent<Into, Q>>>> {
+    return (await this.#attention(query, key, value, options)) as RecordedOr<
+      E,
+      RecordedAttention<R, OrAbsent<Into, FloatTensor>>,
+      ResultAt<L, R, OrAbsent<Into, Q>>
+    >;
   }
 
   /**
@@ -340,42 +350,19 @@ export class Attention extends Disposing {
 
   /**
    * Makes an empty cache of keys and values, to decode token by token: `append` the projected keys and values, then
-   * `attend`.
+   * `attend`. With `from` it makes the cache that was saved.
    *
-   * @throws OptionError or ShapeError before any work; OutOfMemoryError; DisposedError.
+   * @throws OptionError or ShapeError before any work, OptionError with code `"CORRUPT_DATA"` if the bytes of `from` are
+   *   damaged or are not a saved cache; UnsupportedError if this instance has no engine of the name `placement`;
+   *   OutOfMemoryError; DisposedError.
    */
-  async kvCache(options: KvCacheOptions): Promise<KvCache> {
+  async kvCache(options: KvCacheOptions | SavedCacheOptions): Promise<KvCache> {
     const call = this.#arguments("kvCache");
-    const problem = cacheProblem(call, options);
+    const reader = readOptions(call, options, [...CACHE_NAMES, "from"]);
+    const problem = savedProblem(call, reader) ?? cacheProblem(reader);
     this.#checkPlace(call.operation, problem.placement);
-    return this.#run(call, async () => new KvCache(this.#context, await this.#createCache(problem)), problem.signal);
-  }
-
-  /**
-   * Makes a cache from the bytes that `cache.save()` returned.
-   *
-   * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are damaged or are not a saved cache; OutOfMemoryError;
-   *   UnsupportedError if this instance has no engine of the name `placement`; DisposedError.
-   */
-  async loadCache(bytes: Uint8Array, options: Pick<KvCacheOptions, "placement" | "signal"> = {}): Promise<KvCache> {
-    const call = this.#arguments("loadCache");
-    const saved = call.bytes("bytes", bytes, "`cache.save()` gives one.");
-    const reader = readOptions(call, options, ["placement", "signal"]);
-    const placement = reader.oneOf("placement", PLACE_CHOICES, "auto");
-    const signal = reader.signal();
-    this.#checkPlace(call.operation, placement);
-    const load = async () => {
-      const parts = splitSaved(call.operation, saved);
-      const cache = await this.#engine.loadCache(call.operation, parts.saved, placement);
-      try {
-        keepOwnPositions(cache, parts.ownOf(cache));
-      } catch (error) {
-        cache.release();
-        throw error;
-      }
-      return new KvCache(this.#context, cache);
-    };
-    return this.#run(call, load, signal);
+    const make = () => ("from" in problem ? loadCache(this.#engine, problem) : this.#createCache(problem));
+    return this.#run(call, async () => new KvCache(this.#context, await make()), problem.signal);
   }
 
   /**
@@ -398,14 +385,18 @@ export class Attention extends Disposing {
 
   /**
    * Computes one call with zeros of this shape, so that the engine has compiled everything before the first real call.
-   * With `location: "gpu"` the GPU computes, also if the instance has the backend `"auto"`.
+   * With `location: "gpu"` the GPU computes, also if the instance has the backend `"auto"`. With `compute: false` the call
+   * is compiled and not computed; on WebAssembly there is nothing to compile.
    *
    * @throws The errors of `scaledDotProductAttention`.
    */
-  async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
+  async warmup(shape: WarmupShape, options: WarmupOptions = {}): Promise<void> {
     const call = this.#arguments("warmup", this.#engine.onGpu);
-    const problem = warmupProblem(call, shape, options);
-    await this.#run(call, () => runWarmup(this.#engine, problem), problem.signal);
+    const reader = readOptions(call, options, [...OPTION_NAMES, "compute"]);
+    const computes = reader.flag("compute", true);
+    const problem = warmupProblem(call, shape, reader);
+    const work = computes ? () => runWarmup(this.#engine, problem) : () => this.#engine.prepare?.(problem);
+    await this.#run<unknown>(call, work, problem.signal);
   }
 
   /**
@@ -418,138 +409,14 @@ export class Attention extends Disposing {
   plan(shape: WarmupShape, options: AttentionOptions = {}): CallPlan {
     this.#assertAlive("plan");
     const call = new OutlineArguments("plan", this.#placement(this.#engine.onGpu));
-    const problem = warmupProblem(call, shape, options, (_, extents, dtype) => new Outline(extents, dtype));
+    const reader = readOptions(call, options, OPTION_NAMES);
+    const problem = warmupProblem(call, shape, reader, (_, extents, dtype) => new Outline(extents, dtype));
     const { report } = this;
     const { engines, state } = report.calibration;
     const isOff = state === "off";
     const speeds = isOff ? { [report.backend]: this.#pace.speed } : engines;
     const places = isOff && problem.location === "cpu" ? [report.backend] : this.#engine.places;
     return planCall(problem, { report, places, speeds });
-  }
-
-  /**
-   * Compiles everything that a call of this shape needs, for `encode`: afterwards `encode` records before it returns. It
-   * computes nothing. On WebAssembly there is nothing to compile. With backend `"auto"` give `location: "gpu"`.
-   *
-   * @param shape - As for `warmup`.
-   * @throws The errors of `scaledDotProductAttention`.
-   */
-  async prepare(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
-    const call = this.#arguments("prepare", this.#engine.onGpu);
-    const problem = warmupProblem(call, shape, options);
-    await this.#run(call, () => this.#engine.prepare?.(problem), problem.signal);
-  }
-
-  /**
-   * The GPUDevice of this instance: the caller's own, or the one that headwise opened. undefined for an instance without a
-   * GPU, and for backend `"auto"` until a call has opened the GPU (`upload` does). After a lost device it is another one.
-   */
-  get device(): object | undefined {
-    return this.#engine.device;
-  }
-
-  /**
-   * Copies a tensor to the GPU, for calls that read it there. The result holds its buffer until `dispose()`.
-   *
-   * @param tensor - A tensor of any dtype in JavaScript.
-   * @returns The tensor on the GPU, with its shape and dtype.
-   * @throws UnsupportedError if the instance has no GPU; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
-   *   DisposedError.
-   */
-  async upload<D extends Dtype>(tensor: Tensor<D>): Promise<GpuResult<D>> {
-    const call = this.#arguments("upload");
-    const engine = this.#engine;
-    const checked = call.tensor<D>("tensor", tensor);
-    if (!engine.upload) throw this.#withoutGpu(call.operation);
-    return this.#run(call, () => engine.upload!(call.operation, checked));
-  }
-
-  /**
-   * Copies a weight of `linear` to the GPU, in the order in which the kernels read it. `linear` brings any other weight into
-   * that order in every call, so use this for weights that many calls need.
-   *
-   * @param weight - As for `linear`. The call reads it, and does not keep it.
-   * @returns The weight on the GPU, which only `linear` of this instance takes. It holds its memory until `dispose()`, at
-   *   the latest until the instance is disposed.
-   * @throws UnsupportedError if the instance has no GPU; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
-   *   DisposedError.
-   */
-  async uploadWeight(
-    weight: FloatTensorLike | GpuFloats | Int8Weight,
-    options: UploadWeightOptions = {},
-  ): Promise<UploadedWeight> {
-    const engine = this.#engine;
-    const call = this.#arguments("uploadWeight", engine.onGpu);
-    if (!engine.uploadWeight) throw this.#withoutGpu(call.operation);
-    const problem = uploadWeightProblem(call, weight, options);
-    const upload = async () =>
-      new UploadedWeight(this.#context, { ...problem.weight, ...problem }, await engine.uploadWeight!(problem));
-    return this.#run(call, upload, problem.signal);
-  }
-
-  /**
-   * Copies a tensor on the GPU to JavaScript: a result with `location: "gpu"`, or any buffer of this instance's device. The
-   * tensor on the GPU stays as it is.
-   *
-   * @param tensor - `{ buffer, shape, dtype, offset }`; the buffer needs usage STORAGE and COPY_SRC.
-   * @returns A tensor of the same shape and dtype. float16 is given as bits.
-   * @throws UnsupportedError if the instance has no GPU; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
-   *   DisposedError.
-   */
-  async download<D extends Dtype>(tensor: GpuTensor<D>): Promise<TypedTensor<D>> {
-    const engine = this.#engine;
-    const call = this.#arguments("download", engine.onGpu);
-    if (!engine.download) throw this.#withoutGpu(call.operation);
-    const checked = call.placed<D>("tensor", tensor);
-    if (!checked.gpu)
-      throw new OptionError("download: tensor must lie on the GPU, got one in JavaScript", {
-        hint: "It needs no download. `upload` brings a tensor to the GPU.",
-      });
-    return this.#run(call, () => engine.download!(call.operation, checked));
-  }
-
-  /**
-   * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder, and does not submit it. The
-   * results are valid after the caller has submitted.
-   *
-   * If no other call of the instance is pending and the kernels are compiled (`prepare` compiles them), the commands are
-   * recorded before `encode` returns its promise. The promise then waits only for what is new to the device: the
-   * encoder, a buffer, new memory. If it rejects, discard the encoder. Other errors of the call surface where a result
-   * is read, or at the next call.
-   *
-   * The commands need memory in addition to the results. It is used again when all results are disposed or when the
-   * returned object is disposed, and it is freed when the instance is disposed. Submit before that.
-   *
-   * @throws UnsupportedError if the instance has no WebGPU, and the errors of `scaledDotProductAttention`.
-   */
-  async encode<
-    const R extends Returns | undefined = NoReturns,
-    Into extends FloatTensor | GpuFloats | undefined = undefined,
-  >(
-    commandEncoder: object,
-    query: FloatTensorLike | GpuFloats,
-    key: FloatTensorLike | GpuFloats,
-    value: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: "gpu" | undefined } = {},
-  ): Promise<RecordedAttention<R, OrAbsent<Into, FloatTensor>>> {
-    const call = this.#arguments("encode", true);
-    const engine = this.#engine;
-    if (!engine.record)
-      throw new UnsupportedError(
-        `encode: this instance computes with ${this.report.backend}, which records no GPU commands`,
-      );
-    const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
-    const onGpu: AttentionProblem = { ...problem, location: "gpu" };
-    const record = () => engine.record!(commandEncoder, onGpu);
-    return (await this.#record<unknown>(call, record, problem.signal)) as RecordedAttention<
-      R,
-      OrAbsent<Into, FloatTensor>
-    >;
-  }
-
-  /** The GPU time of each kernel of the latest call, in the order in which they ran. Needs the option `profile`. */
-  get kernelTimes(): readonly KernelTime[] {
-    return this.#engine.kernelTimes ?? [];
   }
 
   /**
@@ -562,6 +429,46 @@ export class Attention extends Disposing {
     this.#disposed = true;
     dropped?.unregister(this);
     this.#engine.dispose();
+  }
+
+  /** @internal */
+  get device(): never {
+    throw renamed("device", "hw.gpu.device");
+  }
+
+  /** @internal */
+  get kernelTimes(): never {
+    throw renamed("kernelTimes", "hw.gpu.times");
+  }
+
+  /** @internal */
+  upload(): never {
+    throw renamed("upload", "hw.gpu.upload");
+  }
+
+  /** @internal */
+  uploadWeight(): never {
+    throw renamed("uploadWeight", "hw.gpu.uploadWeight");
+  }
+
+  /** @internal */
+  download(): never {
+    throw renamed("download", "hw.gpu.download");
+  }
+
+  /** @internal */
+  encode(): never {
+    throw renamed("encode", "the option encoder of scaledDotProductAttention");
+  }
+
+  /** @internal */
+  prepare(): never {
+    throw renamed("prepare", "warmup(shape, { compute: false })");
+  }
+
+  /** @internal */
+  loadCache(): never {
+    throw renamed("loadCache", "kvCache({ from: bytes })");
   }
 
   /** @internal Runs work of the engine between two calls. */
@@ -608,13 +515,6 @@ export class Attention extends Disposing {
     );
   }
 
-  #withoutGpu(operation: string): UnsupportedError {
-    return new UnsupportedError(
-      `${operation}: this instance computes with ${this.report.backend}, which has no tensors on the GPU`,
-      { hint: "createAttention of headwise or headwise/webgpu makes an instance with a GPU." },
-    );
-  }
-
   #run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
     const { operation } = call;
     const assertAdmitted = this.#engine.admit?.(operation);
@@ -626,6 +526,28 @@ export class Attention extends Disposing {
     };
     const running = this.#queue.run(begin, signal, this.#engine.abandons);
     return this.#yields ? withTurns(running) : running;
+  }
+
+  #attention(query: unknown, key: unknown, value: unknown, options: object): Promise<unknown> {
+    const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
+    const reader = readOptions(call, options, [...OPTION_NAMES, ENCODER]);
+    const problem = attentionProblem(call, query, key, value, reader);
+    const encoder = encoderOf(reader);
+    if (encoder !== undefined) return this.#recorded(call, encoder, problem);
+    const compute = async () => {
+      const begin = performance.now();
+      const result = await this.#engine.attention(problem);
+      if (!touchesGpu(problem)) this.#pace.learn(attentionWork(problem), (performance.now() - begin) / 1000);
+      noteForMerge(result, problem.settings);
+      return result;
+    };
+    return this.#run<unknown>(call, compute, problem.signal);
+  }
+
+  #recorded(call: CallArguments, encoder: object, problem: AttentionProblem): Promise<unknown> {
+    const engine = this.#engine;
+    if (!engine.record) throw recordsNothing(call.operation, `this instance computes with ${this.report.backend}`);
+    return this.#record<unknown>(call, () => engine.record!(encoder, { ...problem, location: "gpu" }), problem.signal);
   }
 
   /**

@@ -1,6 +1,6 @@
-import { attentionProblem, OPTION_NAMES, type AttentionProblem } from "../attention/attentionProblem.js";
+import { attentionProblem, type AttentionOptions, type AttentionProblem } from "../attention/attentionProblem.js";
 import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions } from "../call/options.js";
+import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import type { Engine } from "../engine/engine.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
 import { elementCount, FLOATS } from "../tensor/tensor.js";
@@ -26,6 +26,12 @@ export interface WarmupShape {
   readonly dtype?: "float32" | "float16" | undefined;
 }
 
+/** Options of `warmup`: those of the calls that will follow. */
+export interface WarmupOptions extends AttentionOptions {
+  /** Whether it computes the call. false only compiles it. Default true. */
+  readonly compute?: boolean | undefined;
+}
+
 /** Each batch has an entry in lists. */
 const MOST_BATCHES = 2 ** 24;
 
@@ -47,10 +53,9 @@ type MakeInput = (argument: string, shape: readonly number[], dtype: "float32" |
 export function warmupProblem(
   call: CallArguments,
   shape: unknown,
-  given: unknown,
+  options: OptionReader,
   make: MakeInput = (argument, extents, dtype) => zeros(call.operation, argument, extents, dtype),
 ): AttentionProblem {
-  const options = readOptions(call, given, OPTION_NAMES);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
   const { query, key, value, heads } = warmupInputs(call, shape, layout, kvLayout, make);

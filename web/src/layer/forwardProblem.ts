@@ -24,6 +24,7 @@ import { refuseGivenPlaces } from "../cache/ringPlaces.js";
 import { refusePlanes } from "../cache/readCachePositions.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
+import { ENCODER, encoderOf } from "../call/encoder.js";
 import { refuseGpu } from "../call/location.js";
 import { namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
@@ -169,6 +170,8 @@ interface Rows {
 export interface ForwardRequest {
   readonly signal: AbortSignal | undefined;
   readonly save: boolean;
+  /** The caller's encoder, if the call is recorded. */
+  readonly encoder: object | undefined;
   /** Does the remaining checks, when it is the call's turn: earlier calls may have changed the cache. */
   inTurn(): ForwardProblem;
 }
@@ -182,7 +185,8 @@ export function forwardRequest(
   given: unknown,
 ): ForwardRequest {
   const { operation } = call;
-  const options = readOptions(call, given, FORWARD_NAMES);
+  const options = readOptions(call, given, [...FORWARD_NAMES, ENCODER]);
+  const encoder = encoderOf(options);
   const { layout } = layer;
   const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = layer.shape;
   const x = call.placed("x", givenX, FLOATS);
@@ -326,9 +330,9 @@ export function forwardRequest(
   if (patch?.probs) refuseDropout(operation, read.settings, "patch.probs");
   if (!ragged && !cache) refuseMovedDiagonal(options, read.settings, extents.queryLength);
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
-  if (cache) return { signal: read.signal, save: read.save, inTurn };
+  if (cache) return { signal: read.signal, save: read.save, encoder, inTurn };
   const problem = inTurn(); // without a cache nothing can change until the call's turn
-  return { signal: read.signal, save: read.save, inTurn: () => problem };
+  return { signal: read.signal, save: read.save, encoder, inTurn: () => problem };
 }
 
 /** Reads positions of the caller's own, and refuses what cannot go with them. */

@@ -9,6 +9,8 @@ import type { CallArguments } from "../call/callArguments.js";
 import type { LocationChoice } from "../call/location.js";
 import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
+import { recordsNothing, type EncoderChoice, type RecordedOr, type Recording } from "../call/encoder.js";
+import { renamed } from "../call/renamed.js";
 import { DisposedError, UnsupportedError } from "../errors/errors.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place } from "../tensor/place.js";
@@ -22,7 +24,13 @@ import {
 } from "./backwardProblem.js";
 import type { EngineLayer } from "./engineLayer.js";
 import type { EngineSaved } from "./engineSaved.js";
-import { forwardRequest, type ForwardOptions, type ForwardProblem, type LayerForm } from "./forwardProblem.js";
+import {
+  forwardRequest,
+  type ForwardOptions,
+  type ForwardProblem,
+  type ForwardRequest,
+  type LayerForm,
+} from "./forwardProblem.js";
 import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";
@@ -114,6 +122,11 @@ export class Layer extends Disposing {
    * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
    * @throws OutOfMemoryError if the engine's memory has no room.
    * @throws DisposedError if the layer or the instance was disposed.
+   *
+   * With the option `encoder` the call is recorded into that GPUCommandEncoder and not submitted, as a call of
+   * `scaledDotProductAttention`. So the layers of a model can be one submit: give the output of one layer to the next. A
+   * cache counts the tokens as appended when the call is recorded. Kernels that are not compiled yet are compiled first; a
+   * `forward` of the same shapes before avoids that wait.
    */
   async forward<
     const R extends ForwardReturns | undefined = NoReturns,
@@ -121,21 +134,22 @@ export class Layer extends Disposing {
     Into extends FloatTensorLike | GpuFloats | undefined = X,
     const L extends LocationChoice = "cpu",
     const S extends boolean | undefined = false,
+    E extends EncoderChoice = undefined,
   >(
     x: X | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: L; readonly save?: S } = {},
-  ): Promise<ResultAt<L, R, OrAbsent<Into, X>> & LayerViewsAt<L, R> & SavedPart<S>> {
-    const call = this.#arguments("layer.forward", this.#layer.onGpu);
-    const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
-    const version = this.#updates.latest;
-    const compute = async () => {
-      const problem = request.inTurn();
-      const result = await this.#layer.forward(problem);
-      noteTokens(problem);
-      return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
-    };
-    const result = await this.#context.run<unknown>(call, compute, request.signal);
-    return result as ResultAt<L, R, OrAbsent<Into, X>> & LayerViewsAt<L, R> & SavedPart<S>;
+    options: CallOptions<R, Into> & Recording<E> & { readonly location?: L; readonly save?: S } = {},
+  ): Promise<
+    RecordedOr<
+      E,
+      RecordedAttention<R, OrAbsent<Into, FloatTensor>> & LayerViewsAt<"gpu", R>,
+      ResultAt<L, R, OrAbsent<Into, X>> & LayerViewsAt<L, R> & SavedPart<S>
+    >
+  > {
+    return (await this.#run(x, options)) as RecordedOr<
+      E,
+      RecordedAttention<R, OrAbsent<Into, FloatTensor>> & LayerViewsAt<"gpu", R>,
+      ResultAt<L, R, OrAbsent<Into, X>> & LayerViewsAt<L, R> & SavedPart<S>
+    >;
   }
 
   /**
@@ -194,50 +208,6 @@ export class Layer extends Disposing {
   }
 
   /**
-   * Records a call of forward into the caller's GPUCommandEncoder, and does not submit it. So the layers of a model can
-   * be one submit: give the output of one layer to `encode` of the next. A cache counts the tokens as appended when the
-   * call is recorded. The rest is as in `encode` of the instance.
-   *
-   * Kernels that are not compiled yet are compiled first; a `forward` of the same shapes before avoids that wait. Then
-   * the commands are recorded before this method returns.
-   *
-   * @throws UnsupportedError if the layer is not on WebGPU, and the errors of `forward`.
-   */
-  async encode<
-    const R extends ForwardReturns | undefined = NoReturns,
-    Into extends FloatTensor | GpuFloats | undefined = undefined,
-  >(
-    commandEncoder: object,
-    x: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: "gpu" | undefined } = {},
-  ): Promise<RecordedAttention<R, OrAbsent<Into, FloatTensor>> & LayerViewsAt<"gpu", R>> {
-    const call = this.#arguments("layer.encode", true);
-    const layer = this.#layer;
-    if (!layer.record) throw new UnsupportedError("layer.encode: this layer is on wasm, which records no GPU commands");
-    const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
-    if (request.save) throw new UnsupportedError("layer.encode: save is not offered, forward has it");
-    const record = (): Recorded<unknown> => {
-      const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
-      const before = problem.cache?.appended;
-      const note = () => {
-        if (problem.cache?.appended !== before) noteTokens(problem);
-      };
-      const { atOnce, results } = layer.record!(commandEncoder, problem);
-      note();
-      const noted = results.then((result) => {
-        if (!atOnce) note();
-        return result;
-      });
-      return { atOnce, results: noted };
-    };
-    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<
-      R,
-      OrAbsent<Into, FloatTensor>
-    > &
-      LayerViewsAt<"gpu", R>;
-  }
-
-  /**
    * Makes an empty cache for this layer, for `forward(x, { cache })`. It is the instance's `kvCache` with the layer's
    * number of key heads and its widths. If the layer is rotary, a cache with `ring.positions` `"cache"` turns its queries
    * and keys in its stead, by their places.
@@ -250,6 +220,46 @@ export class Layer extends Disposing {
     const problem = layerCacheProblem(call, { numKvHeads, headDim, valueDim }, options, this.#form.turns);
     const make = async () => new KvCache(this.#context, await this.#createCache(problem));
     return this.#context.run(call, make, problem.signal);
+  }
+
+  /** @internal */
+  encode(): never {
+    throw renamed("layer.encode", "the option encoder of layer.forward");
+  }
+
+  #run(x: unknown, options: object): Promise<unknown> {
+    const call = this.#arguments("layer.forward", this.#layer.onGpu);
+    const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
+    if (request.encoder !== undefined) return this.#recorded(call, request.encoder, request);
+    const version = this.#updates.latest;
+    const compute = async () => {
+      const problem = request.inTurn();
+      const result = await this.#layer.forward(problem);
+      noteTokens(problem);
+      return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
+    };
+    return this.#context.run<unknown>(call, compute, request.signal);
+  }
+
+  #recorded(call: CallArguments, encoder: object, request: ForwardRequest): Promise<unknown> {
+    const layer = this.#layer;
+    if (!layer.record) throw recordsNothing(call.operation, "this layer is on wasm");
+    if (request.save) throw new UnsupportedError("layer.forward: save is not offered in a call with encoder");
+    const record = (): Recorded<unknown> => {
+      const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
+      const before = problem.cache?.appended;
+      const note = () => {
+        if (problem.cache?.appended !== before) noteTokens(problem);
+      };
+      const { atOnce, results } = layer.record!(encoder, problem);
+      note();
+      const noted = results.then((result) => {
+        if (!atOnce) note();
+        return result;
+      });
+      return { atOnce, results: noted };
+    };
+    return this.#context.record(call, record, request.signal);
   }
 
   /** Holds what the engine has kept, until the caller or the layer lets it go. */

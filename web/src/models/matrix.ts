@@ -95,8 +95,8 @@ function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype):
  * matrix stays where it is, also with WebGPU in a worker, which takes no tensors on the GPU.
  */
 export async function place(hw: Attention, matrix: Matrix, weightLayout: WeightLayout): Promise<Placed> {
-  if (hw.report.backend !== "webgpu" || !hw.device) return matrix as Placed;
-  const tensor = await hw.uploadWeight(matrix.tensor as Int8Weight, { weightLayout });
+  if (hw.report.backend !== "webgpu" || !hw.gpu?.device) return matrix as Placed;
+  const tensor = await hw.gpu.uploadWeight(matrix.tensor as Int8Weight, { weightLayout });
   return { tensor, bytes: tensor.bytes, dispose: () => tensor.dispose() };
 }
 

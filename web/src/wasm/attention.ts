@@ -105,7 +105,7 @@ export function writeKeysAndValues(
 ): void {
   call.key = placeInput(arena, key, late);
   call.keyDtype = DTYPE[key.dtype];
-  call.value = placeInput(arena, value, late);
+  call.value = value === key ? call.key : placeInput(arena, value, late);
   call.valueDtype = DTYPE[value.dtype];
 }
 

@@ -73,7 +73,7 @@ export function attentionMemory(problem: AttentionProblem, threads: number): Rec
   return {
     query: count((arena) => placeInput(arena, query)),
     key: count((arena) => placeInput(arena, key)),
-    value: count((arena) => placeInput(arena, value)),
+    value: count((arena) => value !== key && placeInput(arena, value)),
     options: count((arena) => {
       writeSettings({ ...NO_CALL }, arena, settings);
       if (ragged) writeRagged({ ...NO_CALL }, arena, ragged);

@@ -80,7 +80,7 @@ export async function calls(): Promise<ArrayLike<number>[]> {
   const product = await hw.linear(x, x, undefined, { signal, weightLayout: undefined });
   await cache.append(x, x, { signal, numKvHeads: undefined });
   await hw.mergeAttention([], { signal, sinks: undefined });
-  await hw.uploadWeight(x, { signal, weightLayout: undefined });
+  await hw.gpu!.uploadWeight(x, { signal, weightLayout: undefined });
   await hw.warmup({ numHeads: 1, queryLength: 1, headDim: 1, batchSize: undefined }, { signal });
   await layer.update({ Wq: undefined, "qkNorm.gain": maybe<Float32Array>() }, { signal });
   return [attended, forwarded, cached].map(({ output }) => output.data).concat(turned.data, product.data);
@@ -125,7 +125,11 @@ export async function results(): Promise<ArrayLike<number>[]> {
   console.log((await layer.forward(x, { save: maybe<true>() })).saved.dispose());
 
   const { output } = await hw.scaledDotProductAttention(x, x, x, { returns: undefined, into: undefined });
-  const there = await hw.encode({}, onGpu, onGpu, onGpu, { into: undefined, location: undefined });
+  const there = await hw.scaledDotProductAttention(onGpu, onGpu, onGpu, {
+    encoder: {},
+    into: undefined,
+    location: undefined,
+  });
   const numbers: Float32Array = output.data;
   return [numbers, wrong, await there.output.data()];
 }

@@ -81,7 +81,7 @@ export async function places(encoder: object): Promise<ArrayLike<number>[]> {
   const there = { location: "gpu", returns: { lse: true } } as const;
   const attended = await hw.scaledDotProductAttention(onGpu, onGpu, onGpu, there);
   const cached = await cache.attend(onGpu, there);
-  const recorded = await hw.encode(encoder, onGpu, onGpu, onGpu, { returns: { lse: true } });
+  const recorded = await hw.scaledDotProductAttention(onGpu, onGpu, onGpu, { encoder, returns: { lse: true } });
   const forwarded = await layer.forward(onGpu, there);
   const tensors: GpuTensor[] = [attended.output, cached.output, recorded.output, forwarded.output];
   // @ts-expect-error: a result on the GPU has no array, but a method that copies it

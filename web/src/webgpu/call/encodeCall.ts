@@ -125,7 +125,7 @@ export async function prepareCall(core: GpuCore, operation: string, record: Reco
 function encoderError(operation: string, cause: unknown): HeadwiseError {
   if (HeadwiseError.is(cause) && cause.code !== "INTERNAL") return cause;
   return new OptionError(
-    `${operation}: commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished`,
+    `${operation}: encoder must be a GPUCommandEncoder of this instance's device that is not finished`,
     { hint: "device.createCommandEncoder() makes one.", cause },
   );
 }

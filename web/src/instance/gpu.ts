@@ -1,0 +1,98 @@
+import type { Context } from "../call/context.js";
+import type { Engine } from "../engine/engine.js";
+import type { KernelTime } from "../engine/report.js";
+import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { uploadWeightProblem, type UploadWeightOptions } from "../linear/linearProblem.js";
+import { UploadedWeight } from "../linear/uploadedWeight.js";
+import type { Int8Weight } from "../linear/weight.js";
+import type { GpuFloats, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
+import type { Dtype, FloatTensorLike, Tensor, TypedTensor } from "../tensor/tensor.js";
+
+/** What belongs to the GPU of an instance: its device, and what lies there. */
+export class Gpu {
+  readonly #context: Context & { readonly engine: Engine };
+
+  /** @internal */
+  constructor(context: Context & { readonly engine: Engine }) {
+    this.#context = context;
+  }
+
+  /**
+   * The GPUDevice: the caller's own, or the one that headwise opened. undefined for backend `"auto"` until a call has
+   * opened the GPU (`upload` does), and if the GPU is in a worker. After a lost device it is another one.
+   */
+  get device(): object | undefined {
+    return this.#context.engine.device;
+  }
+
+  /** The GPU time of each kernel of the latest call, in the order in which they ran. Needs the option `profile`. */
+  get times(): readonly KernelTime[] {
+    return this.#context.engine.kernelTimes ?? [];
+  }
+
+  /**
+   * Copies a tensor to the GPU, for calls that read it there. The result holds its buffer until `dispose()`.
+   *
+   * @param tensor - A tensor of any dtype in JavaScript.
+   * @returns The tensor on the GPU, with its shape and dtype.
+   * @throws UnsupportedError if the GPU is in a worker; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
+   *   DisposedError.
+   */
+  async upload<D extends Dtype>(tensor: Tensor<D>): Promise<GpuResult<D>> {
+    const { engine } = this.#context;
+    const call = this.#context.arguments("gpu.upload");
+    const checked = call.tensor<D>("tensor", tensor);
+    if (!engine.upload) throw inWorker(call.operation);
+    return this.#context.run(call, () => engine.upload!(call.operation, checked));
+  }
+
+  /**
+   * Copies a weight of `linear` to the GPU, in the order in which the kernels read it. `linear` brings any other weight into
+   * that order in every call, so use this for weights that many calls need.
+   *
+   * @param weight - As for `linear`. The call reads it, and does not keep it.
+   * @returns The weight on the GPU, which only `linear` of this instance takes. It holds its memory until `dispose()`, at
+   *   the latest until the instance is disposed.
+   * @throws UnsupportedError if the GPU is in a worker; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
+   *   DisposedError.
+   */
+  async uploadWeight(
+    weight: FloatTensorLike | GpuFloats | Int8Weight,
+    options: UploadWeightOptions = {},
+  ): Promise<UploadedWeight> {
+    const context = this.#context;
+    const { engine } = context;
+    const call = context.arguments("gpu.uploadWeight", engine.onGpu);
+    if (!engine.uploadWeight) throw inWorker(call.operation);
+    const problem = uploadWeightProblem(call, weight, options);
+    const upload = async () =>
+      new UploadedWeight(context, { ...problem.weight, ...problem }, await engine.uploadWeight!(problem));
+    return context.run(call, upload, problem.signal);
+  }
+
+  /**
+   * Copies a tensor on the GPU to JavaScript: a result with `location: "gpu"`, or any buffer of this instance's device. The
+   * tensor on the GPU stays as it is.
+   *
+   * @param tensor - `{ buffer, shape, dtype, offset }`; the buffer needs usage STORAGE and COPY_SRC.
+   * @returns A tensor of the same shape and dtype. float16 is given as bits.
+   * @throws UnsupportedError if the GPU is in a worker; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
+   *   DisposedError.
+   */
+  async download<D extends Dtype>(tensor: GpuTensor<D>): Promise<TypedTensor<D>> {
+    const { engine } = this.#context;
+    const call = this.#context.arguments("gpu.download", engine.onGpu);
+    if (!engine.download) throw inWorker(call.operation);
+    const checked = call.placed<D>("tensor", tensor);
+    if (!checked.gpu)
+      throw new OptionError("gpu.download: tensor must lie on the GPU, got one in JavaScript", {
+        hint: "It needs no download. `upload` brings a tensor to the GPU.",
+      });
+    return this.#context.run(call, () => engine.download!(call.operation, checked));
+  }
+}
+
+const inWorker = (operation: string) =>
+  new UnsupportedError(`${operation}: the GPU of this instance is in its worker, which shares no tensors on it`, {
+    hint: "createAttention of headwise or headwise/webgpu makes an instance whose GPU is here.",
+  });
