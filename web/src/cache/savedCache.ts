@@ -35,9 +35,14 @@ export function savedProblem(call: CallArguments, options: OptionReader): SavedC
   };
 }
 
+/** The part of an engine that reads saved caches. */
+interface Loader {
+  loadCache(operation: string, saved: Uint8Array, placement: PlaceChoice): Eventually<EngineCache>;
+}
+
 /** Makes the cache that was saved. */
 export async function loadCache(
-  engine: Engine,
+  engine: Loader,
   { operation, from, placement }: SavedCacheProblem,
 ): Promise<EngineCache> {
   const { saved, ownOf } = splitSaved(operation, from);

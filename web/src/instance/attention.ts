@@ -133,7 +133,7 @@ export class Attention extends Disposing {
       record: (call, record, signal) => this.#record(call, record, signal),
       release: (operation, work) => this.#release(operation, work),
     };
-    this.gpu = engine.places.includes("webgpu") ? new Gpu(this.#context) : undefined;
+    this.gpu = (engine.hasGpu ?? engine.places.includes("webgpu")) ? new Gpu(this.#context) : undefined;
     const self = new WeakRef(this);
     engine.instance = self;
     engine.inTurn = turnsOf(self);

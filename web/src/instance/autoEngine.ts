@@ -43,16 +43,14 @@ export class AutoEngine implements Engine {
   instance: WeakRef<Owner> | undefined;
   inTurn: Engine["inTurn"];
   readonly #engines: Engines;
-  readonly #hasGpu: boolean;
 
   /**
-   * @param hasGpu - Whether there is a GPU to open.
    * @param calibrating - How to calibrate, or why not to.
    */
   constructor(
     wasm: Engine,
     open: (operation: string) => Promise<GpuEngine>,
-    hasGpu: boolean,
+    readonly hasGpu: boolean,
     calibrating: Calibrating | string,
   ) {
     const openOurs = async (operation: string) => {
@@ -64,7 +62,6 @@ export class AutoEngine implements Engine {
       if (!this.inTurn) throw new DisposedError("the engine has no instance");
       return this.inTurn(work);
     };
-    this.#hasGpu = hasGpu;
     this.#engines = new Engines(wasm, openOurs, inTurn, calibrating);
   }
 
@@ -161,13 +158,13 @@ export class AutoEngine implements Engine {
   }
 
   #placed(cache: EngineCache, problem: CacheProblem, placement: PlaceChoice = "auto"): PlacedCache {
-    return new PlacedCache(this.#engines, cache, problem, this.#hasGpu ? placement : cache.placement);
+    return new PlacedCache(this.#engines, cache, problem, this.hasGpu ? placement : cache.placement);
   }
 
   async createLayer(given: LayerProblem): Promise<EngineLayer> {
     const staysHere = given.weightDtype === "int8" && given.placement !== "webgpu"; // to move, it would keep a copy in float32
     const problem: LayerProblem = staysHere ? { ...given, placement: "wasm" } : given;
-    const moves = this.#hasGpu && (problem.placement ?? "auto") === "auto";
+    const moves = this.hasGpu && (problem.placement ?? "auto") === "auto";
     const own = moves ? withOwnWeights(problem) : problem;
     const make = (engine: Engine) => engine.createLayer(own);
     const layer = await this.#made(problem, () => assumedForward(problem), make);

@@ -46,7 +46,7 @@ function calibratingOf(
 ): Calibrating | string {
   if (!hasGpu(wanted)) return "this environment has no navigator.gpu";
   if (!wanted.calibrate.on)
-    return 'calibrate is false: only calls with GPU tensors, with location "gpu" and by encode go to WebGPU';
+    return 'calibrate is false: only calls with GPU tensors, with location "gpu" or encoder go to WebGPU';
   return { host: calibrationHost(wanted, identity, wanted.calibrate.keep), threads, ...(onChange && { onChange }) };
 }
 
