@@ -355,16 +355,16 @@ describeOnGpu("caches on WebGPU", () => {
     ];
     const messages = await Promise.all(refused.map(async (promise) => String(await refusal(promise))));
     expect(messages).toEqual([
-      expect.stringMatching(/^ShapeError: cache.encodeAppend: batch 0 holds 60 of at most 70 tokens/),
-      expect.stringMatching(/^OptionError: cache.encodeAppend: commandEncoder must be a GPUCommandEncoder, got/),
-      expect.stringMatching(/^OptionError: cache.encodeAppend: commandEncoder must be a GPUCommandEncoder of this/),
-      expect.stringMatching(/^OptionError: cache.encodeAttend: emptyRows must not be "throw"/),
+      expect.stringMatching(/^ShapeError: cache.append: batch 0 holds 60 of at most 70 tokens/),
+      expect.stringMatching(/^OptionError: cache.append: encoder must be a GPUCommandEncoder, got/),
+      expect.stringMatching(/^OptionError: cache.append: encoder must be a GPUCommandEncoder of this/),
+      expect.stringMatching(/^OptionError: cache.attend: emptyRows must not be "throw"/),
     ]);
     expect(Buffer.compare(await cache.save(), before)).toBe(0);
     const onCpu = await engines.onCpu.kvCache(form);
     const onWasm = await refusal(onCpu.append(keys(1, 1), values(2, 1), { encoder }));
     expect(UnsupportedError.is(onWasm) && onWasm.message).toMatch(
-      /^cache.encodeAppend: the cache lies in the memory of WebAssembly/,
+      /^cache.append: encoder needs WebGPU: the cache lies in the memory of WebAssembly/,
     );
     for (const each of [cache, onCpu]) each.dispose();
   });

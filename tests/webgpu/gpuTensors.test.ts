@@ -76,6 +76,13 @@ describeOnGpu("tensors on the GPU", () => {
     expect(resultProblems({ output }, {}, referenceAttention(once, k, v))).toEqual({});
   });
 
+  test("a call without values gives the weights of the call with values", async () => {
+    const options = { returns: { output: false, topK: 2, probs: true, lse: true } } as const;
+    const without = await hw.scaledDotProductAttention(q, k, undefined, options);
+    expect(without).toEqual(await hw.scaledDotProductAttention(q, k, v, options));
+    expect(without).not.toHaveProperty("output");
+  });
+
   test("a call with encoder is recorded without submitting, and the results are there after the caller's submit", async () => {
     const encoder = device.createCommandEncoder();
     const { output, lse } = await hw.scaledDotProductAttention(upload(q), upload(k), upload(v), {

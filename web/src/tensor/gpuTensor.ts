@@ -109,9 +109,9 @@ function factsOf(buffer: object): { readonly usage?: number; readonly size?: num
  * Checks the first argument of `encode` by its form. An object that only looks like an encoder fails when it is used.
  */
 export function checkEncoder(operation: string, value: unknown): object {
-  const isEncoder = guarded(operation, "commandEncoder", () => isObject(value) && "beginComputePass" in value);
+  const isEncoder = guarded(operation, "encoder", () => isObject(value) && "beginComputePass" in value);
   if (isEncoder) return value as object;
-  throw new OptionError(`${operation}: commandEncoder must be a GPUCommandEncoder, got ${describe(value)}`, {
+  throw new OptionError(`${operation}: encoder must be a GPUCommandEncoder, got ${describe(value)}`, {
     hint: "The `createCommandEncoder()` of the device that was given to createAttention makes one.",
   });
 }
