@@ -165,7 +165,9 @@ describeOnGpu("layer.forward with encoder", () => {
     const layer = await wasm.multiHeadAttention(options(0));
     const reason = await thrown(layer.forward(x, { encoder: device.createCommandEncoder() }));
     expect(UnsupportedError.is(reason)).toBe(true);
-    expect(String(reason)).toMatch(/layer\.forward: encoder needs WebGPU: this layer is on wasm, which records no GPU commands/);
+    expect(String(reason)).toMatch(
+      /layer\.forward: encoder needs WebGPU: this layer is on wasm, which records no GPU commands/,
+    );
     wasm.dispose();
   });
 });
