@@ -15,7 +15,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-import { keepRows, today } from "../figures/file.mjs";
+import { keep, today } from "../figures/file.mjs";
 import { fillPages } from "../figures/pages.mjs";
 import { summary } from "./harness/statistics.mjs";
 import { configOf, randomFile } from "./lab/gpt2Small.mjs";
@@ -115,7 +115,7 @@ function table(lines) {
 
 function record(all) {
   const given = process.argv.slice(2).filter((option) => option !== "--record");
-  keepRows("models", {
+  keep("models", {
     commands: [["node tests/bench/models.mjs", ...given].join(" ")],
     date: today(),
     machine: `${cpus()[0]?.model}, ${availableParallelism()} cores, Node ${process.versions.node}`,
