@@ -197,6 +197,16 @@ describe("What a chat template cannot do is refused by the rule", () => {
     expect(OptionError.is(error)).toBe(true);
   });
 
+  test("but files are read only if there is a library for them", async () => {
+    const broken = { ...filesWith({}), "tokenizer_config.json": new TextEncoder().encode("{") };
+    const files = { ...filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2"))), ...broken };
+    const hw = await createAttention({ backend: "wasm", threads: 1 });
+    const model = await loadModel(hw, files, { tokenizer: { encode: () => [1], decode: () => "" } });
+    expect(() => model.tokenizer!.applyChatTemplate(HI)).toThrow("the option template must be given");
+    hw.dispose();
+    await loadTokenizer(filesWith({ chat_template: { a: 1 } }), LibraryTokenizer); // nothing is rendered with it
+  });
+
   test("a template that the library cannot read", async () => {
     const error = await errorOf({ chat_template: "{% for %}" });
     expect(error.message).toContain("the library cannot read the model's template. It says: ");

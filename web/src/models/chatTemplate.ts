@@ -77,7 +77,7 @@ export class ChatTemplate {
   }
 
   /**
-   * Reads the templates of files. Files without one are no error before a chat is rendered.
+   * Reads the templates of files, if there is a library for them. Files without one are no error before a chat is rendered.
    *
    * @param config - The contents of tokenizer_config.json.
    * @throws OptionError if `library` is no class; with code `"CORRUPT_DATA"` if `chat_template` is neither a text nor a list.
@@ -93,10 +93,12 @@ export class ChatTemplate {
         `${operation}: template must be a class that renders Jinja, such as Template of @huggingface/jinja, ` +
           `got ${describe(library)}`,
       );
-    const templates = files.has(TEMPLATE)
-      ? new Map([[DEFAULT, await files.text(TEMPLATE)]])
-      : templatesIn(operation, config[FIELD]);
-    return new ChatTemplate(templates, specialTokens(config), library, files.listed);
+    return new ChatTemplate(
+      library ? await templatesOf(operation, files, config) : new Map(),
+      specialTokens(config),
+      library,
+      files.listed,
+    );
   }
 
   /**
@@ -112,7 +114,8 @@ export class ChatTemplate {
     checkLists({ tools, documents });
     if (variables !== undefined && !isRecord(variables)) throw reader.refuse("variables", "be an object");
     guarded(OPERATION, "messages", () => checkMessages(messages));
-    const template = this.#parsed(this.#chosen(name, tools !== undefined));
+    const Library = this.#given();
+    const template = parsed(Library, this.#chosen(name, tools !== undefined));
     const own = { messages, tools: tools ?? null, documents: documents ?? null, add_generation_prompt };
     try {
       return template.render({ ...this.#tokens, ...variables, ...own });
@@ -138,22 +141,22 @@ export class ChatTemplate {
     throw new OptionError(`${OPERATION}: name must be that of a template, ${rule}, got ${describe(name)}`);
   }
 
-  #parsed(template: string): InstanceType<TemplateClass> {
-    if (!this.#library)
-      throw new OptionError(`${OPERATION}: the option template must be given to loadModel or loadTokenizer`, {
-        hint: "`npm install @huggingface/jinja`, then `{ tokenizer: Tokenizer, template: Template }`.",
-      });
-    try {
-      return new this.#library(template);
-    } catch (cause) {
-      throw new UnsupportedError(
-        `${OPERATION}: the library cannot read the model's template. It says: ${said(cause)}`,
-        {
-          hint: "A newer version of the library may be able to.",
-          cause,
-        },
-      );
-    }
+  #given(): TemplateClass {
+    if (this.#library) return this.#library;
+    throw new OptionError(`${OPERATION}: the option template must be given to loadModel or loadTokenizer`, {
+      hint: "`npm install @huggingface/jinja`, then `{ tokenizer: Tokenizer, template: Template }`.",
+    });
+  }
+}
+
+function parsed(Library: TemplateClass, template: string): InstanceType<TemplateClass> {
+  try {
+    return new Library(template);
+  } catch (cause) {
+    throw new UnsupportedError(`${OPERATION}: the library cannot read the model's template. It says: ${said(cause)}`, {
+      hint: "A newer version of the library may be able to.",
+      cause,
+    });
   }
 }
 
@@ -161,6 +164,16 @@ const isRecord = (value: unknown): boolean => isObject(value) && !isArray(value)
 
 /** What an error of the library says. */
 const said = (cause: unknown) => (cause instanceof Error ? cause.message : describe(cause));
+
+/** The file's template, otherwise those of tokenizer_config.json. */
+async function templatesOf(
+  operation: string,
+  files: ModelFiles,
+  config: Readonly<Record<string, unknown>>,
+): Promise<ReadonlyMap<string, string>> {
+  if (files.has(TEMPLATE)) return new Map([[DEFAULT, await files.text(TEMPLATE)]]);
+  return templatesIn(operation, config[FIELD]);
+}
 
 /** `chat_template` of tokenizer_config.json: one text, or a list of texts with names. */
 function templatesIn(operation: string, given: unknown): ReadonlyMap<string, string> {

@@ -79,7 +79,8 @@ export async function openTokenizer(
   template: TemplateClass | undefined,
 ): Promise<Tokenizer> {
   const CONFIG = "tokenizer_config.json";
-  const config = files.has(CONFIG) ? await files.json(CONFIG) : {};
+  const isRead = isConstructor(library) || template !== undefined;
+  const config = isRead && files.has(CONFIG) ? await files.json(CONFIG) : {};
   const chats = await ChatTemplate.open(operation, files, config, template);
   if (!isConstructor(library)) return adapted(operation, library as LibraryTokenizer, chats);
   const Library = library as TokenizerClass;
