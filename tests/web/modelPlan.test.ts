@@ -357,6 +357,21 @@ describe("Fields of config.json", () => {
     const without = { ...files, "generation_config.json": textFile({ temperature: 1 }) };
     expect((await inspectModel(without)).config.stopTokens).toEqual([2]);
   });
+
+  test("generation ends at each token of that list", async () => {
+    const tokensOf = async (files: ModelFileList, options: { readonly stopTokens?: readonly number[] }) => {
+      const model = await loadModel(hw, files);
+      const tokens: number[] = [];
+      for await (const { token } of model.generate([3, 1], { maxNewTokens: 6, ...options })) tokens.push(token);
+      model.dispose();
+      return tokens;
+    };
+    const all = await tokensOf(small("llama"), { stopTokens: [] });
+    const end = all.at(-1)!;
+    const unused = [...Array(29).keys()].find((token) => !all.includes(token))!;
+    const ended = { ...small("llama"), "generation_config.json": textFile({ eos_token_id: [unused, end] }) };
+    expect(await tokensOf(ended, {})).toEqual(all.slice(0, all.indexOf(end) + 1));
+  });
 });
 
 describe("A usual mistake is named:", () => {
