@@ -4,12 +4,19 @@ import { readFileSync } from "node:fs";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
+import { inspectModel } from "headwise/models";
 import { random } from "headwise/train";
 
 import { interventionsOf } from "../../web/demo/lab/engine/headChanges.js";
 import type { Habit, HeadChange, ModelFacts, ModelOrder, Seen } from "../../web/demo/lab/engine/modelProtocol.js";
 import { largestOf, movedShare, probabilitiesOf, rowCosines } from "../../web/demo/lab/engine/predictions.js";
 import { MOST_TOKENS, ReadModel, repeatedTokens } from "../../web/demo/lab/engine/readModel.js";
+import {
+  notesOf,
+  planFinding,
+  precisionWords,
+  refusalWords,
+} from "../../web/demo/lab/rooms/tensors/model/planWords.js";
 import { changed, changesOf, EXAMPLE_TEXT, modelFields, numbersOf, orderOf, placeOf, textOf } from "../../web/demo/lab/rooms/tensors/model/settings.js"; // prettier-ignore
 import { changesWords, finding, habitOf, habitWords, leftWords, lookFor } from "../../web/demo/lab/rooms/tensors/model/words.js"; // prettier-ignore
 import { State } from "../../web/demo/lab/shell/state.js";
@@ -17,6 +24,7 @@ import { gpt2Files } from "../../web/demo/train/gpt2Files.js";
 import { asParameters, initialParameters, Model } from "../../web/demo/train/model.js";
 import { REPEAT_CHARACTERS } from "../../web/demo/train/repeat.js";
 import { readStored } from "../../web/demo/train/storedWeights.js";
+import { FAMILY_MODELS } from "../web/familyModels.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf, textFile, type Kind } from "../web/smallModels.js";
 
 let hw: Attention;
@@ -73,6 +81,7 @@ describe("The address of a model", () => {
   test("without a text there is one that suits the model", () => {
     expect(textOf(settings(), FACTS, true)).toBe(EXAMPLE_TEXT);
     expect(textOf(settings(), { ...FACTS, isCausal: false }, false)).toMatch(/\[MASK\]/);
+    expect(textOf(settings(), { ...FACTS, isCausal: false, type: "roberta" }, false)).toMatch(/<mask>/);
     expect(textOf(settings(), FACTS, false)).toMatch(/^(The cat sat on the).*\1$/);
   });
 });
@@ -268,6 +277,14 @@ describe("Models of others", () => {
     model.dispose();
   });
 
+  test("RoBERTa predicts hidden tokens, as BERT does", async () => {
+    const { config, shapes } = FAMILY_MODELS.roberta;
+    const model = await ReadModel.open(hw, filesOf(config, randomWeights(shapes)), { precision: "int8" });
+    expect(model.facts.isCausal).toBe(false);
+    expect((await model.see(numbers([3, 4, 5, 6, 7]))).at).toBe(2);
+    model.dispose();
+  });
+
   test("a model without a head shows which states turn", async () => {
     const weights = new Map([...randomWeights(shapesOf("bert"))].filter(([name]) => !name.startsWith("cls.")));
     const model = await ReadModel.open(hw, filesOf(CONFIGS.bert, weights));
@@ -295,6 +312,44 @@ describe("Models of others", () => {
       /tokens\[0\] must be an integer from 0 to config\.vocabSize − 1/,
     );
     model.dispose();
+  });
+});
+
+describe("The plan of a model", () => {
+  const planOf = (config: object, maximumMemory?: number) =>
+    inspectModel({ ...filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2"))), "config.json": textFile({ ...CONFIGS.gpt2, ...config }) }, { maximumMemory }); // prettier-ignore
+
+  test("says its sizes, and what each precision takes", async () => {
+    const plan = await planOf({ use_cache: true });
+    expect(planFinding(plan)).toMatch(
+      /^A model of the type GPT-2 with 2 layers of 4 heads, 16 wide: [\d,.]+ (thousand )?weights, \d+ KB in the files\. No weight has been read yet\.$/,
+    );
+    expect(precisionWords(plan, "int8")).toMatch(/^int8: [\d.]+ KB$/);
+    expect(refusalWords(plan)).toBeUndefined();
+    expect(notesOf(plan).at(-1)).toMatch(/^These fields of config\.json change nothing: .*use_cache/);
+  });
+
+  test("says in one sentence why a model cannot be loaded", async () => {
+    const plan = await planOf({ attention_multiplier: 2, logits_scaling: 3 });
+    expect(planFinding(plan)).toBe(
+      "This model is refused: it is not known what attention_multiplier and logits_scaling of config.json change.",
+    );
+    const small = { ...plan, unknownFields: [], fits: [], limitBytes: 2 ** 20 };
+    expect(planFinding(small)).toMatch(
+      /^This model does not fit: it needs at least .*, and the engine can have 1\.0 MB\.$/,
+    );
+    expect(precisionWords(small, "float32")).toMatch(/^float32: [\d.]+ KB; it does not fit, because loading needs /);
+    expect(planFinding({ ...plan, unknownFields: [], missingFiles: ["a.safetensors", "b.safetensors"] })).toBe(
+      "This model cannot be loaded: a.safetensors and b.safetensors are missing.",
+    );
+  });
+
+  test("writes out five names of many", async () => {
+    const plan = await planOf({});
+    const unusedTensors = ["a", "b", "c", "d", "e", "f", "g"];
+    expect(notesOf({ ...plan, unusedTensors })[0]).toBe(
+      "Nothing reads 7 tensors of the files: a, b, c, d, e and 2 more.",
+    );
   });
 });
 

@@ -191,6 +191,22 @@ describe("Fields", () => {
     [model, other].forEach((each) => each.dispose());
   });
 
+  test.each<readonly [FamilyName, whole: string, near: string]>([
+    ["gemma3_text", "rope_theta", "rope_local_base_freq"],
+    ["modernbert", "global_rope_theta", "local_rope_theta"],
+  ])("rope_parameters of %s for each kind of layer, as transformers 5 writes them", async (name, whole, near) => {
+    const { config } = FAMILY_MODELS[name];
+    const parameters = {
+      full_attention: { rope_type: "default", rope_theta: config[whole] ?? 700 },
+      sliding_attention: { rope_type: "default", rope_theta: config[near] ?? 30 },
+    };
+    const newer = { [whole]: undefined, [near]: undefined, rope_parameters: parameters };
+    const older = { [whole]: parameters.full_attention.rope_theta, [near]: parameters.sliding_attention.rope_theta };
+    const [model, other] = [await loadModel(hw, small(name, newer)), await loadModel(hw, small(name, older))];
+    expect((await model.run(LONG)).logits).toEqual((await other.run(LONG)).logits);
+    [model, other].forEach((each) => each.dispose());
+  });
+
   test.each<readonly [FamilyName, Config, string]>([
     ["roberta", { is_decoder: true }, "is_decoder must be false, got true"],
     ["roberta", { position_embedding_type: "relative_key" }, "position_embedding_type must be"],
@@ -216,6 +232,7 @@ describe("Fields", () => {
     ["opt", { word_embed_proj_dim: 8 }, "word_embed_proj_dim must be hidden_size, which is 16, got 8"],
     ["modernbert", { classifier_activation: "relu" }, 'classifier_activation must be "gelu"'],
     ["modernbert", { decoder_bias: false }, "decoder_bias must be true"],
+    ["modernbert", { rope_scaling: { type: "linear", factor: 2 } }, "rope_scaling must be absent"],
     ["gemma3_text", { model_type: "gemma3" }, "model_type must be"],
   ])("of %s: %j is refused", async (name, fields, message) => {
     const error = await errorOf(loadModel(hw, small(name, fields)));

@@ -324,6 +324,33 @@ describe("Loading", () => {
     },
   );
 
+  test("reads four pieces at a time at most, and rejects with the error of the first that fails", async () => {
+    const whole = filesOf(config, large);
+    const blob = new Blob([whole["model.safetensors"]!]);
+    const counts = { now: 0, most: 0, all: 0 };
+    const given = (failsFrom: number) => ({
+      ...whole,
+      "model.safetensors": {
+        size: blob.size,
+        slice: (from: number, to: number) => ({
+          arrayBuffer: async () => {
+            counts.most = Math.max(counts.most, ++counts.now);
+            const number = ++counts.all;
+            const bytes = await blob.slice(from, to).arrayBuffer();
+            counts.now--;
+            if (number >= failsFrom) throw new Error(`read ${number} failed`);
+            return bytes;
+          },
+        }),
+      },
+    });
+    (await loadModel(hw, given(Infinity))).dispose();
+    expect(counts.most).toBe(4);
+    counts.all = 0;
+    // the header takes two reads; the large table is read first
+    await expect(loadModel(hw, given(5))).rejects.toThrow("read 5 failed");
+  });
+
   test("widens BF16 to float32, or rounds to float16 on request", async () => {
     const whole = filesOf(config, large, "BF16");
     const bytesWith = async (precision: "as-stored" | "float16") => {

@@ -269,7 +269,12 @@ describe("Fields of config.json", () => {
     ["gpt2", { is_encoder_decoder: true }, "is_encoder_decoder must be false, got true"],
     ["mistral", { attention_bias: true }, "attention_bias must be false, got true"],
     ["qwen3", { mlp_bias: true }, "mlp_bias must be false, got true"],
-    ["gpt2", { auto_map: { AutoModel: "model.Own" } }, "auto_map must be absent"],
+    [
+      "gpt2",
+      { auto_map: { AutoConfig: "own.GPT2Config", AutoModel: "own.GPT2AlibiModel" } },
+      "auto_map must name classes of GPT2 only, because others may compute something else",
+    ],
+    ["gpt2", { auto_map: "own.GPT2Model" }, "auto_map must name classes of GPT2 only"],
     ["gpt2", { model_type: undefined, architectures: ["T5Model"] }, "architectures must begin with"],
   ])("of %s: %j is refused", async (kind, fields, message) => {
     const error = await loadError(withConfig(kind, fields));
@@ -295,6 +300,18 @@ describe("Fields of config.json", () => {
       { use_sliding_window: false },
     ],
     [
+      "auto_map with classes of the family",
+      "llama",
+      {
+        auto_map: {
+          AutoConfig: "configuration_llama.LlamaConfig",
+          AutoModelForCausalLM: "owner/name--modeling_llama.LlamaForCausalLM",
+          AutoTokenizer: ["Xenova/gpt-4o", null],
+        },
+      },
+      {},
+    ],
+    [
       "notes",
       "bert",
       { _own: 1, id2label: { 0: "x" }, torch_dtype: "float32", use_cache: true, pooler_type: "first" },
@@ -309,6 +326,16 @@ describe("Fields of config.json", () => {
       (await inspectModel(withConfig("llama", { max_position_embeddings: undefined, ...fields }))).config.maxLength;
     expect(await lengthOf({})).toBe(2048);
     expect(await lengthOf({ max_sequence_length: 77 })).toBe(77);
+  });
+
+  test("of Phi-3 as published: classes of its own, and the length of its training without longrope", async () => {
+    const config = {
+      ...{ model_type: "phi3", architectures: ["Phi3ForCausalLM"], vocab_size: 32064, hidden_size: 3072 },
+      ...{ intermediate_size: 8192, num_hidden_layers: 32, num_attention_heads: 32, num_key_value_heads: 32 },
+      ...{ max_position_embeddings: 4096, original_max_position_embeddings: 4096, rope_scaling: null },
+      auto_map: { AutoConfig: "configuration_phi3.Phi3Config", AutoModelForCausalLM: "modeling_phi3.Phi3ForCausalLM" },
+    };
+    expect((await inspectModel({ "config.json": textFile(config) })).unknownFields).toEqual([]);
   });
 
   test("may hold Infinity and NaN, which Python writes", async () => {
@@ -329,6 +356,21 @@ describe("Fields of config.json", () => {
     expect((await inspectModel(files)).config.stopTokens).toEqual([3, 5]);
     const without = { ...files, "generation_config.json": textFile({ temperature: 1 }) };
     expect((await inspectModel(without)).config.stopTokens).toEqual([2]);
+  });
+
+  test("generation ends at each token of that list", async () => {
+    const tokensOf = async (files: ModelFileList, options: { readonly stopTokens?: readonly number[] }) => {
+      const model = await loadModel(hw, files);
+      const tokens: number[] = [];
+      for await (const { token } of model.generate([3, 1], { maxNewTokens: 6, ...options })) tokens.push(token);
+      model.dispose();
+      return tokens;
+    };
+    const all = await tokensOf(small("llama"), { stopTokens: [] });
+    const end = all[2]!;
+    const unused = [...Array(29).keys()].find((token) => !all.includes(token))!;
+    const ended = { ...small("llama"), "generation_config.json": textFile({ eos_token_id: [unused, end] }) };
+    expect(await tokensOf(ended, {})).toEqual(all.slice(0, all.indexOf(end) + 1));
   });
 });
 
@@ -362,6 +404,12 @@ describe("A usual mistake is named:", () => {
       "tensors of GPTQ",
       () => renamed("llama", (name) => name.replace("q_proj.weight", "q_proj.qweight")),
       "GPTQ or AWQ",
+    ],
+    ["GGUF alone", () => ({ "model.Q4_0.gguf": new Uint8Array(9) }), "model.Q4_0.gguf holds weights of llama.cpp"],
+    [
+      "LoRA",
+      () => ({ "adapter_config.json": textFile({}), "adapter_model.bin": new Uint8Array(9) }),
+      "adapter_config.json holds an adapter (LoRA)",
     ],
     [
       "GGUF",

@@ -160,6 +160,15 @@ describe("a model by its address", () => {
     }
     server.files = { ...small("gpt2"), "tokenizer.json": textFile({ words: ["a", "b"] }) };
     expect((await loadTokenizer(await open(), Words)).encode("b a")).toEqual([1, 0]);
+    server.files = { ...server.files, "chat_template.jinja": new TextEncoder().encode("a b") };
+    class Plain {
+      readonly render: () => string;
+      constructor(template: string) {
+        this.render = () => template;
+      }
+    }
+    const tokenizer = await loadTokenizer(await open(), Words, { template: Plain });
+    expect(tokenizer.applyChatTemplate([{ role: "user", content: "" }]).tokens).toEqual([0, 1]);
   });
 
   test("without weights that can be read says which there are", async () => {

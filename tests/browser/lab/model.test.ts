@@ -21,13 +21,18 @@ const given = (files: Files) =>
 const gpt2 = () => filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2")));
 const finding = () => page.textContent(".main-finding");
 const bars = () => page.locator(".effect-bars output").allTextContents();
+/** Chooses files, and loads the model that is planned. */
+const load = async (selector: string, files: Parameters<Page["setInputFiles"]>[1]) => {
+  await page.setInputFiles(selector, files);
+  await page.getByRole("button", { name: "Load the model" }).click();
+};
 const found = (words: RegExp) => page.locator(".main-finding", { hasText: words }).waitFor();
 
 describe("A model whose files are given", () => {
   test("is drawn as small maps of all heads, and computed in a worker", async () => {
     await lab.enter("tensors", page);
     const times = await threadTimes(page, "the lab opens a model", 200, async () => {
-      await page.setInputFiles("#files", given(gpt2()));
+      await load("#files", given(gpt2()));
       await page.getByText(/A model of the type GPT-2 with 2 layers of 4 heads, 16 wide, and 29 tokens/).waitFor();
       await found(/^After “\d+” the model expects “\d+”, with/);
     });
@@ -67,14 +72,38 @@ describe("A model whose files are given", () => {
 
   test("a configuration that is not supported is an error in the package's words, and the example can come back", async () => {
     await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ model_type: "t5" }) }));
-    await page.getByText(/This did not work: loadModel: config\.json: model_type must be .*got "t5"/).waitFor();
+    await page.getByText(/This did not work: inspectModel: config\.json: model_type must be .*got "t5"/).waitFor();
     expect(await page.locator(".head-tile:visible").count()).toBe(0);
     await page.getByRole("button", { name: "Compare with double precision" }).click();
     await page.getByText("This did not work: no model is shown whose weights could be compared.").waitFor();
     await page.setInputFiles("#model-files", given({ "model.safetensors": gpt2()["model.safetensors"]! }));
-    await page.getByText(/This did not work: loadModel: files must have config\.json/).waitFor();
+    await page.getByText(/This did not work: inspectModel: files must have config\.json/).waitFor();
     await page.getByRole("button", { name: "Show the example" }).click();
     await page.getByText("Until then, an example: two layers").waitFor();
+  });
+
+  test("is planned before a weight is read: sizes, precisions, and what nothing reads", async () => {
+    await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ ...CONFIGS.gpt2, use_cache: true }) })); // prettier-ignore
+    await found(
+      /^A model of the type GPT-2 with 2 layers of 4 heads, 16 wide: .* weights, .* in the files\. No weight has been read yet\.$/,
+    );
+    expect(await page.getByLabel(/^as stored: /).isChecked()).toBe(true);
+    await page.getByText(/^These fields of config\.json change nothing: .*use_cache/).waitFor();
+    expect(await page.locator(".head-tile:visible").count()).toBe(0);
+    expect(await lab.axe(page)).toEqual([]);
+    await page.getByLabel(/^int8: /).check();
+    await page.getByRole("button", { name: "Load the model" }).click();
+    await found(/^After “\d+” the model expects/);
+    expect(await page.getByRole("button", { name: "Load the model" }).isVisible()).toBe(false);
+  });
+
+  test("that cannot be loaded says why, and the button does nothing", async () => {
+    const { "config.json": config } = gpt2();
+    await page.setInputFiles("#model-files", given({ "config.json": config! }));
+    await found(/^This model cannot be loaded: model\.safetensors is missing\.$/);
+    expect(await page.getByRole("button", { name: "Load the model" }).isDisabled()).toBe(true);
+    await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ ...CONFIGS.gpt2, attention_multiplier: 2 }) })); // prettier-ignore
+    await found(/^This model is refused: it is not known what attention_multiplier of config\.json changes\.$/);
   });
 
   test("a folder that is chosen is read", async () => {
@@ -83,7 +112,7 @@ describe("A model whose files are given", () => {
     try {
       for (const [name, bytes] of Object.entries(filesOf(CONFIGS.bert, randomWeights(shapesOf("bert")))))
         writeFileSync(path.join(folder, name), bytes);
-      await page.setInputFiles("#model-folder", folder);
+      await load("#model-folder", folder);
       await found(/^In the place of “\d+” the model expects/);
     } finally {
       rmSync(folder, { recursive: true });
@@ -157,6 +186,7 @@ describe("The example", () => {
 test("a model that is trained with learned positions opens, and reads the letters of its maps", async () => {
   await lab.enter("train?position=learned&width=32&heads=2&control=false", page);
   await page.getByRole("button", { name: "Open this model in “Your tensors”" }).click();
+  await page.getByRole("button", { name: "Load the model" }).click();
   await lab.ready("tensors", page);
   await page.getByText(/A model of the type GPT-2 with 2 layers of 2 heads, 32 wide, and 64 tokens/).waitFor();
   await page.waitForFunction(() => document.querySelectorAll(".token-strip button").length === 48);

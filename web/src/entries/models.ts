@@ -5,6 +5,7 @@
  * @module
  */
 export type { ActivationName } from "../models/activations.js";
+export type { ChatMessage, ChatPrompt, ChatTemplateOptions, TemplateClass } from "../models/chatTemplate.js";
 export { type GeneratedToken, type GenerateOptions, type GenerateStep } from "../models/generate.js";
 export { NetworkError } from "../errors/errors.js";
 export { hub, type HubOptions } from "../models/hub.js";

@@ -10,6 +10,7 @@ import { Parts } from "./parts.js";
 import { refuseQuantised } from "./quantised.js";
 import { sentenceOf, type SentencePart } from "./sentence.js";
 import { TensorFiles } from "./tensorFiles.js";
+import { missing } from "./weightFiles.js";
 
 /** A model whose files were opened and checked. No weight has been read. */
 export interface CheckedModel {
@@ -46,6 +47,7 @@ export async function checkedModel(
   { folder, mayMiss }: Opening,
 ): Promise<CheckedModel> {
   const files = new ModelFiles(operation, given, { anchor: CONFIG, folder });
+  if (!files.has(CONFIG)) throw missing(operation, files, CONFIG);
   const json = new Json(`${operation}: ${CONFIG}: `, await files.json(CONFIG));
   const modelType = modelTypeOf(json);
   refuseQuantised(operation, json, files, []);

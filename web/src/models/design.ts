@@ -2,7 +2,14 @@ import { ACTIVATIONS, type Activation } from "./activations.js";
 import type { Json } from "./configField.js";
 import { FAMILIES } from "./families.js";
 import { STOP_TOKENS, type Family } from "./family.js";
-import { labelClassOf, labelsOf, type LabelClass, type ModelConfig, type ModelType } from "./modelConfig.js";
+import {
+  labelClassOf,
+  labelsOf,
+  refuseOtherClasses,
+  type LabelClass,
+  type ModelConfig,
+  type ModelType,
+} from "./modelConfig.js";
 import type { Norm, Parts } from "./parts.js";
 
 /** What the parts of a network are made from. */
@@ -26,6 +33,7 @@ export function designOf(modelType: ModelType, json: Json, parts: Parts): Design
   const modelDim = fields.modelDim(json);
   const numHeads = fields.numHeads(json);
   const activation = fields.activation(json);
+  refuseOtherClasses(json, family);
   const labelClass = labelClassOf(json, family);
   const config: ModelConfig = {
     modelType,

@@ -7,6 +7,7 @@ import { readKnown } from "./knownNames.js";
 import { Model } from "./model.js";
 import type { ModelFileList } from "./modelFiles.js";
 import { assertRoom, roomOf } from "./modelRoom.js";
+import type { TemplateClass } from "./chatTemplate.js";
 import { checkedModel, refuseUnknownFields } from "./checkedModel.js";
 import { PRECISIONS, type Precision } from "./parts.js";
 import type { LoadProgress } from "./tensorFiles.js";
@@ -32,10 +33,22 @@ export interface LoadModelOptions {
    * object with `encode` and `decode`.
    */
   readonly tokenizer?: TokenizerClass | LibraryTokenizer | undefined;
+  /**
+   * Renders chat_template.jinja, or `chat_template` of tokenizer_config.json, for `model.tokenizer.applyChatTemplate`: a
+   * library's class, such as `Template` of `@huggingface/jinja`. It needs `tokenizer`.
+   */
+  readonly template?: TemplateClass | undefined;
 }
 
 const OPERATION = "loadModel";
-const NAMES = { precision: true, folder: true, onProgress: true, signal: true, tokenizer: true } as const;
+const NAMES = {
+  precision: true,
+  folder: true,
+  onProgress: true,
+  signal: true,
+  tokenizer: true,
+  template: true,
+} as const;
 
 /**
  * Reads a model from files that the user has chosen: config.json and weights in `.safetensors`. The models are BERT, GPT-2,
@@ -55,12 +68,16 @@ const NAMES = { precision: true, folder: true, onProgress: true, signal: true, t
  */
 export async function loadModel(hw: Attention, files: ModelFileList, options: LoadModelOptions = {}): Promise<Model> {
   const { known, reader } = readKnown(OPERATION, options, NAMES);
-  const { precision = "as-stored", folder, tokenizer } = known;
+  const { precision = "as-stored", folder, tokenizer, template } = known;
   const signal = reader.signal();
   const onProgress = reader.callback("onProgress") as LoadModelOptions["onProgress"];
   if (!PRECISIONS.includes(precision))
     throw new OptionError(
       `${OPERATION}: precision must be ${PRECISIONS.map(describe).join(" or ")}, got ${describe(precision)}`,
+    );
+  if (template !== undefined && tokenizer === undefined)
+    throw new OptionError(
+      `${OPERATION}: template must be absent without tokenizer, because its text has to become tokens`,
     );
   checkInstance(OPERATION, "hw", hw, ["allocate", "linear", "multiHeadAttention"]);
   throwIfAborted(signal);
@@ -68,7 +85,7 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
   refuseUnknownFields(OPERATION, opened);
   const { parts, network, sentence } = opened;
   assertRoom(OPERATION, parts, precision, roomOf(hw));
-  const ready = tokenizer && (await openTokenizer(OPERATION, opened.files, tokenizer));
+  const ready = tokenizer && (await openTokenizer(OPERATION, opened.files, tokenizer, template));
   try {
     await parts.load(hw, precision, onProgress, signal);
     throwIfAborted(signal);

@@ -85,6 +85,23 @@ export function labelClassOf(json: Json, { className, heads }: Family): LabelCla
   return kinds.find((kind) => names.some((name) => name.endsWith(LABEL_CLASSES[kind])));
 }
 
+/**
+ * `auto_map`: classes of Python code that lies beside the weights. Those with the family's own names are the code from which
+ * the family came into transformers; what others compute is not known. Tokenizers do not matter here.
+ */
+export function refuseOtherClasses(json: Json, { className }: Family): void {
+  const own = new RegExp(`(^|\\.)${className}(Config|(LMHead|PreTrained)?Model|For[A-Z]\\w*)$`);
+  const given = json.value("auto_map") ?? {};
+  const models = Object.entries(given).filter(([name]) => !/^Auto(Tokenizer|Processor)$/.test(name));
+  if (!models.every(([, name]) => typeof name === "string" && own.test(name)))
+    throw refuse(
+      json,
+      "auto_map",
+      `name classes of ${className} only, because others may compute something else`,
+      "If the model computes what its model_type does, take `auto_map` out of config.json.",
+    );
+}
+
 /** `id2label`, in the order of its numbers; two labels without it, as transformers has them. */
 export function labelsOf(json: Json): readonly string[] {
   const given = json.value("id2label") ?? { 0: "LABEL_0", 1: "LABEL_1" };

@@ -93,12 +93,21 @@ export class ModelFiles {
   }
 
   /**
+   * The text in a file.
+   *
+   * @throws OptionError if there is no such file.
+   */
+  async text(name: string): Promise<string> {
+    return textOf(await this.source(name));
+  }
+
+  /**
    * The object in a file of JSON.
    *
    * @throws OptionError if there is no such file; with code `"CORRUPT_DATA"` if it holds no object.
    */
   async json(name: string): Promise<Readonly<Record<string, unknown>>> {
-    const object = parsedObject(await textOf(await this.source(name)));
+    const object = parsedObject(await this.text(name));
     if (object) return object;
     throw new OptionError(`${this.#operation}: ${name} is no JSON object, or is damaged`, { code: "CORRUPT_DATA" });
   }
@@ -109,7 +118,7 @@ export class ModelFiles {
    * @throws OptionError if there is no such file; with code `"CORRUPT_DATA"` if it holds no list.
    */
   async list(name: string): Promise<readonly unknown[]> {
-    const list: unknown = parsed(await textOf(await this.source(name)));
+    const list: unknown = parsed(await this.text(name));
     if (Array.isArray(list)) return list as unknown[];
     throw new OptionError(`${this.#operation}: ${name} is no JSON list, or is damaged`, { code: "CORRUPT_DATA" });
   }

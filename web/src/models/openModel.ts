@@ -8,6 +8,7 @@ import { folderFiles } from "../remote/folderFiles.js";
 import { nodeFs } from "../remote/nodeFs.js";
 import { RemoteFile, type OpenProgress, type Remote } from "../remote/remoteFile.js";
 import { Requests } from "../remote/requests.js";
+import { TEMPLATE } from "./chatTemplate.js";
 import { parsedObject } from "./jsonText.js";
 import { readKnown } from "./knownNames.js";
 import { MODULES, POOLING, poolingFilesIn } from "./sentence.js";
@@ -42,6 +43,7 @@ const OTHERS = [
   "generation_config.json",
   "tokenizer.json",
   "tokenizer_config.json",
+  TEMPLATE,
   MODULES,
   WHOLE,
   INDEX,

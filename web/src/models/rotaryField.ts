@@ -58,7 +58,12 @@ export interface RotaryForm {
   readonly part?: FieldName | undefined;
   /** The field of the base. Default: `rope_theta`, 10000. */
   readonly base?: FieldName | undefined;
+  /** The kind of layer, in families whose kinds turn by bases of their own. `rope_scaling` then concerns full attention only. */
+  readonly kind?: LayerKind | undefined;
 }
+
+/** Kinds of layers, as `layer_types` calls them. */
+export type LayerKind = "full_attention" | "sliding_attention";
 
 /** A field, and its value if it is absent. */
 export interface FieldName {
@@ -73,8 +78,9 @@ export interface FieldName {
  * With longrope the short factors are used: those of texts up to the length of the training. `longestOf` is that length.
  */
 export function rotaryPosition(json: Json, form: RotaryForm): LayerPosition {
-  const parameters = json.part("rope_parameters");
-  const scaling = parameters ?? json.part("rope_scaling");
+  const isNear = form.kind === "sliding_attention";
+  const parameters = parametersOf(json, form.kind);
+  const scaling = parameters ?? (isNear ? undefined : json.part("rope_scaling"));
   const { name, absent } = form.base ?? { name: "rope_theta", absent: 10000 };
   const outer = positive(name, absent)(json);
   const base = parameters ? positive("rope_theta", outer)(parameters) : outer;
@@ -84,6 +90,24 @@ export function rotaryPosition(json: Json, form: RotaryForm): LayerPosition {
   const pairs = Math.floor((rotaryDim ?? form.headDim) / 2);
   const scaled = scaling && readScaling(scaling, json, form.maxLength, pairs);
   return { kind: "rotary", base, ...(rotaryDim && { rotaryDim }), ...(scaled && { scaling: scaled }) };
+}
+
+/** `rope_parameters`, which may have a part for each kind of layer. */
+function parametersOf(json: Json, kind: LayerKind | undefined): Json | undefined {
+  const all = json.part("rope_parameters");
+  return (kind && all?.part(kind)) ?? (kind === "sliding_attention" ? undefined : all);
+}
+
+/** The positions of a layer, in families whose layers with a window turn by a base of their own. */
+export function rotaryByKind(
+  json: Json,
+  form: RotaryForm,
+  isNear: boolean,
+  bases: { readonly whole: FieldName; readonly near: FieldName },
+): LayerPosition {
+  const whole = rotaryPosition(json, { ...form, kind: "full_attention", base: bases.whole });
+  const near = rotaryPosition(json, { ...form, kind: "sliding_attention", base: bases.near }); // its fields are read in any case
+  return isNear ? near : whole;
 }
 
 /** How many tokens a text may have; undefined: there is no limit. */

@@ -12,6 +12,8 @@ import { noWeights, weightFiles } from "./weightFiles.js";
  * during loading: `node tests/bench/lab/loading.mjs` measures it.
  */
 const PIECE = 2 ** 20;
+/** So many pieces are read at a time. A file in Node gives 0.7 GB/s with one piece at a time, and 2 GB/s with four. */
+const AT_A_TIME = 4;
 
 /** A tensor of a file whose name, shape and dtype have been checked. */
 export interface FileTensor {
@@ -159,9 +161,17 @@ export class TensorFiles {
     const size = STORED_BYTES[dtype];
     const row = shape.at(-1)! * size;
     const step = isWhole ? to - from : Math.max(Math.floor(PIECE / row), 1) * row;
+    const read = (at: number) => {
+      const bytes = source.bytes(at, Math.min(at + step, to));
+      bytes.catch(() => undefined); // it rejects where it is awaited; after an abort nothing awaits it
+      return bytes;
+    };
+    const reading: Promise<Uint8Array<ArrayBuffer>>[] = [];
     for (let at = from; at < to; at += step) {
       throwIfAborted(signal);
-      yield { bytes: await source.bytes(at, Math.min(at + step, to)), at: (at - from) / size };
+      for (let next = at + reading.length * step; reading.length < AT_A_TIME && next < to; next += step)
+        reading.push(read(next));
+      yield { bytes: await reading.shift()!, at: (at - from) / size };
     }
     throwIfAborted(signal);
   }

@@ -2,10 +2,17 @@ import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
 import { isCallable, isConstructor } from "../foreign/callable.js";
 import { describe, isObject } from "../foreign/describe.js";
+import {
+  ChatTemplate,
+  type ChatMessage,
+  type ChatPrompt,
+  type ChatTemplateOptions,
+  type TemplateClass,
+} from "./chatTemplate.js";
 import { readKnown } from "./knownNames.js";
 import { ModelFiles, type ModelFileList } from "./modelFiles.js";
 
-/** From text to tokens and back. */
+/** From texts and chats to tokens, and back. */
 export interface Tokenizer {
   /**
    * The tokens of a text.
@@ -15,6 +22,13 @@ export interface Tokenizer {
   readonly encode: (text: string, options?: object) => number[];
   /** The text of tokens. */
   readonly decode: (tokens: Iterable<number>, options?: object) => string;
+  /**
+   * A chat as one text and its tokens, by the model's template.
+   *
+   * @throws OptionError if the files have no template, if no library for templates was given, if a message is malformed, or
+   *   if the template does not take the messages. UnsupportedError if the library cannot read the template.
+   */
+  readonly applyChatTemplate: (messages: readonly ChatMessage[], options?: ChatTemplateOptions) => ChatPrompt;
 }
 
 /** A tokenizer of a library. `encode` gives the tokens, or an object that has them as `ids` or `input_ids`. */
@@ -34,6 +48,8 @@ export type TokenizerClass = new (tokenizer: any, config: any) => LibraryTokeniz
 export interface LoadTokenizerOptions {
   /** The folder of the files, if several have tokenizer.json. Default: the one that all others lie in. */
   readonly folder?: string | undefined;
+  /** Renders the model's chat template for `applyChatTemplate`: a library's class, such as `Template` of `@huggingface/jinja`. */
+  readonly template?: TemplateClass | undefined;
 }
 
 const OPERATION = "loadTokenizer";
@@ -50,8 +66,9 @@ export async function loadTokenizer(
   library: TokenizerClass,
   options: LoadTokenizerOptions = {},
 ): Promise<Tokenizer> {
-  const { folder } = readKnown(OPERATION, options, { folder: true }).known;
-  return openTokenizer(OPERATION, new ModelFiles(OPERATION, files, { anchor: "tokenizer.json", folder }), library);
+  const { folder, template } = readKnown(OPERATION, options, { folder: true, template: true }).known;
+  const given = new ModelFiles(OPERATION, files, { anchor: "tokenizer.json", folder });
+  return openTokenizer(OPERATION, given, library, template);
 }
 
 /** The tokenizer of files, by a class or by an object that is ready. */
@@ -59,23 +76,31 @@ export async function openTokenizer(
   operation: string,
   files: ModelFiles,
   library: TokenizerClass | LibraryTokenizer,
+  template: TemplateClass | undefined,
 ): Promise<Tokenizer> {
-  if (!isConstructor(library)) return adapted(operation, library as LibraryTokenizer);
-  const Library = library as TokenizerClass;
   const CONFIG = "tokenizer_config.json";
-  const config = files.has(CONFIG) ? await files.json(CONFIG) : {};
-  return adapted(operation, new Library(await files.json("tokenizer.json"), config));
+  const isRead = isConstructor(library) || template !== undefined;
+  const config = isRead && files.has(CONFIG) ? await files.json(CONFIG) : {};
+  const chats = await ChatTemplate.open(operation, files, config, template);
+  if (!isConstructor(library)) return adapted(operation, library as LibraryTokenizer, chats);
+  const Library = library as TokenizerClass;
+  return adapted(operation, new Library(await files.json("tokenizer.json"), config), chats);
 }
 
-function adapted(operation: string, library: LibraryTokenizer): Tokenizer {
+function adapted(operation: string, library: LibraryTokenizer, chats: ChatTemplate): Tokenizer {
   for (const name of ["encode", "decode"] as const)
     if (!guarded(operation, `tokenizer.${name}`, () => isObject(library) && isCallable(Reflect.get(library, name))))
       throw new OptionError(
         `${operation}: tokenizer must be a class, or an object with encode and decode, got ${describe(library)}`,
       );
+  const encode: Tokenizer["encode"] = (text, options) => tokensOf(library.encode(text, options));
   return {
-    encode: (text, options) => tokensOf(library.encode(text, options)),
+    encode,
     decode: (tokens, options) => library.decode([...tokens], options),
+    applyChatTemplate: (messages, options = {}) => {
+      const text = chats.render(messages, options);
+      return { text, tokens: encode(text, { add_special_tokens: false }) };
+    },
   };
 }
 

@@ -53,7 +53,12 @@ export function shardsOf(operation: string, index: Readonly<Record<string, unkno
 }
 
 /** Weights of other formats. */
-const OTHERS: readonly (readonly [ending: RegExp, what: string, hint: string])[] = [
+const OTHERS: readonly (readonly [names: RegExp, what: string, hint: string])[] = [
+  [
+    /^adapter_(config|model)\./,
+    "an adapter (LoRA), which changes the weights of another model",
+    "Join both in Python: `model.merge_and_unload().save_pretrained(folder)`.",
+  ],
   [
     /\.gguf$/,
     "weights of llama.cpp, most of them quantised",
@@ -67,14 +72,16 @@ const OTHERS: readonly (readonly [ending: RegExp, what: string, hint: string])[]
   [/\.(h5|msgpack|onnx|npz)$/, "weights of another format", "Download the .safetensors files of the model."],
 ];
 
-/** The error for files without weights. It says what weights of another format are. */
+/** The error for files without weights. */
 export function noWeights(operation: string, files: ModelFiles): OptionError {
-  const [file, [, what, hint] = []] = files.names
-    .map((name) => [name, OTHERS.find(([ending]) => ending.test(name))] as const)
+  return missing(operation, files, `${WHOLE}, ${INDEX}, or one file that ends in ${ENDING}`);
+}
+
+/** The error for files without `what`. It says what weights of another format are. */
+export function missing(operation: string, files: ModelFiles, what: string): OptionError {
+  const [file, [, holds, hint] = []] = files.names
+    .map((name) => [name, OTHERS.find(([names]) => names.test(name))] as const)
     .find(([, other]) => other) ?? [undefined];
-  return new OptionError(
-    `${operation}: files must have ${WHOLE}, ${INDEX}, or one file that ends in ${ENDING}, ` +
-      `got ${files.listed}${file ? `: ${file} holds ${what}` : ""}`,
-    { hint },
-  );
+  const note = file ? `: ${file} holds ${holds}` : "";
+  return new OptionError(`${operation}: files must have ${what}, got ${files.listed}${note}`, { hint });
 }

@@ -63,9 +63,10 @@ export class RemoteFile {
     });
     if (!sent) return undefined;
     const size = sent.size ?? (await remote.requests.sizeOf(address));
-    const isSmall = sent.isWhole || sent.bytes.size === size;
+    const head = blobOf(sent);
+    const isSmall = sent.isWhole || head.size === size;
     const kept = isSmall ? undefined : await remote.kept?.file(address, `${sent.version}/${size}`);
-    return new RemoteFile(remote, { address, name, head: sent.bytes, version: sent.version, size }, kept);
+    return new RemoteFile(remote, { address, name, head, version: sent.version, size }, kept);
   }
 
   /** Bytes `from` to before `to`, as the method of `Blob`. */
@@ -142,7 +143,17 @@ async function attempt<T>(use: () => Promise<T> | undefined): Promise<T | undefi
   }
 }
 
+/** A Blob may lie on the disk, but its bytes have to be copied once more. */
+const blobOf = ({ chunks }: Sent) => new Blob([...chunks]);
+
 /** A server that has sent ranges may send the whole file later. */
-async function bytesOf({ bytes, isWhole }: Sent, { from, to }: { from: number; to: number }) {
-  return new Uint8Array(await (isWhole ? bytes.slice(from, to) : bytes).arrayBuffer());
+async function bytesOf(sent: Sent, { from, to }: { from: number; to: number }): Promise<Uint8Array<ArrayBuffer>> {
+  if (sent.isWhole) return new Uint8Array(await blobOf(sent).slice(from, to).arrayBuffer());
+  const bytes = new Uint8Array(sent.chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of sent.chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
 }

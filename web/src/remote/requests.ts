@@ -10,8 +10,8 @@ export interface Asking {
 
 /** What came of a file. */
 export interface Sent {
-  /** The bytes that were asked for, as far as the file has them; all of the file if `isWhole`. */
-  readonly bytes: Blob;
+  /** The bytes that were asked for, in order and in pieces as they have come, as far as the file has them; all of the file if `isWhole`. */
+  readonly chunks: readonly Uint8Array<ArrayBuffer>[];
   readonly isWhole: boolean;
   /** Bytes of the file; undefined if the answer does not tell. */
   readonly size: number | undefined;
@@ -213,12 +213,12 @@ class Reading {
   /** What has come, the last of it with `response`. */
   sent({ status, headers }: Response): Sent {
     const size = status === 200 ? this.#count : sentRange(headers.get("content-range"))?.size;
-    return { bytes: new Blob(this.#chunks), isWhole: this.#isWhole, size, version: this.#version ?? "" };
+    return { chunks: this.#chunks, isWhole: this.#isWhole, size, version: this.#version ?? "" };
   }
 
   /** An empty file has no bytes to ask for. */
   nothing(response: Response): Sent {
-    return { bytes: new Blob(), isWhole: true, size: 0, version: versionOf(response) };
+    return { chunks: [], isWhole: true, size: 0, version: versionOf(response) };
   }
 
   #startAgain(): void {

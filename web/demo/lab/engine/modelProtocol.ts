@@ -1,4 +1,5 @@
 import type { HeadKind } from "headwise/inspect";
+import type { ModelPlan, Precision } from "headwise/models";
 
 import type { Difference } from "./difference.js";
 import type { EngineChoice, Failure } from "./protocol.js";
@@ -92,14 +93,17 @@ export interface Seen {
 }
 
 export type ModelRequest =
-  /** Files by name; undefined: those of the example. */
-  | { readonly kind: "open"; readonly files: Readonly<Record<string, Blob>> | undefined; readonly engine: EngineChoice }
+  /** Says what would be loaded. Files by name; undefined: those of the example. */
+  | { readonly kind: "plan"; readonly files: Readonly<Record<string, Blob>> | undefined; readonly engine: EngineChoice }
+  /** Loads what was planned. */
+  | { readonly kind: "open"; readonly precision: Precision }
   | { readonly kind: "see"; readonly order: ModelOrder }
   /** Compares the weights of a head, without changes, with double precision. */
   | { readonly kind: "check"; readonly order: ModelOrder; readonly place: HeadPlace };
 
 export type ModelReply =
   | { readonly kind: "progress"; readonly loaded: number; readonly total: number }
+  | { readonly kind: "planned"; readonly plan: ModelPlan }
   | { readonly kind: "opened"; readonly facts: ModelFacts }
   | { readonly kind: "seen"; readonly seen: Seen }
   | { readonly kind: "checked"; readonly differences: readonly Difference[] }

@@ -1,3 +1,6 @@
+import type { Attention } from "headwise";
+import { inspectModel, type LoadProgress } from "headwise/models";
+
 import { gpt2Files } from "../../train/gpt2Files.js";
 import { asParameters } from "../../train/model.js";
 import { REPEAT_CHARACTERS } from "../../train/repeat.js";
@@ -13,6 +16,8 @@ interface WorkerScope {
   onmessage: ((event: MessageEvent<ModelRequest>) => void) | null;
 }
 
+type Files = Readonly<Record<string, Blob | Uint8Array>>;
+
 /** Not `self.location`: in a sandbox that is a data URL. A constant, because the bundler would resolve it. */
 const HERE = import.meta.url;
 /** The page hears of the loading at most so often. */
@@ -22,6 +27,8 @@ const GIB = 2 ** 30;
 const scope = self as unknown as WorkerScope;
 const say = (reply: ModelReply) => scope.postMessage(reply);
 
+/** What was planned, until it is loaded. */
+let planned: { readonly hw: Attention; readonly files: Files };
 let model: ReadModel;
 let turn = Promise.resolve();
 
@@ -31,6 +38,8 @@ scope.onmessage = ({ data }) => {
 
 async function answer(request: ModelRequest): Promise<void> {
   switch (request.kind) {
+    case "plan":
+      return plan(request);
     case "open":
       return open(request);
     case "see":
@@ -42,20 +51,26 @@ async function answer(request: ModelRequest): Promise<void> {
   }
 }
 
-async function open({ files, engine }: Extract<ModelRequest, { kind: "open" }>): Promise<void> {
-  const given = files ?? (await exampleFiles());
-  const hw = await openAttention({ ...engine, maximumMemory: memoryFor(given) });
+async function plan({ files: given, engine }: Extract<ModelRequest, { kind: "plan" }>): Promise<void> {
+  const files = given ?? (await exampleFiles());
+  const hw = await openAttention({ ...engine, maximumMemory: memoryFor(files) });
+  planned = { hw, files };
+  say({ kind: "planned", plan: await inspectModel(files, { hw }) });
+}
+
+async function open({ precision }: Extract<ModelRequest, { kind: "open" }>): Promise<void> {
   let told = -Infinity;
-  model = await ReadModel.open(hw, given, ({ loadedBytes, totalBytes }) => {
+  const onProgress = ({ loadedBytes, totalBytes }: LoadProgress) => {
     if (performance.now() - told < TELL_MS) return;
     told = performance.now();
     say({ kind: "progress", loaded: loadedBytes, total: totalBytes });
-  });
+  };
+  model = await ReadModel.open(planned.hw, planned.files, { onProgress, precision });
   say({ kind: "opened", facts: model.facts });
 }
 
 /** Room for the weights, also where BF16 becomes float32, and for what is computed with them. */
-function memoryFor(files: Readonly<Record<string, Blob | Uint8Array>>): number {
+function memoryFor(files: Files): number {
   const sizes = Object.entries(files).map(([name, file]) =>
     name.endsWith(".safetensors") ? ("size" in file ? file.size : file.length) : 0,
   );

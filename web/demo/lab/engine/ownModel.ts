@@ -1,3 +1,5 @@
+import type { ModelPlan, Precision } from "headwise/models";
+
 import type { Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import type { HeadPlace, ModelFacts, ModelOrder, ModelReply, ModelRequest, Seen } from "./modelProtocol.js";
@@ -10,10 +12,11 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A model of the visitor, in a worker of its own. It answers in the order of the calls. */
+/** A model of the visitor, in a worker of its own. It is planned first, and loaded later. It answers in the order of the calls. */
 export class OwnModel {
-  /** What is known of the model once it is loaded. */
-  readonly opened: Promise<ModelFacts>;
+  /** What would be loaded. No weight is read for it. */
+  readonly planned: Promise<ModelPlan>;
+  #opened: Promise<ModelFacts> | undefined;
   readonly #worker = moduleWorker(worker);
   readonly #waiting: Waiting[] = [];
 
@@ -31,10 +34,21 @@ export class OwnModel {
     this.#worker.onerror = (event) => this.#fail(new Error(event.message || "the worker could not be loaded"));
     // A copy of a file does not know its folder any more.
     const byPath = files?.map((file) => [file.webkitRelativePath || file.name, file] as const);
-    this.opened = this.#ask({ kind: "open", files: byPath && Object.fromEntries(byPath), engine }, "opened").then(
-      ({ facts }) => facts,
-    );
-    this.opened.catch(() => undefined); // whoever waits for it is told
+    const request = { kind: "plan", files: byPath && Object.fromEntries(byPath), engine } as const;
+    this.planned = this.#ask(request, "planned").then(({ plan }) => plan);
+    this.planned.catch(() => undefined); // `planned` rejects where it is awaited
+  }
+
+  /** What is known of the model once it is loaded; undefined before `load` is called. */
+  get opened(): Promise<ModelFacts> | undefined {
+    return this.#opened;
+  }
+
+  /** Reads the weights, and keeps matrices in this precision. */
+  load(precision: Precision): Promise<ModelFacts> {
+    this.#opened = this.#ask({ kind: "open", precision }, "opened").then(({ facts }) => facts);
+    this.#opened.catch(() => undefined); // it rejects where it is awaited
+    return this.#opened;
   }
 
   async see(order: ModelOrder): Promise<Seen> {

@@ -1,6 +1,6 @@
 import type { Attention } from "headwise";
 import { detect, type DetectedHead } from "headwise/inspect";
-import { loadModel, type LoadProgress, type Model, type RunResult } from "headwise/models";
+import { loadModel, type LoadModelOptions, type Model, type RunResult } from "headwise/models";
 import { random } from "headwise/train";
 
 import { headWords } from "../shell/headWords.js";
@@ -21,6 +21,9 @@ const ANY_SCORE = 1e-9;
 
 const SIGNS: Readonly<Record<string, string>> = { " ": "␣", "\n": "⏎", "\t": "⇥" };
 
+/** Types of models that predict hidden tokens. */
+const ENCODER = /bert|mpnet/;
+
 type Run = RunResult<{ probs: true }>;
 
 /** A model of the visitor: what it does with tokens, with changes and without. */
@@ -39,11 +42,11 @@ export class ReadModel {
   static async open(
     hw: Attention,
     files: Readonly<Record<string, Blob | Uint8Array>>,
-    onProgress: (progress: LoadProgress) => void = () => {},
+    options: Pick<LoadModelOptions, "onProgress" | "precision"> = {},
   ): Promise<ReadModel> {
     const hasTokenizer = Object.keys(files).some((name) => /(^|\/)tokenizer\.json$/.test(name));
     const tokenizer = hasTokenizer && { tokenizer: (await import("@huggingface/tokenizers")).Tokenizer };
-    return new ReadModel(await loadModel(hw, files, { onProgress, ...tokenizer }), hw.report.threads);
+    return new ReadModel(await loadModel(hw, files, { ...options, ...tokenizer }), hw.report.threads);
   }
 
   get facts(): ModelFacts {
@@ -56,7 +59,7 @@ export class ReadModel {
       vocabulary: config.vocabSize,
       longest: Math.min(MOST_TOKENS, config.maxLength),
       hasTokenizer: tokenizer !== undefined,
-      isCausal: config.modelType !== "bert",
+      isCausal: !ENCODER.test(config.modelType),
       bytes,
       threads: this.#threads,
     };

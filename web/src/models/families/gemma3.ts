@@ -1,6 +1,6 @@
 import { count, optional, positive, type Json } from "../configField.js";
 import { DECODER_CLASSES, lengthOf, type Family, type LayerPlace } from "../family.js";
-import { rotaryPosition } from "../rotaryField.js";
+import { rotaryByKind } from "../rotaryField.js";
 import { isSliding, windowOf } from "../windowField.js";
 import { GEMMA2 } from "./gemma2.js";
 
@@ -26,11 +26,11 @@ export const GEMMA3: Family = {
       const window = windowOf(json);
       return isLocal(json, place) ? window : undefined;
     },
-    rotary: (json, form, place) => {
-      const whole = rotaryPosition(json, { ...form, base: { name: "rope_theta", absent: 1e6 } });
-      const base = positive("rope_local_base_freq", 10000)(json);
-      return isLocal(json, place) ? { kind: "rotary", base } : whole;
-    },
+    rotary: (json, form, place) =>
+      rotaryByKind(json, form, isLocal(json, place), {
+        whole: { name: "rope_theta", absent: 1e6 },
+        near: { name: "rope_local_base_freq", absent: 10000 },
+      }),
   },
   heads: {
     classes: DECODER_CLASSES,

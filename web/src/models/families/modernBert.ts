@@ -1,6 +1,7 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { count, flag, only, positive, word, type Json } from "../configField.js";
 import { ENCODER, USUAL_SIZES, type Dense, type Family, type LayerPlace } from "../family.js";
+import { rotaryByKind } from "../rotaryField.js";
 import { isSliding } from "../windowField.js";
 
 const isLocal = (json: Json, place: LayerPlace) => {
@@ -28,6 +29,7 @@ export const MODERNBERT: Family = {
   fixed: [
     ...ENCODER,
     only("position_embedding_type", "absolute"),
+    only("rope_scaling", undefined),
     (json) => json.value("layer_norm_eps"), // norm_eps decides
     only("classifier_activation", "gelu"),
     only("decoder_bias", true),
@@ -49,10 +51,11 @@ export const MODERNBERT: Family = {
       const given = flag("attention_bias", false)(json);
       return { input: given, output: given };
     },
-    rotary: (json, _, place) => {
-      const [whole, near] = [positive("global_rope_theta", 160000)(json), positive("local_rope_theta", 10000)(json)];
-      return { kind: "rotary", base: isLocal(json, place) ? near : whole };
-    },
+    rotary: (json, form, place) =>
+      rotaryByKind(json, form, isLocal(json, place), {
+        whole: { name: "global_rope_theta", absent: 160000 },
+        near: { name: "local_rope_theta", absent: 10000 },
+      }),
     window: (json, place) => {
       const width = count("local_attention", 128)(json);
       return isLocal(json, place) ? Math.floor(width / 2) + 1 : undefined;

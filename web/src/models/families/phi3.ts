@@ -9,7 +9,13 @@ export const PHI3: Family = {
   ...MISTRAL,
   className: "Phi3",
   fields: { ...LLAMA.fields, maxLength: lengthOf(4096) },
-  fixed: [...MISTRAL.fixed, only("lm_head_bias", false), only("interpolate_factor", 1), only("full_attn_mod", 1)],
+  fixed: [
+    ...MISTRAL.fixed,
+    only("lm_head_bias", false),
+    only("interpolate_factor", 1),
+    only("full_attn_mod", 1),
+    (json) => json.value("original_max_position_embeddings"), // only longrope uses it
+  ],
   attention: {
     ...MISTRAL.attention,
     inputs: { packed: "self_attn.qkv_proj", by: "roles" },

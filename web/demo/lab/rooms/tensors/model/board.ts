@@ -1,3 +1,5 @@
+import type { ModelPlan } from "headwise/models";
+
 import type { Difference } from "../../../engine/difference.js";
 import type { HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js";
 import { OwnModel } from "../../../engine/ownModel.js";
@@ -12,17 +14,20 @@ import { EffectBars } from "./effectBars.js";
 import { HabitList } from "./habitList.js";
 import { HeadGrid } from "./headGrid.js";
 import { ModelFiles } from "./modelFiles.js";
+import { PlanCard } from "./planCard.js";
+import { planFinding } from "./planWords.js";
 import { changed, changesOf, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
 import { changesWords, finding, lookFor } from "./words.js";
 
 type Files = readonly File[] | undefined;
 
-/** A whole model: its files, all its heads, and what happens when some are changed. */
+/** A whole model: its files, what would be loaded, all its heads, and what happens when some are changed. */
 export class ModelBoard {
   readonly node: HTMLElement;
   readonly #view: RoomView<typeof fields>;
   readonly #files: ModelFiles;
+  readonly #plan: PlanCard;
   readonly #controls: HTMLElement;
   readonly #input: HTMLElement;
   readonly #text: HTMLElement;
@@ -51,6 +56,13 @@ export class ModelBoard {
     const change = (place: HeadPlace, kind: Parameters<typeof changed>[2]) =>
       state.set({ changes: changed(state.values.changes, place, kind) });
     this.#files = new ModelFiles(take);
+    this.#plan = new PlanCard((precision) => {
+      this.#plan.hide();
+      this.#view.finding("The model is being read.");
+      this.#files.reads(false);
+      void this.#model?.load(precision);
+      this.#view.redraw();
+    });
     this.#input = choices(state, "input", "It reads", { text: "text", numbers: "numbers of tokens" });
     this.#text = lines(state, "text", "Text");
     this.#numbers = lines(state, "numbers", "Numbers of tokens (none: random ones that are repeated)");
@@ -76,15 +88,17 @@ export class ModelBoard {
       ),
       this.#chosen.node,
     );
-    this.node = element("div", { class: "column" }, this.#files.node, this.#controls, this.#results);
+    this.node = element("div", { class: "column" }, this.#files.node, this.#plan.node, this.#controls, this.#results);
     this.#hide();
   }
 
-  /** Shows these settings; reads the model first if it is another one. */
+  /** Shows these settings. Of another model it shows the plan first, until the visitor loads it; the example is loaded at once. */
   async show(settings: Settings, files: Files): Promise<void> {
     const model = this.#modelOf(files);
     try {
-      const facts = await model.opened;
+      const plan = await model.planned;
+      if (!model.opened && files) return this.#showPlan(model, plan);
+      const facts = await (model.opened ?? model.load("as-stored"));
       this.#files.done(facts, files === undefined);
       this.#facts = facts;
       this.#showControls(settings, facts, files);
@@ -99,6 +113,13 @@ export class ModelBoard {
       this.#files.done(this.#facts, files === undefined);
       throw error;
     }
+  }
+
+  #showPlan(model: OwnModel, plan: ModelPlan): void {
+    if (model !== this.#model) return;
+    this.#files.done(undefined, false);
+    this.#plan.show(plan);
+    this.#view.finding(planFinding(plan));
   }
 
   /** Ends the model. The next call of `show` opens one anew. */
@@ -128,6 +149,7 @@ export class ModelBoard {
     if (this.#model && this.#key!.files === files && this.#key!.engine === engine) return this.#model;
     this.close();
     this.#hide();
+    this.#plan.hide();
     this.#key = { files, engine };
     this.#view.finding("The model is being read.");
     this.#files.reads(files === undefined);

@@ -22,7 +22,11 @@ export class ModelFiles {
     const zone = element(
       "div",
       { class: "drop model-drop" },
-      element("b", {}, "Drop the folder of a model here: BERT, GPT-2, Llama, Mistral, Qwen 2 or 3"),
+      element(
+        "b",
+        {},
+        "Drop the folder of a model here: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 and others",
+      ),
       element("span", {}, "config.json and .safetensors; with tokenizer.json it reads text. Files stay in this page."),
       input("model-folder", "A folder", { webkitdirectory: "" }),
       input("model-files", "or files", { multiple: "" }),

@@ -22,13 +22,13 @@ export type ModelSettings = Values<typeof modelFields>;
 /** For the example: letters in an order of their own, each once, that are repeated. */
 export const EXAMPLE_TEXT = "headwisLABheadwis";
 const REPEATED_TEXT = "The cat sat on the mat. The cat sat on the";
-const HIDDEN_TEXT = "The capital of France is [MASK].";
+const HIDDEN_TEXT = "The capital of France is ";
 
 /** The text that a model reads. */
-export function textOf({ text: given }: ModelSettings, { isCausal }: ModelFacts, isExample: boolean): string {
+export function textOf({ text: given }: ModelSettings, { isCausal, type }: ModelFacts, isExample: boolean): string {
   if (given !== "") return given;
   if (isExample) return EXAMPLE_TEXT;
-  return isCausal ? REPEATED_TEXT : HIDDEN_TEXT;
+  return isCausal ? REPEATED_TEXT : `${HIDDEN_TEXT}${/roberta|mpnet/.test(type) ? "<mask>" : "[MASK]"}.`;
 }
 
 export function orderOf(settings: ModelSettings, facts: ModelFacts, isExample: boolean): ModelOrder {

@@ -9,7 +9,7 @@ const SAME_SCORE = 0.005;
 /** A prediction that moves less is told as unchanged. */
 const HARDLY = 0.02;
 
-const TYPES: Readonly<Record<string, string>> = {
+export const TYPES: Readonly<Record<string, string>> = {
   bert: "BERT",
   distilbert: "DistilBERT",
   gemma: "Gemma",

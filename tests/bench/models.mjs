@@ -1,0 +1,126 @@
+// node tests/bench/models.mjs: how fast models load, how much memory that takes, and how fast they compute. All goals are
+// ratios within this run: the machine may be busy with other work, and both sides of a ratio then take longer.
+//
+//   --layers N      blocks of the model with GPT-2 small's shape and random weights (default 12)
+//   --rounds N      turns of each contender (default 5); the median counts
+//   --threads N     threads of the prompt and of generation (default 1)
+//   --record        keeps the results in the table "models" of tests/figures/figures.json
+//
+// The prompt needs ONNX Runtime Web: `npm ci --prefix tests/bench` installs it.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+import { keep, today } from "../figures/file.mjs";
+import { fillPages } from "../figures/pages.mjs";
+import { summary } from "./harness/statistics.mjs";
+import { configOf, randomFile } from "./lab/gpt2Small.mjs";
+import { fromDist } from "./models/fromDist.mjs";
+import { promptOf } from "./models/prompt.mjs";
+import { storiesOf } from "./models/stories.mjs";
+
+/** The goals. Nothing fails because of them. */
+const GOALS = { loading: 0.7, memory: 1, prompt: 1.2 };
+/** What a process may take beside the weights: arrays on their way, and garbage that V8 has not collected yet. */
+const BESIDE = 64e6;
+const MOST_OF_BYTES = 1.05;
+
+const COLUMNS = ["what", "measured", "compared with", "ratio", "goal"];
+const inFolder = (name) => fileURLToPath(new URL(`models/${name}`, import.meta.url));
+
+const text = { type: "string" };
+const { values } = parseArgs({ options: { layers: text, rounds: text, threads: text, record: { type: "boolean" } } });
+const [layers, rounds] = [Number(values.layers ?? 12), Number(values.rounds ?? 5)];
+const threads = Number(values.threads ?? 1);
+
+const rows = [...(await loadingRows()), ...(await computingRows())];
+console.log(table([COLUMNS, ...rows]));
+if (values.record) record(rows);
+process.exit(0); // otherwise the threads of ONNX Runtime would keep the process alive
+
+/** Loading from the disk and from a server, in turns. Each load is a process of its own. */
+async function loadingRows() {
+  const folder = mkdtempSync(path.join(tmpdir(), "headwise-models-"));
+  try {
+    writeFileSync(path.join(folder, "model.safetensors"), randomFile("F32", layers));
+    writeFileSync(path.join(folder, "config.json"), JSON.stringify(configOf(layers)));
+    const server = spawn(process.execPath, [inFolder("fileServer.mjs"), folder], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const address = await new Promise((resolve) => server.stdout.once("data", (line) => resolve(String(line).trim())));
+    const places = { "from the disk": folder, "from a server on the same machine": address };
+    const runs = Object.fromEntries(Object.keys(places).map((name) => [name, []]));
+    for (let round = 0; round < rounds; round++)
+      for (const [name, place] of Object.entries(places))
+        runs[name].push(
+          JSON.parse(execFileSync(process.execPath, [inFolder("loading.mjs"), place], { encoding: "utf8" })),
+        );
+    server.kill();
+    return Object.entries(runs).flatMap(([name, all]) => rowsOfLoading(name, all));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function rowsOfLoading(name, runs) {
+  const median = (of) => summary(runs.map(of)).median;
+  const { bytes } = runs[0];
+  const rate = (milliseconds) => `${(bytes / 1e3 / milliseconds).toFixed(0)} MB/s`;
+  const mostBytes = MOST_OF_BYTES * bytes + BESIDE;
+  return [
+    [
+      `load ${name}`,
+      rate(median(({ loading }) => loading)),
+      `the same bytes read only, ${rate(median(({ plain }) => plain))}`,
+      median(({ plain, loading }) => plain / loading).toFixed(2),
+      `at least ${GOALS.loading.toFixed(2)}`,
+    ],
+    [
+      `memory while it loads ${name}`,
+      `${(median(({ memory }) => memory) / 1e6).toFixed(0)} MB`,
+      `${MOST_OF_BYTES} × model.bytes + ${BESIDE / 1e6} MB, ${(mostBytes / 1e6).toFixed(0)} MB`,
+      median(({ memory }) => memory / mostBytes).toFixed(2),
+      `at most ${GOALS.memory.toFixed(2)}`,
+    ],
+  ];
+}
+
+async function computingRows() {
+  const { createAttention } = await fromDist("index.node.js");
+  const { loadModel } = await fromDist("models.js");
+  const ort = await import("./node_modules/onnxruntime-web/dist/ort.node.min.mjs");
+  const engines = { createAttention, loadModel, threads, rounds };
+  const prompt = await promptOf({ ...engines, ort, layers });
+  const rate = await storiesOf(engines);
+  return [
+    [
+      "prompt of 512 tokens",
+      `${prompt.own.toFixed(0)} ms`,
+      `ONNX Runtime Web, ${prompt.peer.toFixed(0)} ms`,
+      prompt.ratio.toFixed(2),
+      `at least ${GOALS.prompt.toFixed(2)}`,
+    ],
+    ...(rate ? [["generation, stories260K", `${rate.toFixed(0)} tokens/s`, "–", "–", "–"]] : []),
+  ];
+}
+
+function table(lines) {
+  const widths = COLUMNS.map((_, n) => Math.max(...lines.map((cells) => cells[n].length)));
+  return lines.map((cells) => cells.map((cell, n) => cell.padEnd(widths[n])).join("  ").trimEnd()).join("\n"); // prettier-ignore
+}
+
+function record(all) {
+  const given = process.argv.slice(2).filter((option) => option !== "--record");
+  keep("models", {
+    commands: [["node tests/bench/models.mjs", ...given].join(" ")],
+    date: today(),
+    machine: `${cpus()[0]?.model}, ${availableParallelism()} cores, Node ${process.versions.node}`,
+    columns: COLUMNS,
+    rows: Object.fromEntries(all.map((cells) => [cells[0], cells])),
+  });
+  fillPages();
+}

@@ -1,0 +1,75 @@
+// A model of GPT-2 small's shape as an ONNX graph, in the form that ONNX Runtime is fastest with: its own operators for
+// attention and GELU. The scores are those of the last token, as `model.run(tokens, { logits: "last" })` gives them.
+
+import { INT64, onnxModel } from "../../attention-conformance/adapters/onnxModel.mjs";
+
+const [WIDTH, HEADS] = [768, 12];
+const EPSILON = { float: 1e-5 };
+
+/** The tensors of a .safetensors file of float32. */
+export function tensorsOf(file) {
+  const length = Number(new DataView(file.buffer).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(file.subarray(8, 8 + length)));
+  const start = 8 + length;
+  return Object.entries(header).map(
+    ([
+      name,
+      {
+        shape,
+        data_offsets: [from, to],
+      },
+    ]) => {
+      return { name, shape, data: new Float32Array(file.buffer, start + from, (to - from) / 4) };
+    },
+  );
+}
+
+const norm = (x, name, y) => ({
+  op: "LayerNormalization",
+  inputs: [x, `${name}.weight`, `${name}.bias`],
+  outputs: [y],
+  attributes: { axis: 2, epsilon: EPSILON },
+});
+const own = (op, inputs, outputs, attributes) => ({ op, domain: "com.microsoft", inputs, outputs, attributes });
+const add = (a, b, y) => ({ op: "Add", inputs: [a, b], outputs: [y] });
+const product = (x, name, y) => [
+  { op: "MatMul", inputs: [x, `${name}.weight`], outputs: [`${y}.product`] },
+  add(`${y}.product`, `${name}.bias`, y),
+];
+
+function block(n) {
+  const [h, at] = [`h.${n}`, (name) => `${n}.${name}`];
+  const packed = [at("norm1"), `${h}.attn.c_attn.weight`, `${h}.attn.c_attn.bias`];
+  return [
+    norm(`x${n}`, `${h}.ln_1`, at("norm1")),
+    own("Attention", packed, [at("mixed")], { num_heads: HEADS, unidirectional: 1 }),
+    ...product(at("mixed"), `${h}.attn.c_proj`, at("attended")),
+    add(`x${n}`, at("attended"), at("middle")),
+    norm(at("middle"), `${h}.ln_2`, at("norm2")),
+    ...product(at("norm2"), `${h}.mlp.c_fc`, at("wide")),
+    own("FastGelu", [at("wide")], [at("bent")]),
+    ...product(at("bent"), `${h}.mlp.c_proj`, at("narrow")),
+    add(at("middle"), at("narrow"), `x${n + 1}`),
+  ];
+}
+
+/** The model's bytes. Inputs: `tokens` and `positions`, int64 `[1, length]`; output: `scores` `[1, vocabulary]`. */
+export function gpt2Onnx(file, { layers, length }) {
+  const last = { name: "last", data: BigInt64Array.of(BigInt(length - 1)), type: INT64, shape: [1] };
+  const flat = { name: "flat", data: BigInt64Array.of(1n, BigInt(WIDTH)), type: INT64, shape: [2] };
+  return onnxModel({
+    inputs: ["tokens", "positions"].map((name) => ({ name, type: INT64, shape: [1, length] })),
+    outputs: ["scores"],
+    constants: [...tensorsOf(file), last, flat],
+    nodes: [
+      { op: "Gather", inputs: ["wte.weight", "tokens"], outputs: ["words"] },
+      { op: "Gather", inputs: ["wpe.weight", "positions"], outputs: ["places"] },
+      add("words", "places", "x0"),
+      ...Array.from({ length: layers }, (_, n) => block(n)).flat(),
+      norm(`x${layers}`, "ln_f", "normed"),
+      { op: "Gather", inputs: ["normed", "last"], outputs: ["row"], attributes: { axis: 1 } },
+      { op: "Reshape", inputs: ["row", "flat"], outputs: ["flatRow"] },
+      { op: "Gemm", inputs: ["flatRow", "wte.weight"], outputs: ["scores"], attributes: { transB: 1 } },
+    ],
+  });
+}
