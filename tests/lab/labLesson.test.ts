@@ -248,7 +248,8 @@ test("the built page has the picture before any script, with the package's numbe
   const html = readFileSync(fileURLToPath(new URL("../../dist-demo/page/index.html", import.meta.url)), "utf8");
   const main = /<main[^>]*>([\s\S]*)<\/main>/.exec(html)![1]!;
   expect(main).toContain("<h1>What does attention do to a word?</h1>");
-  expect(main.match(/<i style|<i class="less" style/g)).toHaveLength(10 * SHOWN);
+  expect(main.match(/class="strip"/g)).toHaveLength(10);
+  expect(main.match(/color-mix\(/g)).toHaveLength(10 * SHOWN);
   expect(main.match(/<section class="card scene"/g)).toHaveLength(SCENES);
   expect(html.match(/data-door="/g)!.length).toBeGreaterThan(5);
 });

@@ -25,10 +25,18 @@ const FLIGHTS: Readonly<Record<number, readonly Flight[]>> = {
   5: [{ to: ".mover .is", from: "" }],
 };
 
+/** Hides what arrives in a scene until `fly`. Returns whether anything may move. */
+export function expectArrivals(diagram: HTMLElement, scene: number): boolean {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return false;
+  diagram.dataset["arriving"] = String(scene);
+  return true;
+}
+
 /** Lets the numbers of a scene come from where the scene before has shown them. */
-export function fly(diagram: Element, scene: number): void {
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+export function fly(diagram: HTMLElement, scene: number): void {
+  if (diagram.dataset["arriving"] !== String(scene)) return;
   const moves = (FLIGHTS[scene] ?? []).flatMap((flight, group) => movesOf(diagram, flight, group));
+  delete diagram.dataset["arriving"];
   for (const { node, start, delay } of moves)
     node.animate(
       [

@@ -5,15 +5,15 @@ import numbers from "virtual:lesson";
 import { unpackedAnatomy, type PackedAnatomy } from "../../../model/packedAnatomy.js";
 import { difference, type Difference } from "../../engine/difference.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { fly } from "./flights.js";
+import { expectArrivals, fly } from "./flights.js";
 import { lessonOf, type Lesson } from "./lesson.js";
 import { answer } from "./quiz.js";
 import { optionsOf, read, type Reading } from "./reading.js";
 import { scenesOf } from "./scenes.js";
 import { fields, SCENES, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
-import { cards, controls, pane, sceneBar, stage } from "./stage.js";
-import { flow } from "./flow.js";
+import { cards, controls, pane, stage } from "./stage.js";
+import { flow, reveal } from "./flow.js";
 import { Walk } from "./walk.js";
 import { readWords, question } from "./words.js";
 
@@ -35,6 +35,11 @@ function open(view: RoomView<typeof fields>): void {
   view.onCode(() => snippet());
   view.onCheck(() => check(view, reading));
   view.onClose(() => board.close());
+}
+
+/** Calls `work` in the frame after the next one. What was changed until now is laid out by then, as a task of its own. */
+function afterFrame(work: () => void): void {
+  requestAnimationFrame(() => requestAnimationFrame(work));
 }
 
 async function check({ engine }: RoomView<typeof fields>, { placed }: Reading): Promise<Difference[]> {
@@ -78,10 +83,14 @@ class Board {
     this.#scene = scene;
     if (!was) return this.#begin(seen, scene);
     const isChanged = !isSame || was.head !== seen.head || was.word !== seen.word;
-    if (isChanged) this.#showWords(seen);
+    if (isChanged) this.#showWords(seen, scene);
     if (isChanged || from !== scene) this.#showScene(seen, scene);
-    this.#follow(scene);
-    if (from === scene - 1) fly(this.#part(".scene-diagram"), scene);
+    const diagram = this.#part(".scene-diagram");
+    const flies = from === scene - 1 && expectArrivals(diagram, scene);
+    afterFrame(() => {
+      this.#follow(scene);
+      if (flies) fly(diagram, scene);
+    });
   }
 
   /** Scrolls to a scene that the visitor has chosen, when it is drawn: the height of the diagram is known then. */
@@ -111,7 +120,7 @@ class Board {
   }
 
   /** What depends on the sentence, the word or the head. The field that is typed into stays. */
-  #showWords(seen: Lesson): void {
+  #showWords(seen: Lesson, scene: number): void {
     const fresh = document.createElement("template");
     fresh.innerHTML = controls(seen);
     for (const name of ["word", "head"]) {
@@ -121,6 +130,7 @@ class Board {
     this.#showText(seen.placed.text);
     this.#part(".lesson-controls .hint").textContent = readWords(seen.placed);
     this.#part(".scenes").outerHTML = cards(seen);
+    this.#part(".flow-place").innerHTML = flow(seen, scene);
   }
 
   #showText(text: string): void {
@@ -129,13 +139,20 @@ class Board {
   }
 
   #showScene(seen: Lesson, scene: number): void {
-    this.#part(".flow-place").innerHTML = flow(seen, scene);
+    reveal(this.#part(".flow"), seen, scene);
     this.#part(".pane").innerHTML = pane(seen, scene);
-    const isInside = this.#part(".scene-bar").contains(document.activeElement);
-    const isOnward = document.activeElement?.matches("[data-step='1']") === true && scene < SCENES;
-    const focused = isOnward ? ".scene-bar [data-step='1']" : `.scene-bar [data-scene="${scene}"]`;
-    this.#part(".scene-bar").innerHTML = sceneBar(scene);
-    if (isInside) this.#part(focused).focus({ preventScroll: true });
+    for (const dot of this.#view.stage.querySelectorAll<HTMLElement>(".scene-bar [data-scene]"))
+      dot.ariaPressed = String(Number(dot.dataset["scene"]) === scene);
+    this.#showStep(-1, scene === 1, scene);
+    this.#showStep(1, scene === SCENES, scene);
+  }
+
+  /** A button that has the focus and leads nowhere gives it to the scene's own button. */
+  #showStep(by: number, isEnd: boolean, scene: number): void {
+    const step = this.#part<HTMLButtonElement>(`.scene-bar [data-step="${by}"]`);
+    if (isEnd && step === document.activeElement)
+      this.#part(`.scene-bar [data-scene="${scene}"]`).focus({ preventScroll: true });
+    step.disabled = isEnd;
   }
 
   #step(by: number): void {
@@ -146,8 +163,8 @@ class Board {
     if (scene < 1 || scene > SCENES) return;
     this.#wanted = scene;
     this.#walk.expect(scene);
-    this.#view.state.set({ scene });
     if (this.#scene === scene) this.#follow(scene);
+    else this.#view.state.set({ scene });
   }
 
   #change({ dataset, value }: HTMLInputElement): void {
