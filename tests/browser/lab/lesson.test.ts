@@ -12,6 +12,7 @@ import { headsOf, rowOf } from "../../../web/demo/model/heads.js";
 import { percent } from "../../../web/demo/model/links.js";
 import { PARK } from "../../../web/demo/model/story.js";
 import { LabPage, withoutOwnFont } from "./labPage.js";
+import { threadTimes } from "./pageThread.js";
 
 const MODEL = path.join(fileURLToPath(new URL("../../../", import.meta.url)), "dist-demo/model");
 const SCENES = 7;
@@ -194,6 +195,29 @@ test("numbers travel from where they come from; with reduced motion they are the
     expect(counts).toEqual(counts.map(() => reducedMotion === "no-preference"));
   }
   await lab.page.emulateMedia({ reducedMotion: null });
+});
+
+test("what travels changes in place and opacity only, which need no layout", async () => {
+  const page = await lab.open();
+  await lab.enter("lesson", page);
+  const changed = new Set<string>();
+  await threadTimes(page, "the scenes of the lesson", 50, async () => {
+    for (let number = 2; number <= SCENES; number++) {
+      await page.keyboard.press("ArrowRight");
+      await page.locator(`.scene-bar [data-scene="${number}"][aria-pressed=true]`).waitFor();
+      await page.waitForFunction(() => document.querySelector("[data-arriving]") === null);
+      const names = await page.evaluate(() =>
+        document
+          .getAnimations()
+          .filter((each) => !(each instanceof CSSTransition))
+          .flatMap(({ effect }) => (effect as KeyframeEffect).getKeyframes().flatMap((frame) => Object.keys(frame))),
+      );
+      names.forEach((name) => changed.add(name));
+      await scene(page, number);
+    }
+  });
+  expect([...changed].sort()).toEqual(["composite", "computedOffset", "easing", "offset", "opacity", "transform"]);
+  await page.close();
 });
 
 test("a question says whether an answer is right, and why, after it was answered", async () => {
