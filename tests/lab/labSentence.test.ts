@@ -1,6 +1,3 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 
@@ -358,12 +355,4 @@ test("what came with the page is used only where it says all", async () => {
     await compute(settings(changes), reader, firstEncoding);
     expect(asked.splice(0)).toContain(PARK); // all from one engine
   }
-});
-
-test("the built page has the picture before any script, with the package's numbers", () => {
-  const html = readFileSync(fileURLToPath(new URL("../../dist-demo/page/index.html", import.meta.url)), "utf8");
-  const main = /<main[^>]*>([\s\S]*)<\/main>/.exec(html)![1]!;
-  expect(main).toContain("<h1>Which “park” is which?</h1>");
-  expect(main.match(/<td [^>]*data-row/g)).toHaveLength(10 * 10 + 4 * 10);
-  expect(html.match(/data-door="/g)!.length).toBeGreaterThan(5);
 });

@@ -7,6 +7,7 @@ import { snippet as device } from "../../web/demo/lab/rooms/device/snippet.js";
 import { snippet as flash } from "../../web/demo/lab/rooms/flash/snippet.js";
 import { fields as generateFields } from "../../web/demo/lab/rooms/generate/settings.js";
 import { snippet as generate } from "../../web/demo/lab/rooms/generate/snippet.js";
+import { snippet as lesson } from "../../web/demo/lab/rooms/lesson/snippet.js";
 import { RECIPES } from "../../web/demo/lab/rooms/masks/recipes.js";
 import { fields as maskFields } from "../../web/demo/lab/rooms/masks/settings.js";
 import { snippet as masks } from "../../web/demo/lab/rooms/masks/snippet.js";
@@ -26,6 +27,7 @@ const settings = <F extends Fields>(fields: F, query = ""): Values<F> =>
   new State(fields, new URLSearchParams(query)).values;
 
 const CODES: readonly (readonly [string, string, RegExp])[] = [
+  ["lesson", lesson(), /\[ 1, 4, 10, 64 \] \[ 1, 4, 10, 64 \] 2560/],
   ["sentence", sentence([1, 0, 1, 1, 1, 1, 1, 1], [3]), /\[ 1, 10, 256 \] \[ 1, 4, 10, 10 \]/],
   ["positions: none", positions({ kind: "none", base: 1e4 }, 5, 3), /\[ 5, 5 \]/],
   ["positions: learned", positions({ kind: "learned", base: 1e4 }, 5, 3), /\[ 5, 5 \]/],

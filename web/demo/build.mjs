@@ -36,12 +36,12 @@ function copyDecoders(folder) {
 }
 
 /** Gives the page what was computed for it: the numbers as a module, the first screen as HTML. */
-function ahead({ numbers, rooms, room }) {
-  const name = "virtual:ahead";
+function ahead({ numbers, lesson, rooms, room }) {
+  const modules = { "virtual:ahead": numbers, "virtual:lesson": lesson };
   return {
     name: "ahead",
-    resolveId: (id) => (id === name ? id : undefined),
-    load: (id) => (id === name ? `export default ${JSON.stringify(numbers)};` : undefined),
+    resolveId: (id) => (id in modules ? id : undefined),
+    load: (id) => (id in modules ? `export default ${JSON.stringify(modules[id])};` : undefined),
     transformIndexHtml: (html) =>
       html.replace("<!-- rooms -->", () => rooms).replace("<!-- first room -->", () => room),
   };

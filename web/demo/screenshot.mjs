@@ -22,7 +22,7 @@ const lab = spawn(process.execPath, [COMMAND, "--port", "0", "--text", "Hi."], {
 try {
   const page = await browser.newPage({ viewport: SIZE, colorScheme: "light" });
   await page.goto(await addressOf(lab));
-  await page.waitForSelector("[data-room=sentence][aria-busy=false]");
+  await page.waitForSelector("[data-room=lesson][aria-busy=false]");
   await page.locator("#engine summary", { hasText: "wasm" }).waitFor();
   await page.screenshot({ path: PICTURE });
   console.log(PICTURE);

@@ -24,7 +24,7 @@ const CONNECTIONS = [
   { name: "warm", goal: 500, isWarm: true },
   { name: "10 Mbit", goal: 1500, network: TEN_MBIT },
 ];
-const LARGEST_SHIFT = 0.05;
+const LARGEST_SHIFT = 0.02;
 
 const rounds = Number(process.argv[2] ?? 7);
 const browser = await chromium.launch({
@@ -65,7 +65,7 @@ async function visit(context, url, network) {
     await session.send("Network.emulateNetworkConditions", network);
   }
   await page.goto(url);
-  await page.waitForSelector("[data-room=sentence][aria-busy=false]");
+  await page.waitForSelector("[data-room=lesson][aria-busy=false]");
   await page.waitForFunction(() => globalThis.watched.picture);
   const ready = await page.evaluate(() => performance.now());
   await page.waitForLoadState("networkidle"); // what comes late may move the page too
@@ -84,7 +84,7 @@ function watch() {
   const look = (wasThere) =>
     requestAnimationFrame((now) => {
       if (wasThere) watched.picture = now;
-      else look(document.querySelector(".picture .whole td[data-row]") !== null);
+      else look(document.querySelector(".scene-diagram .strip") !== null);
     });
   look(false);
 }

@@ -9,7 +9,7 @@ import { serveRepository } from "../engines.mjs";
 
 const [CORE, WORKER] = ["/dist/index.js", "/dist/worker.js"];
 const LAB = fileURLToPath(new URL("../../../dist-demo/cli.js", import.meta.url));
-const FIRST_PICTURE = "[data-room=sentence][aria-busy=false]";
+const FIRST_PICTURE = "[data-room=lesson][aria-busy=false]";
 
 /** A case that a function of `inPage.mjs` measures. */
 const inPage = (name, goal, work, given) => ({
@@ -49,7 +49,7 @@ export async function openPages() {
   };
 }
 
-/** Opens the lab in a browser that has opened it before, until the first picture of a sentence. */
+/** Opens the lab in a browser that has opened it before, until the first picture. */
 async function openLab({ browser }) {
   const lab = spawn(process.execPath, [LAB, "--port", "0", "--text", "Hi."], { stdio: ["ignore", "pipe", "pipe"] });
   const url = await addressOf(lab);

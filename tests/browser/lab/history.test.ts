@@ -81,9 +81,9 @@ test("a link to the open room leads nowhere", async () => {
 test("an unknown room is named, and the first one opens", async () => {
   const page = await lab.open();
   await page.goto(`${lab.url}#/cellar?wine=red`);
-  await lab.ready("sentence", page);
-  await page.getByText("There is no room “cellar”. This is the first one: Sentence.").waitFor();
-  expect(await page.evaluate(() => location.hash)).toBe("#/sentence");
+  await lab.ready("lesson", page);
+  await page.getByText("There is no room “cellar”. This is the first one: Lesson.").waitFor();
+  expect(await page.evaluate(() => location.hash)).toBe("#/lesson");
   await go(page, "Masks and heads", "masks");
   expect(await page.getByText("There is no room").count()).toBe(0);
   await page.close();

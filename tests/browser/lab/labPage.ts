@@ -12,6 +12,7 @@ import { routeDecoders } from "./randomDecoder.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const ROOMS = [
+  "lesson",
   "sentence",
   "positions",
   "matrix",

@@ -35,11 +35,12 @@ describe.each(["light", "dark"] as const)("in %s, before anything is computed", 
 
 test.each([
   ["", { picture: true, bar: true }],
-  ["#/sentence", { picture: true, bar: true }],
+  ["#/lesson", { picture: true, bar: true }],
+  ["#/sentence", { picture: false, bar: true }],
   ["#/masks", { picture: false, bar: true }],
-  ["#/sentence?texts=Hello", { picture: false, bar: true }],
+  ["#/lesson?text=Hello", { picture: false, bar: true }],
   ["?embed#/masks", { picture: false, bar: false }],
-  ["?embed#/sentence", { picture: true, bar: false }],
+  ["?embed#/lesson", { picture: true, bar: false }],
 ])("before any script of the lab runs, the page of %p shows nothing that is not of it", async (place, seen) => {
   const page = await lab.open();
   let release = () => {};
@@ -49,12 +50,12 @@ test.each([
     await route.continue();
   });
   await page.goto(lab.url + place, { waitUntil: "commit" });
-  await page.locator(".picture").waitFor({ state: "attached" });
+  await page.locator(".scene-diagram").waitFor({ state: "attached" });
   await page.waitForFunction(() => [...document.styleSheets].some(({ href }) => href));
   const isVisible = (selector: string) => page.locator(selector).isVisible();
-  expect({ picture: await isVisible(".picture"), bar: await isVisible("#bar") }).toEqual(seen);
+  expect({ picture: await isVisible(".scene-diagram"), bar: await isVisible("#bar") }).toEqual(seen);
   release();
-  await lab.ready(place.includes("masks") ? "masks" : "sentence", page);
+  await lab.ready(/masks|sentence/.exec(place)?.[0] ?? "lesson", page);
   await page.close();
 });
 

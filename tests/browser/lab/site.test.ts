@@ -31,11 +31,11 @@ describe("the static site, on a host without headers", () => {
     const visit = await context.newPage();
     await visit.goto(site.url);
     await visit.waitForFunction(() => crossOriginIsolated);
-    await lab.ready("sentence", visit);
+    await lab.ready("lesson", visit);
     await context.setOffline(true);
     await visit.reload();
-    await lab.ready("sentence", visit);
-    await visit.locator(".whole table").waitFor();
+    await lab.ready("lesson", visit);
+    await visit.locator(".flow").waitFor();
     await visit.click("text=Flash");
     await lab.ready("flash", visit);
     expect(await visit.locator(".failure:visible").count()).toBe(0);
@@ -45,7 +45,7 @@ describe("the static site, on a host without headers", () => {
   test("keeps the font of its text, with its licence", async () => {
     const visit = await context.newPage();
     await visit.goto(site.url);
-    await lab.ready("sentence", visit);
+    await lab.ready("lesson", visit);
     await context.setOffline(true);
     const kept = await visit.evaluate(async () => {
       const { href } = document.querySelector<HTMLLinkElement>("link[rel=preload][as=font]")!;
@@ -60,15 +60,15 @@ describe("the static site, on a host without headers", () => {
   test("keeps the model when it is first used, and not before", async () => {
     const visit = await context.newPage();
     await visit.goto(site.url);
-    await lab.ready("sentence", visit);
+    await lab.ready("lesson", visit);
     const isKept = () => visit.evaluate(async () => (await caches.match("model/weights-4of4")) !== undefined);
     expect(await isKept()).toBe(false);
-    await visit.getByLabel("Sentences, one per line").fill("A sentence of mine.");
-    await visit.getByText("1 sentence is read.").waitFor();
+    await visit.getByLabel("Your sentence").fill("A sentence of mine.");
+    await visit.getByText("5 tokens.").waitFor();
     await visit.waitForFunction(async () => (await caches.match("model/weights-4of4")) !== undefined);
     await context.setOffline(true);
     await visit.reload();
-    await visit.getByText("1 sentence is read.").waitFor();
+    await visit.getByText("5 tokens.").waitFor();
     await context.setOffline(false);
     await visit.close();
   });

@@ -45,20 +45,26 @@ describe.each(["light", "dark"] as const)("a fresh visitor, in %s,", (colorSchem
       // opens, and sees the picture before any script has come
       const start = await hold(page, "**/assets/*.js");
       await page.goto(lab.url, { waitUntil: "commit" });
-      const map = page.locator(".picture .whole table");
+      const map = page.locator(".scene-diagram .flow");
       await map.waitFor();
-      expect(await question(page)).toBe("Which “park” is which?");
-      const said = await finding(page);
-      expect(said).toMatch(
-        /^Besides itself, “park₄” looks most at “decided” \(\d+ %\) and “park₉” at “the₈” \(\d+ %\)\./,
-      );
+      expect(await question(page)).toBe("What does attention do to a word?");
       const box = (await map.boundingBox())!;
       expect(box.y + box.height).toBeLessThanOrEqual(viewport.height);
       expect(await faults(page)).toEqual([]);
       start();
-      await lab.ready("sentence", page);
+      await lab.ready("lesson", page);
       expect(await map.boundingBox()).toEqual(box);
-      expect(await finding(page)).toBe(said);
+
+      // goes from the lesson to the room that says more about the sentence
+      await page.getByRole("link", { name: "Open this sentence in the room Sentence" }).click();
+      await lab.ready("sentence", page);
+      expect(await question(page)).toBe("Which “park” is which?");
+      expect(await finding(page)).toMatch(
+        /^Besides itself, “park₄” looks most at “decided” \(\d+ %\) and “park₉” at “the₈” \(\d+ %\)\./,
+      );
+      const whole = (await page.locator(".picture .whole table").boundingBox())!;
+      expect(whole.y + whole.height).toBeLessThanOrEqual(viewport.height);
+      expect(await faults(page)).toEqual([]);
 
       // edits: the model comes, with its progress
       const model = await hold(page, "**/model/weights-3*");

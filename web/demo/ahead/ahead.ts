@@ -6,7 +6,9 @@ import { createAttention } from "headwise";
 import { modelFiles } from "../cli/modelFiles.js";
 import { Encoder } from "../model/encoder.js";
 import type { PageNumbers } from "../model/packed.js";
+import { packedAnatomy, type PackedAnatomy } from "../model/packedAnatomy.js";
 import type { GraphModel } from "../model/weights.js";
+import { firstAnatomies } from "./firstAnatomies.js";
 import { firstEncodings } from "./firstEncodings.js";
 import { firstScreen, type FirstScreen } from "./firstScreen.js";
 import { storageError } from "./storageError.js";
@@ -15,6 +17,7 @@ import { storedFiles, storeModel } from "./storedModel.js";
 /** Everything that the build computes for the page. */
 export interface Ahead extends FirstScreen {
   readonly numbers: PageNumbers;
+  readonly lesson: readonly PackedAnatomy[];
 }
 
 /** Stores the model in a folder, and computes with it what the page shows first. */
@@ -25,7 +28,12 @@ export async function computeAhead(modelFolder: string): Promise<Ahead> {
     const original = await Encoder.load(hw, modelFiles);
     const stored = await Encoder.load(hw, storedFiles(modelFolder));
     const storage = { megabytes: await megabytesOf(modelFolder), ...(await storageError(original, stored)) };
-    return { numbers: { encodings: await firstEncodings(stored), storage }, ...(await firstScreen(stored)) };
+    const anatomies = await firstAnatomies(stored);
+    return {
+      numbers: { encodings: await firstEncodings(stored), storage },
+      lesson: anatomies.map(packedAnatomy),
+      ...firstScreen(anatomies),
+    };
   } finally {
     hw.dispose();
   }

@@ -1,10 +1,10 @@
+import { lessonOf } from "../lab/rooms/lesson/lesson.js";
+import { fields } from "../lab/rooms/lesson/settings.js";
+import { stage } from "../lab/rooms/lesson/stage.js";
+import { question } from "../lab/rooms/lesson/words.js";
 import { DOORS } from "../lab/rooms/rooms.js";
-import { compute } from "../lab/rooms/sentence/compute.js";
-import { picture } from "../lab/rooms/sentence/picture.js";
-import { fields } from "../lab/rooms/sentence/settings.js";
-import { finding, question } from "../lab/rooms/sentence/words.js";
 import { State } from "../lab/shell/state.js";
-import type { Encoder } from "../model/encoder.js";
+import type { Anatomy } from "../model/anatomy.js";
 import { asMarkup } from "../model/names.js";
 
 /** The parts of the page that are there before any script runs. */
@@ -15,11 +15,9 @@ export interface FirstScreen {
   readonly room: string;
 }
 
-/** The first room as it opens, with the encoder's numbers. */
-export async function firstScreen(encoder: Encoder): Promise<FirstScreen> {
-  const read = (texts: readonly string[], options: Parameters<Encoder["encode"]>[1]) =>
-    Promise.all(texts.map((text) => encoder.encode(text, options)));
-  const seen = await compute(new State(fields).values, read, () => undefined);
+/** The first room as it opens, with the encoder's numbers: its sentence with positions, and without. */
+export function firstScreen([placed, unplaced]: readonly [Anatomy, Anatomy]): FirstScreen {
+  const settings = new State(fields).values;
   const door = DOORS[0]!;
   const link = ({ id, title }: (typeof DOORS)[number], index: number) =>
     `<li><a href="#/${id}" data-door="${id}"${index === 0 ? ' aria-current="page"' : ""}>${asMarkup(title)}</a></li>`;
@@ -27,10 +25,9 @@ export async function firstScreen(encoder: Encoder): Promise<FirstScreen> {
     rooms: DOORS.map(link).join(""),
     room: [
       `<article class="room" data-room="${door.id}"><header>`,
-      `<h1>${asMarkup(question(seen))}</h1>`,
-      `<p class="lede">${asMarkup(door.lede)}</p>`,
-      `<p class="main-finding">${asMarkup(finding(seen))}</p></header>`,
-      `<div class="stage"><section class="card picture" aria-label="The picture">${picture(seen)}</section></div></article>`,
+      `<h1>${asMarkup(question(placed))}</h1>`,
+      `<p class="lede">${asMarkup(door.lede)}</p></header>`,
+      `<div class="stage">${stage(lessonOf(placed, unplaced, settings), settings.scene)}</div></article>`,
     ].join(""),
   };
 }

@@ -15,6 +15,12 @@ declare module "*?worker&url" {
 /** A style sheet that is linked into the page. */
 declare module "*.css";
 
+/** The first sentence of the lesson, with positions and without: two `PackedAnatomy` of model/packedAnatomy.ts. */
+declare module "virtual:lesson" {
+  const numbers: unknown;
+  export default numbers;
+}
+
 /** The `PageNumbers` of model/packed.ts. The build computes them with the package. */
 declare module "virtual:ahead" {
   const numbers: unknown;

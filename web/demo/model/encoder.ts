@@ -26,6 +26,10 @@ export interface EncodeOptions {
    * mean.
    */
   readonly hiddenTokens?: readonly number[];
+  /** The tokens after these are left out. Default and at most `MAX_TOKENS`. */
+  readonly mostTokens?: number;
+  /** Whether to return what lies inside of the layers. Default false. */
+  readonly inside?: boolean;
 }
 
 export interface Encoding {
@@ -36,6 +40,16 @@ export interface Encoding {
   /** [OUTPUT_DIM], of length 1. */
   readonly embedding: Float32Array;
   readonly layers: readonly LayerAttention[];
+  /** Only if the call asked for what lies inside. */
+  readonly inputs?: EncoderInputs;
+}
+
+/** What the first layer gets: [tokens, EMBEDDING_DIM], row-major. */
+export interface EncoderInputs {
+  /** The part that says which word it is: twice the embedding. */
+  readonly words: Float32Array;
+  /** With the part that says where it stands. */
+  readonly placed: Float32Array;
 }
 
 /**
@@ -70,16 +84,17 @@ export class Encoder {
   }
 
   async encode(text: string, options: EncodeOptions = {}): Promise<Encoding> {
-    const { positions = true, headGain = [], hiddenTokens = [] } = options;
+    const { positions = true, headGain = [], hiddenTokens = [], mostTokens = MAX_TOKENS, inside = false } = options;
     const all = this.tokenizer.encode(text);
-    const tokens = all.slice(0, MAX_TOKENS);
+    const tokens = all.slice(0, Math.min(mostTokens, MAX_TOKENS));
 
     const embedded = this.embed(tokens.map((token) => token.id));
     const placed = positions ? add(embedded, timingSignal(tokens.length, this.frequencies)) : embedded;
-    let x = add(embedded, placed); // as in the model's graph: embeddings + (embeddings + signal)
+    const input = add(embedded, placed); // as in the model's graph: embeddings + (embeddings + signal)
+    let x = input;
     const layers: LayerAttention[] = [];
     for (const [index, layer] of this.layers.entries()) {
-      const { output, attention } = await layer.forward(x, { headGain: headGain[index], hiddenTokens });
+      const { output, attention } = await layer.forward(x, { headGain: headGain[index], hiddenTokens, inside });
       x = output;
       layers.push(attention);
     }
@@ -89,6 +104,7 @@ export class Encoder {
       tokensLeftOut: all.length - tokens.length,
       embedding: unit(dense(meanRow(x, OUTPUT_DIM), this.hidden).map(Math.tanh)),
       layers,
+      ...(inside && { inputs: { words: add(embedded, embedded), placed: input } }),
     };
   }
 

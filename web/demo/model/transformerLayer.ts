@@ -19,12 +19,32 @@ export interface LayerAttention {
   readonly probs: Float32Array;
   /** [numHeads, tokens, tokens]: q·k / √headDim, before the softmax. */
   readonly scores: Float32Array;
+  /** Only if the call asked for it. */
+  readonly inside?: LayerInside;
+}
+
+/** What lies inside of a layer, row-major. */
+export interface LayerInside {
+  /** [numHeads, tokens, headDim], as `value` and `headOutputs`. */
+  readonly query: Float32Array;
+  /** [numHeads, tokens, headDim] */
+  readonly key: Float32Array;
+  readonly value: Float32Array;
+  /** The weights times the values. */
+  readonly headOutputs: Float32Array;
+  /** The share of each head in the output of attention: [numHeads, tokens, outputDim]. */
+  readonly contributions: Float32Array;
+  /** The vector of each token without this layer's attention, and with it: [tokens, outputDim]. */
+  readonly before: Float32Array;
+  readonly after: Float32Array;
 }
 
 /** A change to what a layer computes, to see its effect. */
 export interface Intervention {
   readonly headGain: readonly number[] | undefined;
   readonly hiddenTokens: readonly number[];
+  /** Whether to return what lies inside of the layer. */
+  readonly inside: boolean;
 }
 
 type Floats = Tensor<"float32">;
@@ -44,9 +64,14 @@ export interface EncoderLayer {
 export interface EncoderCall {
   readonly headGain?: readonly number[];
   readonly mask?: Tensor<"bool">;
-  readonly returns: { readonly output: true; readonly probs: true; readonly scores: "raw" };
+  readonly returns: { readonly output: true; readonly probs: true; readonly scores: "raw" } & Readonly<
+    Partial<Record<LayerView, true>>
+  >;
 }
-export interface EncoderLayerResult {
+/** What headwise shows of the inside of a layer. */
+const VIEWS = { query: true, key: true, value: true, headOutputs: true, contributions: true } as const;
+type LayerView = keyof typeof VIEWS;
+export interface EncoderLayerResult extends Partial<Record<LayerView, { readonly data: Float32Array }>> {
   readonly output: Pick<FloatResult, "data">;
   readonly probs: { readonly data: Float32Array };
   readonly scores: { readonly data: Float32Array };
@@ -121,19 +146,22 @@ export class TransformerLayer {
   /** x [tokens, inputDim] → output [tokens, outputDim], and the attention of every head. */
   async forward(
     x: Float32Array,
-    { headGain, hiddenTokens }: Intervention,
+    { headGain, hiddenTokens, inside }: Intervention,
   ): Promise<{ output: Float32Array; attention: LayerAttention }> {
     const { inputDim, numHeads } = this.shape;
     const tokens = x.length / inputDim;
     const normal = { data: layerNorm(x, this.attentionNorm), shape: [1, tokens, inputDim] };
-    const { output, probs, scores } = await this.attention.forward(normal, {
+    const { output, probs, scores, ...views } = await this.attention.forward(normal, {
       ...(headGain && { headGain }),
       ...(hiddenTokens.length > 0 && { mask: allBut(hiddenTokens, tokens) }),
-      returns: { output: true, probs: true, scores: "raw" },
+      returns: { output: true, probs: true, scores: "raw", ...(inside && VIEWS) },
     });
-    const y = add(this.lift ? dense(x, this.lift) : x, output.data as Float32Array);
-    const z = add(y, this.feedForward(layerNorm(y, this.feedForwardNorm)));
-    return { output: z, attention: { numHeads, probs: probs.data, scores: scores.data } };
+    const before = this.lift ? dense(x, this.lift) : x;
+    const after = add(before, output.data as Float32Array);
+    const z = add(after, this.feedForward(layerNorm(after, this.feedForwardNorm)));
+    const seen = { numHeads, probs: probs.data, scores: scores.data };
+    const attention = inside ? { ...seen, inside: { ...dataOf(views), before, after } } : seen;
+    return { output: z, attention };
   }
 
   private feedForward(x: Float32Array): Float32Array {
@@ -143,6 +171,11 @@ export class TransformerLayer {
   dispose(): void {
     this.attention.dispose();
   }
+}
+
+function dataOf(views: Pick<EncoderLayerResult, LayerView>): Record<LayerView, Float32Array> {
+  const names = Object.keys(VIEWS) as LayerView[];
+  return Object.fromEntries(names.map((name) => [name, views[name]!.data])) as Record<LayerView, Float32Array>;
 }
 
 /** A mask [tokens] for every row: true if a token may be attended to. */

@@ -10,6 +10,7 @@ import type {
   RotaryOptions,
 } from "headwise";
 
+import type { Anatomy } from "../../model/anatomy.js";
 import type { EncodeOptions, Encoding } from "../../model/encoder.js";
 import type { BenchFigure, BenchOrder } from "./bench.js";
 import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
@@ -83,6 +84,11 @@ export class Engine {
   /** The same, but attention is computed by its definition in double precision. */
   encodeExactly(texts: readonly string[], options: EncodeOptions): Promise<readonly Encoding[]> {
     return this.#run("encode", { texts, options, exact: true });
+  }
+
+  /** What the encoder's attention does with each token of a text, in the numbers that a picture needs. */
+  anatomy(text: string, options: EncodeOptions, exact = false): Promise<Anatomy> {
+    return this.#run("anatomy", { text, options, exact });
   }
 
   bench(order: BenchOrder): Promise<readonly BenchFigure[]> {

@@ -20,7 +20,17 @@ export const exactLayers: AttentionEngine = {
         });
         const y = linear(tokensFirst(output, { tokens, numHeads, headDim }), weights.Wo.data, weights.bo.data);
         const scores = rawScores(query, key);
+        const contributions = Array.from({ length: numHeads }, (_, head) =>
+          linear(
+            tokensFirst(only(head, output, numHeads), { tokens, numHeads, headDim }),
+            weights.Wo.data,
+            new Float64Array(outputDim),
+          ),
+        );
+        const heads = (data: Float64Array) => tensor(data, [1, numHeads, tokens, headDim]);
         return Promise.resolve({
+          ...{ query: heads(query.data), key: heads(key.data), value: heads(value.data), headOutputs: heads(output) },
+          contributions: tensor(joined(contributions), [1, numHeads, tokens, outputDim]),
           output: tensor(y, [1, tokens, outputDim]),
           probs: tensor(probs, [1, numHeads, tokens, tokens]),
           scores: tensor(scores, [1, numHeads, tokens, tokens]),
@@ -44,6 +54,16 @@ interface Packing {
 
 function tensor(data: Float64Array, shape: readonly number[]) {
   return { data: Float32Array.from(data), shape };
+}
+
+/** The results of one head, and zeros for all others. */
+function only(head: number, output: Float64Array, numHeads: number): Float64Array {
+  const size = output.length / numHeads;
+  return output.map((value, at) => (Math.floor(at / size) === head ? value : 0));
+}
+
+function joined(parts: readonly Float64Array[]): Float64Array {
+  return Float64Array.from(parts.flatMap((part) => [...part]));
 }
 
 /** x·weight + bias, for each row of x. */

@@ -8,6 +8,7 @@ import type {
   RotaryOptions,
 } from "headwise";
 
+import type { Anatomy } from "../../model/anatomy.js";
 import type { EncodeOptions, Encoding } from "../../model/encoder.js";
 import type { BenchFigure, BenchOrder } from "./bench.js";
 import type { Floats } from "./floats.js";
@@ -25,6 +26,8 @@ export interface Jobs {
   rotary: { takes: { x: Floats; options: RotaryOptions }; gives: FloatResult };
   /** Runs the sentence encoder. With `exact`, attention is computed by its definition in double precision. */
   encode: { takes: { texts: readonly string[]; options: EncodeOptions; exact?: boolean }; gives: readonly Encoding[] };
+  /** Runs the sentence encoder, and measures what a picture needs of its inside. With `exact` as above. */
+  anatomy: { takes: { text: string; options: EncodeOptions; exact?: boolean }; gives: Anatomy };
   bench: { takes: BenchOrder; gives: readonly BenchFigure[] };
 }
 export type JobName = keyof Jobs;

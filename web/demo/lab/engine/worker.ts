@@ -1,5 +1,6 @@
 import type { Attention } from "headwise";
 
+import { anatomyOf } from "../../model/anatomy.js";
 import { Encoder } from "../../model/encoder.js";
 import { bench } from "./bench.js";
 import { asFailure } from "./asFailure.js";
@@ -75,16 +76,17 @@ const jobs: Work = {
   rotary: (hw, { x, options }) => timed(() => hw.rotaryEmbedding(x, options)),
 
   async encode(hw, { texts, options, exact = false }) {
-    const kind = exact ? "exact" : "headwise";
-    const ready = await (encoders[kind] ??= load(exact ? exactLayers : hw).catch((error: unknown) => {
-      delete encoders[kind];
-      throw error;
-    }));
+    const ready = await encoder(hw, exact);
     return timed(async () => {
       const encodings = [];
       for (const text of texts) encodings.push(await ready.encode(text, options));
       return encodings;
     });
+  },
+
+  async anatomy(hw, { text, options, exact = false }) {
+    const ready = await encoder(hw, exact);
+    return timed(async () => anatomyOf(await ready.encode(text, { ...options, inside: true })));
   },
 
   bench(_, order) {
@@ -98,6 +100,14 @@ async function timed<T>(work: () => Promise<T>): Promise<Timed<T>> {
   const start = performance.now();
   const gives = await work();
   return { gives, milliseconds: performance.now() - start };
+}
+
+function encoder(hw: Attention, exact: boolean): Promise<Encoder> {
+  const kind = exact ? "exact" : "headwise";
+  return (encoders[kind] ??= load(exact ? exactLayers : hw).catch((error: unknown) => {
+    delete encoders[kind];
+    throw error;
+  }));
 }
 
 function load(hw: Parameters<typeof Encoder.load>[0]): Promise<Encoder> {

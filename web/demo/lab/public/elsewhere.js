@@ -4,5 +4,5 @@
 /* global document, location */
 
 const { dataset } = document.documentElement;
-if (!["", "#/", "#/sentence"].includes(location.hash)) dataset.elsewhere = "";
+if (!["", "#/", "#/lesson"].includes(location.hash)) dataset.elsewhere = "";
 if (new URLSearchParams(location.search).has("embed")) dataset.figure = "";

@@ -11,6 +11,12 @@ export interface Door {
 
 export const DOORS: readonly Door[] = [
   {
+    id: "lesson",
+    title: "Lesson",
+    lede: "Seven scenes, three minutes, with a sentence of yours. Scroll, or press → and ←.",
+    load: () => import("./lesson/room.js"),
+  },
+  {
     id: "sentence",
     title: "Sentence",
     lede: "A pretrained transformer reads your sentence, and shows what each word looks at.",

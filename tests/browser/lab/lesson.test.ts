@@ -1,0 +1,255 @@
+// The lesson, as a visitor has it: a sentence of their own, seven scenes, a room at that state.
+
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { type Page } from "playwright-core";
+
+import { storedFiles } from "../../../web/demo/ahead/storedModel.js";
+import { Encoder } from "../../../web/demo/model/encoder.js";
+import { headsOf, rowOf } from "../../../web/demo/model/heads.js";
+import { percent } from "../../../web/demo/model/links.js";
+import { PARK } from "../../../web/demo/model/story.js";
+import { LabPage, withoutOwnFont } from "./labPage.js";
+import { threadTimes } from "./pageThread.js";
+
+const MODEL = path.join(fileURLToPath(new URL("../../../", import.meta.url)), "dist-demo/model");
+const SCENES = 7;
+const SENTENCE = "The bank lends money by the bank of the river.";
+const SIZES = [
+  { width: 1366, height: 768 },
+  { width: 820, height: 1180 },
+  { width: 390, height: 844 },
+];
+
+const lab = new LabPage();
+let encoder: Encoder;
+beforeAll(async () => {
+  encoder = await Encoder.load(lab.hw, storedFiles(MODEL));
+});
+
+/** Waits until a scene is shown, and has come to rest. */
+async function scene(page: Page, number: number): Promise<void> {
+  await page.locator(`.scene-bar [data-scene="${number}"][aria-pressed=true]`).waitFor();
+  await lab.ready("lesson", page);
+  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
+}
+
+/** Watches how much the page moves by itself. */
+async function watchShifts(page: Page): Promise<() => Promise<number>> {
+  await page.addInitScript(() => {
+    const watched = ((globalThis as unknown as { moved: { sum: number } }).moved = { sum: 0 });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as unknown as { hadRecentInput: boolean; value: number }[])
+        if (!entry.hadRecentInput) watched.sum += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { moved: { sum: number } }).moved.sum);
+}
+
+const weightsShown = (page: Page) => page.locator(".flow tbody [data-column=weight] b").allTextContents();
+
+/** The weights that the package computes, as the diagram writes them. */
+async function weightsWanted(text: string, head: number, word: number): Promise<string[]> {
+  const { probs } = headsOf(await encoder.encode(text))[head]!;
+  return Array.from(rowOf(probs, word), percent);
+}
+
+describe("the first screen", () => {
+  test.each(SIZES)(
+    "has the visitor’s sentence and the diagram at $width × $height, without scripts and with them",
+    async (viewport) => {
+      const seen: unknown[] = [];
+      for (const javaScriptEnabled of [false, true]) {
+        const context = await lab.browser.newContext({ viewport, javaScriptEnabled });
+        await withoutOwnFont(context); // it may come in time for one page and not for the other
+        const page = await context.newPage();
+        const asked: string[] = [];
+        page.on("request", (request) => /\/model\//.test(request.url()) && asked.push(request.url()));
+        await page.goto(lab.url);
+        if (javaScriptEnabled) await lab.ready("lesson", page);
+        const boxes = [];
+        for (const part of [page.getByLabel("Your sentence"), page.locator(".flow"), page.locator(".scene-bar")]) {
+          const box = (await part.boundingBox())!;
+          expect(box.y).toBeGreaterThan(0);
+          expect(box.y + box.height).toBeLessThanOrEqual(viewport.height);
+          expect(box.x + box.width).toBeLessThanOrEqual(viewport.width);
+          boxes.push(box);
+        }
+        seen.push({ boxes, words: await page.locator(".room .stage, .room header").allTextContents() });
+        expect(asked).toEqual([]);
+        await context.close();
+      }
+      expect(seen[1]).toEqual(seen[0]); // the live room takes the place of the picture without a shift
+    },
+  );
+});
+
+describe.each(["light", "dark"] as const)("a visitor, in %s,", (colorScheme) => {
+  test.each(SIZES)(
+    "types a sentence, goes through the scenes with the arrow keys, and opens a room there, at $width pixels",
+    async (viewport) => {
+      const context = await lab.browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
+      const page = await context.newPage();
+      const shifts = await watchShifts(page);
+      await page.goto(lab.url);
+      await lab.ready("lesson", page);
+
+      await page.getByLabel("Your sentence").fill(SENTENCE);
+      await page.locator(".flow th", { hasText: "river" }).waitFor();
+      await lab.ready("lesson", page);
+      expect(await page.locator(".flow tr.asks th").textContent()).toBe("bank₂");
+      await page.locator("h1").click(); // away from the field, where the arrows move the caret
+
+      const titles: (string | null)[] = [];
+      for (let number = 1; number <= SCENES; number++) {
+        if (number > 1) await page.keyboard.press("ArrowRight");
+        await scene(page, number);
+        titles.push(await page.locator(".pane h2").textContent());
+        expect([number, ...(await lab.axe(page))]).toEqual([number]);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(wide).toBeLessThanOrEqual(0);
+        // The text of the scene is in sight, and the diagram too.
+        const text = (await page.locator(`.scene[data-scene="${number}"] h2`).boundingBox())!;
+        const diagram = (await page.locator(".flow").boundingBox())!;
+        if (number > 1 || viewport.width > 960) expect(text.y).toBeLessThan(viewport.height);
+        expect(text.y).toBeGreaterThan(0);
+        expect(diagram.y).toBeGreaterThan(0);
+        expect(diagram.y + diagram.height).toBeLessThanOrEqual(viewport.height);
+      }
+      expect(new Set(titles).size).toBe(SCENES);
+      expect(await weightsShown(page)).toEqual(await weightsWanted(SENTENCE, 0, 1));
+      await page.keyboard.press("ArrowRight"); // there is no eighth scene
+      await page.keyboard.press("ArrowLeft");
+      await scene(page, 6);
+      await page.waitForFunction(() => location.hash.includes("scene=6"));
+      expect(await shifts()).toBeLessThan(0.02);
+
+      await page.locator('.scene[data-scene="6"] .door a').click();
+      await lab.ready("sentence", page);
+      expect(await page.getByLabel("Sentences, one per line").inputValue()).toBe(SENTENCE);
+      expect(await page.locator("h1").textContent()).toBe("Which “bank” is which?");
+      expect(await page.textContent(".effect")).toMatch(/cosine with the original is 0\.\d{4}/);
+
+      await page.goBack();
+      await lab.ready("lesson", page);
+      await scene(page, 6);
+      expect(await page.getByLabel("Your sentence").inputValue()).toBe(SENTENCE);
+      await context.close();
+    },
+  );
+});
+
+test.each(SIZES)(
+  "scrolling goes through all scenes, and the page does not move by itself: $width pixels",
+  async (viewport) => {
+    const context = await lab.browser.newContext({ viewport });
+    const page = await context.newPage();
+    const shifts = await watchShifts(page);
+    await page.goto(lab.url);
+    await lab.ready("lesson", page);
+    await page.mouse.move(viewport.width / 2, viewport.height / 2);
+    const seen = new Set<string>();
+    const end = () => page.evaluate(() => scrollY + innerHeight >= document.documentElement.scrollHeight - 2);
+    while (!(await end())) {
+      await page.mouse.wheel(0, 120);
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      seen.add((await page.locator(".scene-bar [aria-pressed=true]").getAttribute("data-scene"))!);
+    }
+    await scene(page, SCENES);
+    seen.add(String(SCENES));
+    expect([...seen].sort()).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
+    expect(await shifts()).toBeLessThan(0.02);
+    await context.close();
+  },
+);
+
+test("the diagram’s numbers are the package’s, for each word and each head that is chosen", async () => {
+  await lab.enter("lesson?scene=4");
+  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(PARK, 0, 3));
+  await lab.page.locator("select[data-field=head]").selectOption("layer 2 head 3");
+  await lab.page.locator("select[data-field=word]").selectOption("car");
+  await lab.page.locator(".flow tr.asks", { hasText: "car" }).waitFor();
+  await lab.page.waitForFunction(() => location.hash.includes("head=6") && location.hash.includes("word=5"));
+  await lab.ready("lesson");
+  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(PARK, 6, 5));
+  await lab.page.locator(".flow tbody th", { hasText: "decided" }).click();
+  await lab.page.locator(".flow tr.asks", { hasText: "decided" }).waitFor();
+  await lab.ready("lesson");
+  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(PARK, 6, 1));
+});
+
+test("numbers travel from where they come from; with reduced motion they are there at once", async () => {
+  const moving = () => lab.page.evaluate(() => document.getAnimations().filter((each) => each.effect?.getTiming().duration === 620).length); // prettier-ignore
+  for (const reducedMotion of ["no-preference", "reduce"] as const) {
+    await lab.page.emulateMedia({ reducedMotion });
+    await lab.enter("lesson");
+    const counts = [];
+    for (let number = 2; number <= SCENES; number++) {
+      await lab.page.locator(".scene-bar .primary").click();
+      await lab.page.locator(`.scene-bar [data-scene="${number}"][aria-pressed=true]`).waitFor();
+      counts.push((await moving()) > 0);
+      await scene(lab.page, number);
+    }
+    expect(counts).toEqual(counts.map(() => reducedMotion === "no-preference"));
+  }
+  await lab.page.emulateMedia({ reducedMotion: null });
+});
+
+test("what travels changes in place and opacity only, which need no layout", async () => {
+  const page = await lab.open();
+  await lab.enter("lesson", page);
+  const changed = new Set<string>();
+  await threadTimes(page, "the scenes of the lesson", 50, async () => {
+    for (let number = 2; number <= SCENES; number++) {
+      await page.keyboard.press("ArrowRight");
+      await page.locator(`.scene-bar [data-scene="${number}"][aria-pressed=true]`).waitFor();
+      await page.waitForFunction(() => document.querySelector("[data-arriving]") === null);
+      const names = await page.evaluate(() =>
+        document
+          .getAnimations()
+          .filter((each) => !(each instanceof CSSTransition))
+          .flatMap(({ effect }) => (effect as KeyframeEffect).getKeyframes().flatMap((frame) => Object.keys(frame))),
+      );
+      names.forEach((name) => changed.add(name));
+      await scene(page, number);
+    }
+  });
+  expect([...changed].sort()).toEqual(["composite", "computedOffset", "easing", "offset", "opacity", "transform"]);
+  await page.close();
+});
+
+test("a question says whether an answer is right, and why, after it was answered", async () => {
+  await lab.enter("lesson?scene=7");
+  const card = lab.page.locator('.scene[data-scene="7"]');
+  expect(await card.locator(".said").textContent()).toBe("");
+  await card.getByRole("button", { name: "As far as with positions" }).click();
+  expect(await card.locator(".said").textContent()).toMatch(/^Not so\. With positions \d+\.\d, without them 0\.0\./);
+  await card.getByRole("button", { name: "Not apart" }).click();
+  expect(await card.locator(".said").textContent()).toMatch(/^Right\. /);
+  expect(await lab.axe()).toEqual([]);
+});
+
+test("an address opens its scene, and a reload keeps it", async () => {
+  await lab.enter("lesson?scene=5&head=4");
+  await scene(lab.page, 5);
+  expect(await lab.page.locator(".pane h2").textContent()).toMatch(/^Apart: 35\.\d before, 41\.\d after$/);
+  await lab.page.reload();
+  await lab.ready("lesson");
+  await scene(lab.page, 5);
+});
+
+test.each([
+  ["an empty sentence", "", "0 tokens."],
+  ["one word", "park", "1 token."],
+  ["a word that the model does not know", "headwise", "read in pieces"],
+  ["more words than the diagram has rows for", "word ".repeat(40), "The lesson shows the first 14"],
+])("%s is no trouble", async (_, text, said) => {
+  await lab.enter("lesson?scene=2");
+  await lab.page.getByLabel("Your sentence").fill(text);
+  await lab.page.locator(".lesson-controls .hint", { hasText: said }).waitFor();
+  await lab.ready("lesson");
+  expect(await lab.page.locator(".failure:visible").count()).toBe(0);
+  expect(await lab.axe()).toEqual([]);
+});

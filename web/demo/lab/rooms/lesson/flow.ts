@@ -1,0 +1,82 @@
+import { asMarkup } from "../../../model/names.js";
+import { percent } from "../../../model/links.js";
+import { decimal } from "../../shell/numbers.js";
+import { asking, namesOf, shownRow, type Lesson } from "./lesson.js";
+import { mostOf, strip } from "./strip.js";
+
+/** The columns of the diagram, and the scene in which each of them comes. */
+const COLUMNS = [
+  { id: "vector", title: "vector", scene: 1 },
+  { id: "key", title: "key", scene: 2 },
+  { id: "score", title: "score", scene: 2 },
+  { id: "weight", title: "weight", scene: 3 },
+  { id: "value", title: "value", scene: 4 },
+] as const;
+
+/** The diagram that stays: a row for each word, from its vector to its value, and the mix of all values. */
+export function flow(seen: Lesson, scene: number): string {
+  const names = namesOf(seen).map(asMarkup);
+  const contents = contentsOf(seen);
+  const asker = names[seen.word]!;
+  const later = (id: Column) => (isThere(id, scene) ? "" : ' class="later"');
+  const rows = names.map((name, token) => {
+    const cells = COLUMNS.map(({ id }) => `<td data-column="${id}"${later(id)}>${isThere(id, scene) ? contents[id](token) : ""}</td>`); // prettier-ignore
+    return `<tr data-token="${token}"${token === seen.word ? ' class="asks"' : ""}><th scope="row">${name}</th>${cells.join("")}</tr>`;
+  });
+  const titles = COLUMNS.map(({ id, title }) => `<th scope="col" data-column="${id}"${later(id)}>${title}</th>`);
+  const line = (id: "query" | "mixed") => (isThere(id, scene) ? contents[id]() : "");
+  const kind = (id: "query" | "mixed") => (isThere(id, scene) ? id : `${id} later`);
+  return (
+    `<table class="flow" aria-label="From words to the mix of “${asker}”"><thead>` +
+    `<tr><th scope="col">word</th>${titles.join("")}</tr>` +
+    `<tr class="${kind("query")}"><th scope="row" colspan="2">query of “${asker}”</th>` +
+    `<td>${line("query")}</td><td colspan="3"></td></tr></thead><tbody>${rows.join("")}</tbody>` +
+    `<tfoot><tr class="${kind("mixed")}"><th scope="row" colspan="5">mix for “${asker}”: the sum of weight × value</th>` +
+    `<td>${line("mixed")}</td></tr></tfoot></table>`
+  );
+}
+
+/** Brings a diagram to another scene: only the columns that come are written. */
+export function reveal(table: Element, seen: Lesson, scene: number): void {
+  const contents = contentsOf(seen);
+  for (const node of table.querySelectorAll<HTMLElement>("[data-column]")) {
+    const id = node.dataset["column"] as Column;
+    node.classList.toggle("later", !isThere(id, scene));
+    const token = node.parentElement!.dataset["token"];
+    if (token !== undefined && isThere(id, scene) && !node.firstChild) node.innerHTML = contents[id](Number(token));
+  }
+  for (const id of ["query", "mixed"] as const) {
+    const row = table.querySelector(`.${id}`)!;
+    row.classList.toggle("later", !isThere(id, scene));
+    const cell = row.querySelector("td")!;
+    if (isThere(id, scene) && !cell.firstChild) cell.innerHTML = contents[id]();
+  }
+}
+
+/** What stands in the cells of each column, and in the rows above and below. */
+function contentsOf(seen: Lesson) {
+  const { query, keys, scores, weights, values, mix } = asking(seen);
+  const vectors = seen.placed.tokens.map((_, token) => shownRow(seen.placed.placed, token));
+  const [mostVector, mostKey, mostValue] = [mostOf(vectors), mostOf([query, ...keys]), mostOf([...values, mix])];
+  const mostWeight = Math.max(...weights);
+  return {
+    vector: (token: number) => strip(vectors[token]!, mostVector),
+    key: (token: number) => strip(keys[token]!, mostKey),
+    score: (token: number) => `<b${scores[token]! < 0 ? ' class="less"' : ""}>${decimal(scores[token]!, 1)}</b>`,
+    weight: (token: number) => {
+      const part = (weights[token]! / mostWeight).toFixed(3);
+      return `<span class="part" style="--w:${part}"></span><b>${percent(weights[token]!)}</b>`;
+    },
+    value: (token: number) => strip(values[token]!, mostValue),
+    query: () => strip(query, mostKey),
+    mixed: () => strip(mix, mostValue),
+  };
+}
+
+type Column = (typeof COLUMNS)[number]["id"];
+
+/** The query comes with the keys, and the mix with the values. */
+function isThere(id: Column | "query" | "mixed", scene: number): boolean {
+  const column = id === "query" ? "key" : id === "mixed" ? "value" : id;
+  return scene >= COLUMNS.find((each) => each.id === column)!.scene;
+}

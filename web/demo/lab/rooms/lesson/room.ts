@@ -1,0 +1,197 @@
+import "./room.css";
+
+import numbers from "virtual:lesson";
+
+import { unpackedAnatomy, type PackedAnatomy } from "../../../model/packedAnatomy.js";
+import { difference, type Difference } from "../../engine/difference.js";
+import { room as makeRoom, type RoomView } from "../../shell/room.js";
+import { expectArrivals, fly } from "./flights.js";
+import { lessonOf, type Lesson } from "./lesson.js";
+import { answer } from "./quiz.js";
+import { optionsOf, read, type Reading } from "./reading.js";
+import { scenesOf } from "./scenes.js";
+import { fields, SCENES, type Settings } from "./settings.js";
+import { snippet } from "./snippet.js";
+import { cards, controls, pane, stage } from "./stage.js";
+import { flow, reveal } from "./flow.js";
+import { Walk } from "./walk.js";
+import { readWords, question } from "./words.js";
+
+export const room = makeRoom(fields, open);
+
+const [placed, unplaced] = (numbers as readonly PackedAnatomy[]).map(unpackedAnatomy);
+/** What the build has computed, so that the first sentence needs no model. */
+const FIRST: Reading = { placed: placed!, unplaced: unplaced! };
+
+function open(view: RoomView<typeof fields>): void {
+  const board = new Board(view);
+  let reading: Reading = FIRST;
+  view.onDraw(async (settings) => {
+    if (reading.placed.text !== settings.text)
+      reading = await read(settings.text, (text, options) => view.engine.anatomy(text, options), FIRST);
+    view.title(question(reading.placed));
+    board.show(reading, settings);
+  });
+  view.onCode(() => snippet());
+  view.onCheck(() => check(view, reading));
+  view.onClose(() => board.close());
+}
+
+/** Calls `work` in the frame after the next one. What was changed until now is laid out by then, as a task of its own. */
+function afterFrame(work: () => void): void {
+  requestAnimationFrame(() => requestAnimationFrame(work));
+}
+
+async function check({ engine }: RoomView<typeof fields>, { placed }: Reading): Promise<Difference[]> {
+  const exact = await engine.anatomy(placed.text, optionsOf(true), true);
+  const all = (name: "probs" | "mixed" | "shares", { layers }: typeof placed) =>
+    layers.flatMap((layer) => [...layer[name]]);
+  return [
+    difference("probabilities of all heads", all("probs", placed), all("probs", exact)),
+    difference("shares of the heads", all("shares", placed), all("shares", exact)),
+  ];
+}
+
+/** The stage: what is drawn, and what the visitor does to it. */
+class Board {
+  readonly #view: RoomView<typeof fields>;
+  readonly #walk: Walk;
+  #seen: Lesson | undefined;
+  #scene = 0;
+  /** A scene that the visitor has chosen by a button or a key, until the page scrolls there. */
+  #wanted: number | undefined;
+
+  constructor(view: RoomView<typeof fields>) {
+    const { stage, state } = view;
+    this.#view = view;
+    this.#walk = new Walk(
+      stage,
+      (scene) => state.set({ scene }),
+      (by) => this.#step(by),
+    );
+    stage.addEventListener("input", ({ target }) => this.#change(target as HTMLInputElement));
+    stage.addEventListener("click", ({ target }) => this.#click(target as Element));
+  }
+
+  show(reading: Reading, settings: Settings): void {
+    this.#showEmpty(reading.placed.tokens.length === 0, settings);
+    if (reading.placed.tokens.length === 0) return;
+    const isSame = this.#seen?.placed === reading.placed;
+    const was = this.#seen;
+    const seen = (this.#seen = lessonOf(reading.placed, reading.unplaced, settings));
+    const [from, scene] = [this.#scene, settings.scene];
+    this.#scene = scene;
+    if (!was) return this.#begin(seen, scene);
+    const isChanged = !isSame || was.head !== seen.head || was.word !== seen.word;
+    if (isChanged) this.#showWords(seen, scene);
+    if (isChanged || from !== scene) this.#showScene(seen, scene);
+    const diagram = this.#part(".scene-diagram");
+    const flies = from === scene - 1 && expectArrivals(diagram, scene);
+    afterFrame(() => {
+      this.#follow(scene);
+      if (flies) fly(diagram, scene);
+    });
+  }
+
+  /** Scrolls to a scene that the visitor has chosen, when it is drawn: the height of the diagram is known then. */
+  #follow(scene: number): void {
+    if (this.#wanted !== scene) return;
+    this.#wanted = undefined;
+    this.#walk.goTo(scene);
+  }
+
+  close(): void {
+    this.#walk.end();
+  }
+
+  #begin(seen: Lesson, scene: number): void {
+    this.#view.stage.innerHTML = stage(seen, scene);
+    if (scene > 1) this.#walk.goTo(scene, true);
+  }
+
+  /** Without words there is no diagram. The field for the sentence is there in any case. */
+  #showEmpty(isEmpty: boolean, settings: Settings): void {
+    if (isEmpty && !this.#seen) this.#begin((this.#seen = lessonOf(FIRST.placed, FIRST.unplaced, settings)), 1);
+    const diagram = this.#view.stage.querySelector<HTMLElement>(".lesson");
+    if (diagram) diagram.hidden = isEmpty;
+    if (!isEmpty) return;
+    this.#part(".lesson-controls .hint").textContent = "0 tokens. There is nothing to read yet.";
+    this.#showText(settings.text);
+  }
+
+  /** What depends on the sentence, the word or the head. The field that is typed into stays. */
+  #showWords(seen: Lesson, scene: number): void {
+    const fresh = document.createElement("template");
+    fresh.innerHTML = controls(seen);
+    for (const name of ["word", "head"]) {
+      const [old, now] = [this.#part<HTMLSelectElement>(`select[data-field=${name}]`), fresh.content.querySelector(`select[data-field=${name}]`)!]; // prettier-ignore
+      if (old.innerHTML !== now.innerHTML) old.replaceChildren(...now.children);
+    }
+    this.#showText(seen.placed.text);
+    this.#part(".lesson-controls .hint").textContent = readWords(seen.placed);
+    this.#part(".scenes").outerHTML = cards(seen);
+    this.#part(".flow-place").innerHTML = flow(seen, scene);
+  }
+
+  #showText(text: string): void {
+    const field = this.#part<HTMLInputElement>("input[data-field=text]");
+    if (field.value !== text && document.activeElement !== field) field.value = text;
+  }
+
+  #showScene(seen: Lesson, scene: number): void {
+    reveal(this.#part(".flow"), seen, scene);
+    this.#part(".pane").innerHTML = pane(seen, scene);
+    for (const dot of this.#view.stage.querySelectorAll<HTMLElement>(".scene-bar [data-scene]"))
+      dot.ariaPressed = String(Number(dot.dataset["scene"]) === scene);
+    this.#showStep(-1, scene === 1, scene);
+    this.#showStep(1, scene === SCENES, scene);
+  }
+
+  /** A button that has the focus and leads nowhere gives it to the scene's own button. */
+  #showStep(by: number, isEnd: boolean, scene: number): void {
+    const step = this.#part<HTMLButtonElement>(`.scene-bar [data-step="${by}"]`);
+    if (isEnd && step === document.activeElement)
+      this.#part(`.scene-bar [data-scene="${scene}"]`).focus({ preventScroll: true });
+    step.disabled = isEnd;
+  }
+
+  #step(by: number): void {
+    this.#go(this.#view.state.values.scene + by);
+  }
+
+  #go(scene: number): void {
+    if (scene < 1 || scene > SCENES) return;
+    this.#wanted = scene;
+    this.#walk.expect(scene);
+    if (this.#scene === scene) this.#follow(scene);
+    else this.#view.state.set({ scene });
+  }
+
+  #change({ dataset, value }: HTMLInputElement): void {
+    const { state } = this.#view;
+    if (dataset["field"] === "text") state.set({ text: value, word: -1 });
+    else if (dataset["field"] === "word") state.set({ word: Number(value) });
+    else if (dataset["field"] === "head") state.set({ head: Number(value) });
+  }
+
+  #click(target: Element): void {
+    const button = target.closest<HTMLElement>("button");
+    const row = target.closest<HTMLElement>(".flow tr[data-token]");
+    if (row) this.#view.state.set({ word: Number(row.dataset["token"]) });
+    if (!button) return;
+    const { step, scene, answer: chosen } = button.dataset;
+    if (step) this.#step(Number(step));
+    else if (scene) this.#go(Number(scene));
+    else if (chosen) this.#answer(button, Number(chosen));
+  }
+
+  #answer(button: HTMLElement, chosen: number): void {
+    const card = button.closest<HTMLElement>(".scene")!;
+    const { quiz } = scenesOf(this.#seen!)[Number(card.dataset["scene"]) - 1]!;
+    answer(card, quiz!, chosen);
+  }
+
+  #part<Kind extends HTMLElement = HTMLElement>(selector: string): Kind {
+    return this.#view.stage.querySelector<Kind>(selector)!;
+  }
+}

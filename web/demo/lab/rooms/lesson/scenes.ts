@@ -1,0 +1,223 @@
+// The seven scenes: what each says about the sentence, the room it opens, and its question.
+
+import { percent } from "../../../model/links.js";
+import { decimal } from "../../shell/numbers.js";
+import * as lesson from "./lesson.js";
+import type { Lesson } from "./lesson.js";
+
+export interface Scene {
+  readonly title: string;
+  /** Paragraphs. */
+  readonly words: readonly string[];
+  readonly door: Door;
+  readonly quiz?: Quiz;
+}
+
+/** A room at the state of the scene. */
+export interface Door {
+  readonly words: string;
+  readonly room: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** A question about what was just shown. */
+export interface Quiz {
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly right: number;
+  /** Why, with the numbers of the sentence. */
+  readonly said: string;
+}
+
+export function scenesOf(seen: Lesson): Scene[] {
+  return [vectors(seen), scores(seen), softmax(seen), mix(seen), move(seen), heads(seen), places(seen)];
+}
+
+/** Below this, float32 rounds. */
+const ROUNDING = 1e-4;
+
+const quoted = (seen: Lesson, token: number) => `“${lesson.namesOf(seen)[token]!}”`;
+const asker = (seen: Lesson) => quoted(seen, seen.word);
+const sentence = ({ placed, head }: Lesson) => ({ texts: placed.text, head: String(head) });
+
+function vectors(seen: Lesson): Scene {
+  const twins = lesson.twinsOf(seen.placed);
+  const same = twins
+    ? ` ${quoted(seen, twins[0])} and ${quoted(seen, twins[1])} are the same word: only their places differ.`
+    : "";
+  return {
+    title: "Words become vectors",
+    words: [
+      `The model cannot read. It looks each word up in a table and gets 256 numbers: a vector. It adds a second vector that says where the word stands.${same}`,
+      `Follow one word: ${asker(seen)}. What will the other words do to it?`,
+    ],
+    door: { words: "this sentence", room: "sentence", settings: { texts: seen.placed.text } },
+  };
+}
+
+function scores(seen: Lesson): Scene {
+  const { scores: row } = lesson.asking(seen);
+  const [best, least] = [lesson.largest(row), lesson.smallest(row)];
+  const turned = lesson.angles(seen).map((angle) => Math.round((180 * angle) / Math.PI));
+  const beyond = turned[least]! > 90 ? ", more than a right angle" : "";
+  return {
+    title: "A query meets keys",
+    words: [
+      `From its vector, ${asker(seen)} makes a query: what it looks for. Each word makes a key: what it offers. Their product is a score. It is high if both point the same way.`,
+      `The highest score is ${decimal(row[best]!, 1)}: the key of ${quoted(seen, best)}, at ${turned[best]}° to the query. The lowest is ${decimal(row[least]!, 1)}: the key of ${quoted(seen, least)}, at ${turned[least]}°${beyond}.`,
+    ],
+    door: {
+      words: `the scores of ${asker(seen)}`,
+      room: "sentence",
+      settings: { ...sentence(seen), show: "scores", from: String(seen.word), to: String(best) },
+    },
+    quiz: directions(seen, best === seen.word ? least : best),
+  };
+}
+
+/** Whether a score is the same the other way round. */
+function directions(seen: Lesson, other: number): Quiz {
+  const there = lesson.asking(seen).scores[other]!;
+  const back = lesson.asking({ ...seen, word: other }).scores[seen.word]!;
+  const [a, b] = [asker(seen), quoted(seen, other)];
+  const isSame = Math.abs(there - back) < ROUNDING;
+  return {
+    question: `${a} gives ${b} a score of ${decimal(there)}. Does ${b} give ${a} the same?`,
+    answers: ["Yes, the same", "No, another one"],
+    right: isSame ? 0 : 1,
+    said: `${a} gives ${b} ${decimal(there)}, and ${b} gives ${a} ${decimal(back)}. ${isSame ? "Here they are equal." : "Asking is not answering: queries and keys come from different matrices."}`,
+  };
+}
+
+function softmax(seen: Lesson): Scene {
+  const { weights } = lesson.asking(seen);
+  const best = lesson.largest(weights);
+  return {
+    title: "Scores become weights",
+    words: [
+      `A word has 100 % of attention to spend. Softmax divides it: it raises e to the power of each score, and divides by the sum. No weight is negative, and together they are 1.`,
+      `${asker(seen)} gives the most to ${best === seen.word ? "itself" : quoted(seen, best)}: ${percent(weights[best]!)}.`,
+    ],
+    door: { words: "all weights of this head", room: "sentence", settings: { ...sentence(seen), show: "weights" } },
+    quiz: shifted(seen),
+  };
+}
+
+/** What the weights do when every score becomes 1 higher. */
+function shifted(seen: Lesson): Quiz {
+  const { scores: row, weights } = lesson.asking(seen);
+  const powers = Array.from(row, (score) => Math.exp(score + 1));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  const change = Math.max(...powers.map((power, token) => Math.abs(power / sum - weights[token]!)));
+  return {
+    question: "Add 1 to every score of this row. What do the weights do?",
+    answers: ["All grow", "They stay as they are", "The largest one grows"],
+    right: change < ROUNDING ? 1 : 0,
+    said: `Every bar becomes 2.7 times as high, and so does their sum. Only differences of scores count.`,
+  };
+}
+
+function mix(seen: Lesson): Scene {
+  const { weights } = lesson.asking(seen);
+  const best = lesson.largest(weights);
+  return {
+    title: "Values mix",
+    words: [
+      `Each word also has a value: what it gives. Attention adds all values, each times its weight. The sum is the mix for ${asker(seen)}.`,
+      `${percent(weights[best]!)} of the mix come from the value of ${quoted(seen, best)}. Words with small weights give little.`,
+    ],
+    door: { words: "the product of weights and values", room: "matrix", settings: { reading: "mixtures" } },
+    quiz: {
+      question: `If one weight were 100 %, say that of ${quoted(seen, best)}, what would the mix be?`,
+      answers: [`The key of ${quoted(seen, best)}`, `The value of ${quoted(seen, best)}`, "The mean of all values"],
+      right: 1,
+      said: "1 × its value + 0 × all others: attention would copy that value. With equal weights it would be the mean.",
+    },
+  };
+}
+
+function move(seen: Lesson): Scene {
+  const pair = lesson.pairOf(seen);
+  const { before, after, moved } = lesson.movesOf(seen.placed, seen.head, pair);
+  const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
+  const twins = lesson.twinsOf(seen.placed) !== undefined;
+  const layer = Math.floor(seen.head / 4) + 1;
+  const change = after > before + ROUNDING ? "further apart" : after < before - ROUNDING ? "nearer to each other" : "as far apart as before"; // prettier-ignore
+  return {
+    title: "The word’s vector moves",
+    words: [
+      `The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.`,
+      `${twins ? `${a} and ${b} are one word with two meanings. ` : ""}Layer ${layer} moves them ${change}: from ${decimal(before, 1)} to ${decimal(after, 1)}.`,
+    ],
+    door: { words: "how far each word’s information travels", room: "sentence", settings: { ...sentence(seen), show: "rollout" } }, // prettier-ignore
+    quiz: {
+      question: `Which of the two moved further?`,
+      answers: [a, b, "Both as far"],
+      right: Math.abs(moved[0] - moved[1]) < ROUNDING ? 2 : lesson.largest(moved),
+      said: `${a} moved ${decimal(moved[0], 1)}, ${b} ${decimal(moved[1], 1)}. Before attention the vector of ${a} was ${decimal(lengthOf(seen, pair[0]), 1)} long, that of ${b} ${decimal(lengthOf(seen, pair[1]), 1)}.`,
+    },
+  };
+}
+
+function lengthOf({ placed, head }: Lesson, token: number): number {
+  const vectors = new lesson.Vectors(placed, head);
+  return Math.sqrt(vectors.product(token, token));
+}
+
+function heads(seen: Lesson): Scene {
+  const shares = lesson.sharesOf(seen, seen.word);
+  const most = lesson.largest(shares);
+  const first = seen.head - (seen.head % shares.length);
+  const gains = Array.from({ length: 8 }, (_, head) => Number(head !== first + most)).join(",");
+  const row = lesson.rowsOfHeads(seen, seen.placed, seen.word)[most]!;
+  const best = lesson.largest(row);
+  const left = 1 - shares[most]!;
+  const say = (share: number) => `${decimal(100 * share, 0)} %`;
+  return {
+    title: "Heads look at different things",
+    words: [
+      `You have followed one head. A layer has ${shares.length}, each with its own queries, keys and values. Each looks elsewhere. Their mixes are joined, and one matrix makes the move of them.`,
+      `For ${asker(seen)}, head ${most + 1} makes the largest part of the move: ${say(shares[most]!)}. It looks at ${best === seen.word ? "itself" : quoted(seen, best)} most (${percent(row[best]!)}).`,
+    ],
+    door: { words: `the sentence without head ${most + 1}`, room: "sentence", settings: { ...sentence(seen), gains } },
+    quiz: {
+      question: `Switch head ${most + 1} off. How much of the move is left, in its old direction?`,
+      answers: ["Nothing", say(left), "All of it: the others take over"],
+      right: Math.abs(left) < ROUNDING ? 0 : Math.abs(left - 1) < ROUNDING ? 2 : 1,
+      said: `The parts of the heads are added, so ${say(left)} are left in this layer. No head here learns that another one is gone.`,
+    },
+  };
+}
+
+function places(seen: Lesson): Scene {
+  const twins = lesson.twinsOf(seen.placed);
+  const text = { words: seen.placed.text };
+  const door = { words: "positions with this sentence", room: "positions", settings: text };
+  if (!twins)
+    return {
+      title: "Positions tell words apart",
+      words: [
+        "Without positions, attention sees a bag of words: each word looks the same way wherever it stands.",
+        "Write a sentence in which a word stands twice, and see what positions do to it.",
+      ],
+      door,
+    };
+  const [a, b] = twins.map((token) => quoted(seen, token)) as [string, string];
+  const apart = (anatomy: Lesson["placed"], head: number) => lesson.movesOf(anatomy, head, twins).after;
+  const [on, off] = [apart(seen.placed, seen.head), apart(seen.unplaced, seen.head)];
+  const [lastOn, lastOff] = [apart(seen.placed, 7), apart(seen.unplaced, 7)];
+  return {
+    title: `Positions tell ${a} from ${b}`,
+    words: [
+      `Leave the positions out, and ${a} and ${b} start as one vector. They ask the same, they get the same mix, they make the same move.`,
+      `After layer ${Math.floor(seen.head / 4) + 1} they are ${decimal(off, 1)} apart; with positions, ${decimal(on, 1)}. Attention does not see order: positions bring it.`,
+    ],
+    door,
+    quiz: {
+      question: `There is a second layer. Without positions, how far apart are they after it?`,
+      answers: ["As far as with positions", "Half as far", "Not apart"],
+      right: lastOff < ROUNDING * lastOn ? 2 : lastOff < 0.75 * lastOn ? 1 : 0,
+      said: `With positions ${decimal(lastOn, 1)}, without them ${decimal(lastOff, 1)}. What is equal stays equal, however many layers follow.`,
+    },
+  };
+}
