@@ -424,7 +424,7 @@ TEST(Backward, HasTheSameBitsForEveryNumberOfThreadsWhereKeysAreSplit) {
     const Problem problem = gradients::problem_of(call);
     const gradients::Call backward(call, problem);
     const Results one = gradients::compute(backward, 1);
-    gradients::expect_near_reference(backward, one);
+    if (some_of(1) > 0) gradients::expect_near_reference(backward, one);  // takes 100 s with a sanitizer
     for (const int threads : {2, 3, 4}) EXPECT_EQ(gradients::compute(backward, threads).bits(), one.bits()) << threads;
   }
 }
