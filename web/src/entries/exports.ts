@@ -38,6 +38,8 @@ export type { AttendOptions } from "../cache/attendProblem.js";
 export type { CacheContent } from "../cache/cacheContent.js";
 export type { CacheDtype, CompleteRing, KvCacheOptions, Ring } from "../cache/cacheProblem.js";
 export type { KvCache } from "../cache/kvCache.js";
+export type { SavedCacheOptions } from "../cache/savedCache.js";
+export type { EncoderChoice, RecordedOr, Recording } from "../call/encoder.js";
 export { toFloat16, toFloat32 } from "../call/float16.js";
 export { tensor } from "../call/newTensor.js";
 export type { NumberList } from "../call/options.js";
@@ -70,7 +72,8 @@ export {
 } from "../errors/errors.js";
 export { Attention } from "../instance/attention.js";
 export type { CallPlan, PlannedBytes } from "../instance/callPlan.js";
-export type { WarmupShape } from "../instance/warmup.js";
+export type { Gpu } from "../instance/gpu.js";
+export type { WarmupOptions, WarmupShape } from "../instance/warmup.js";
 export type {
   LayerBackwardOptions,
   LayerGradient,
