@@ -6,16 +6,13 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
+import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { build as esbuild } from "esbuild";
 
 import { build, dist, inlineModule, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { printSizes } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
-
-/** Options of esbuild. Without white space a file loses the comments that tell bundlers what to leave alone. */
-const NAMES = { minifyIdentifiers: true, minifySyntax: true };
-const ALL = { minify: true };
 
 /**
  * Each file of dist/, its source, and its platform. `.cjs` is for `require`. On platform "node" esbuild ends it with a list
@@ -26,12 +23,12 @@ const ENTRIES = [
   { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
   { file: "worker.js", source: "web/src/entries/worker.ts", platform: "browser" },
   { file: "worker.node.js", source: "web/src/entries/worker.node.ts", platform: "node" },
-  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", small: NAMES },
+  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", isSmall: true },
   { file: "worker-entry.node.js", source: "web/src/worker/entry.node.ts", platform: "node" },
   { file: "inline.js", source: "web/src/entries/inline.ts", platform: "browser" },
   { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "node" },
   { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
-  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", small: ALL },
+  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", isSmall: true },
   { file: "formula.js", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "node" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
@@ -98,15 +95,36 @@ const asShipped = () => ({
   define: { HEADWISE_VERSION: JSON.stringify(version()) },
 });
 
-async function bundleEntry({ file, source, platform, small }) {
+async function bundleEntry({ file, source, platform, isSmall = false }) {
   const outfile = path.join(dist, file);
   const isRequired = file.endsWith(".cjs");
   const supported = { "dynamic-import": !isRequired }; // Jest's `require` has no import()
   const entry = { entryPoints: [source], outfile, format: isRequired ? "cjs" : "esm", platform, supported };
   const plugins = [bareWgsl, inlinedModule, publicNames(isRequired)];
-  const { metafile } = await esbuild({ ...asShipped(), ...entry, ...small, plugins });
+  const { metafile } = await esbuild({ ...asShipped(), ...entry, minify: isSmall, plugins });
+  if (isSmall) restoreHints(outfile);
   keepLibraries(`${outfile}.map`);
   writeMetafile(file, metafile);
+}
+
+/** What tells bundlers to leave an `import()` alone. esbuild drops it together with white space. */
+const HINTS = "/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ ";
+
+/** Writes HINTS into each `import()` of a variable. */
+function restoreHints(file) {
+  const places = [...readFileSync(file, "utf8").matchAll(/(?<=\bimport\()(?=[\w$]+\))/g)].map(({ index }) => index);
+  for (const place of places.reverse()) insert(file, place, HINTS);
+}
+
+/** Inserts words into a line of a file that has a source map. */
+function insert(file, place, words) {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.slice(0, place) + words + text.slice(place));
+  const map = JSON.parse(readFileSync(`${file}.map`, "utf8"));
+  const lines = decode(map.mappings);
+  const before = text.slice(0, place).split("\n");
+  for (const segment of lines[before.length - 1]) if (segment[0] >= before.at(-1).length) segment[0] += words.length;
+  writeFileSync(`${file}.map`, JSON.stringify({ ...map, mappings: encode(lines) }));
 }
 
 /**

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { decode } from "@jridgewell/sourcemap-codec";
 
 import { ERROR_CODES, HeadwiseError } from "../../../web/src/errors/errors.js";
 import { pack } from "../consumer.js";
@@ -37,6 +38,7 @@ interface Manifest {
 interface SourceMap {
   readonly sources: readonly string[];
   readonly sourcesContent: readonly (string | null)[];
+  readonly mappings: string;
 }
 
 interface Bill {
@@ -142,6 +144,35 @@ test("source maps lead to sources that the package holds, or hold the text of a 
   });
   expect(lost).toEqual([]);
 });
+
+test.each(["worker-entry.js", "webgpu-engine.js"])(
+  "the source map of the small %s leads each text to its line",
+  (name) => {
+    const code = String(files.get(`dist/${name}`));
+    const { sources, mappings } = JSON.parse(String(files.get(`dist/${name}.map`))) as SourceMap;
+    const lines = decode(mappings);
+    const found = code.split("\n").flatMap((text, line) =>
+      [...text.matchAll(/"([A-Za-z ,']{24,80})"/g)].map(({ 1: words, index }) => {
+        const [, source, row] = lines[line]!.findLast(([column]) => column <= index)! as [
+          number,
+          number,
+          number,
+          number,
+        ];
+        const rows = String(files.get(path.join("dist", sources[source]!))).split("\n");
+        return {
+          words,
+          isThere: rows
+            .slice(row, row + 2)
+            .join("\n")
+            .includes(words!),
+        };
+      }),
+    );
+    expect(found.length).toBeGreaterThan(10);
+    expect(found.filter(({ isThere }) => !isThere)).toEqual([]);
+  },
+);
 
 test("asks bundlers to leave alone what it imports at run time", () => {
   const scripts = [...files].filter(([name]) => /^dist\/[^/]+\.js$/.test(name));
