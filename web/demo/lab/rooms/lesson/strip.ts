@@ -23,7 +23,10 @@ export function numberCells(numbers: ArrayLike<number>, most: number, digits = 1
 
 /** Weights in whole percents, as cells of a table's row. Small weights are seen too. */
 export function weightCells(weights: ArrayLike<number>): string {
-  return Array.from(weights, (weight) => `<td${shade(Math.sqrt(weight), 1)}>${Math.round(100 * weight)}</td>`).join("");
+  return Array.from(weights, (weight) => {
+    const percents = Math.round(100 * weight);
+    return `<td${percents === 100 ? ' class="whole"' : ""}${shade(Math.sqrt(weight), 1)}>${percents}</td>`;
+  }).join("");
 }
 
 function shade(number: number, most: number): string {
