@@ -42,7 +42,7 @@ test("one and two threads, and every layout, have the same bits", async () => {
       const [q, k, v] = tensors as [(typeof tensors)[0], (typeof tensors)[0], (typeof tensors)[0]];
       const plain = await hw.scaledDotProductAttention(q, k, v, options);
       const [q2, k2, v2] = [q, k, v].map((each) => inLayout(each, "BSHD"));
-      const turned = await hw.scaledDotProductAttention(q2!, k2!, v2, { ...options, layout: "BSHD" });
+      const turned = await hw.scaledDotProductAttention(q2!, k2!, v2!, { ...options, layout: "BSHD" });
       hw.dispose();
       return [bits(plain), bits(turned.probs), bits(plain.probs)];
     }),

@@ -41,6 +41,9 @@ export interface AttentionResult {
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- no key is known, so none is asked for or refused
 export type NoReturns = {};
 
+/** The type of an absent `value`: undefined in a call without an output, which reads no values. */
+export type NoValue<R extends Returns | undefined> = R extends { readonly output: false } ? undefined : never;
+
 /** The parts of `All` that `returns` asks for. If TypeScript cannot know it, the part is optional. */
 type Parts<R extends Returns | undefined, All> = Asked<R, Omit<All, "output">>;
 

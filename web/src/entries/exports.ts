@@ -6,6 +6,7 @@ export type {
   GpuAttentionResult,
   GpuResultOf,
   NoReturns,
+  NoValue,
   OutputAt,
   OutputOf,
   RecordedAttention,

@@ -4,7 +4,7 @@ import {
   type AttentionOptions,
   type AttentionProblem,
 } from "../attention/attentionProblem.js";
-import type { NoReturns, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
+import type { NoReturns, NoValue, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
 import {
   backwardProblem,
   type AttentionBackwardOptions,
@@ -186,7 +186,7 @@ export class Attention extends Disposing {
   >(
     query: Q | GpuFloats,
     key: FloatTensorLike | GpuFloats,
-    value: FloatTensorLike | GpuFloats | undefined,
+    value: FloatTensorLike | GpuFloats | NoValue<R>,
     options: CallOptions<R, Into> & Recording<E> & { readonly location?: L } = {},
   ): Promise<RecordedOr<E, RecordedAttention<R, OrAbsent<Into, FloatTensor>>, ResultAt<L, R, OrAbsent<Into, Q>>>> {
     return (await this.#attention(query, key, value, options)) as RecordedOr<

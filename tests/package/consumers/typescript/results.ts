@@ -66,6 +66,10 @@ export async function parts(): Promise<ArrayLike<number>[]> {
 export async function withoutOutput(): Promise<ArrayLike<number>[]> {
   const none = { returns: { output: false, entropy: true } } as const;
   const attended = await hw.scaledDotProductAttention(floats, floats, floats, none);
+  const searched = await hw.scaledDotProductAttention(floats, floats, undefined, none);
+  // @ts-expect-error: a call with an output needs values
+  await hw.scaledDotProductAttention(floats, floats, undefined, { returns: { entropy: true } });
+  console.log(searched.entropy.data);
   const forwarded = await layer.forward(floats, none);
   const cached = await cache.attend(floats, { returns: { output: false, entropy: true } });
   // @ts-expect-error: an output that was refused
