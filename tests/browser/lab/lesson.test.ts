@@ -33,7 +33,7 @@ beforeAll(async () => {
 async function scene(page: Page, number: number): Promise<void> {
   await page.locator(`.scene-bar [data-scene="${number}"][aria-pressed=true]`).waitFor();
   await lab.ready("lesson", page);
-  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)).then(() => 0));
 }
 
 /** Watches how much the page moves by itself. */
