@@ -29,11 +29,18 @@ async function turn(): Promise<void> {
   turning = undefined;
 }
 
+/** What an environment may lack: browsers have no setImmediate, and jsdom has neither. */
+interface Events {
+  readonly setImmediate?: (callback: () => void) => unknown;
+  readonly MessageChannel?: typeof MessageChannel;
+}
+
 /** Settles after the events that wait now. */
 function nextEvents(): Promise<void> {
-  const { setImmediate } = globalThis as { readonly setImmediate?: (callback: () => void) => unknown };
+  const { setImmediate, MessageChannel } = globalThis as Events;
   return new Promise((resolve) => {
     if (setImmediate) setImmediate(resolve);
+    else if (!MessageChannel) setTimeout(resolve, 0);
     else {
       // A timer would wait for 4 ms and more.
       const { port1, port2 } = new MessageChannel();
