@@ -71,6 +71,8 @@ interface StepOptions extends Pick<AppendOptions, "lengths"> {
   readonly kvLayout?: Layout | undefined;
 }
 
+const APPEND_OR_RECORD = [...APPEND_NAMES, ENCODER];
+const ATTEND_OR_RECORD = [...ATTEND_NAMES, ENCODER];
 const STEP_NAMES = [...ATTEND_NAMES, ...namesOf<StepOptions>({ lengths: true, kvLayout: true })];
 
 /**
@@ -473,7 +475,7 @@ export class KvCache extends Disposing {
 
   #appended(key: unknown, value: unknown, options: object): Promise<unknown> {
     const call = this.#arguments("cache.append", this.#cache.onGpu);
-    const reader = readOptions(call, options, [...APPEND_NAMES, ENCODER]);
+    const reader = readOptions(call, options, APPEND_OR_RECORD);
     const problem = appendProblem(call, this.#cache.form, key, value, reader);
     const encoder = encoderOf(reader);
     if (encoder === undefined) return this.#context.run(call, () => this.#append(problem), problem.signal);
@@ -484,7 +486,7 @@ export class KvCache extends Disposing {
   #attended(query: unknown, options: object): Promise<unknown> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.attend", onGpu);
-    const reader = readOptions(call, options, [...ATTEND_NAMES, ENCODER]);
+    const reader = readOptions(call, options, ATTEND_OR_RECORD);
     const request = attendRequest(call, form, query, reader);
     const problem = () => this.#problem(request, lastAppend(this.#cache));
     const encoder = encoderOf(reader);

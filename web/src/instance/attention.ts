@@ -72,6 +72,8 @@ import { Outline, OutlineArguments } from "./outline.js";
 import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
+const COMPUTE_OR_RECORD = [...OPTION_NAMES, ENCODER];
+
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {
   readonly returns?: R;
@@ -530,7 +532,7 @@ export class Attention extends Disposing {
 
   #attention(query: unknown, key: unknown, value: unknown, options: object): Promise<unknown> {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
-    const reader = readOptions(call, options, [...OPTION_NAMES, ENCODER]);
+    const reader = readOptions(call, options, COMPUTE_OR_RECORD);
     const problem = attentionProblem(call, query, key, value, reader);
     const encoder = encoderOf(reader);
     if (encoder !== undefined) return this.#recorded(call, encoder, problem);

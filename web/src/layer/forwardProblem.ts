@@ -148,6 +148,7 @@ const FORWARD_NAMES = [
     signal: true,
     onProgress: true,
   }),
+  ENCODER,
 ];
 
 /** The part of a layer that a call of forward needs. */
@@ -185,7 +186,7 @@ export function forwardRequest(
   given: unknown,
 ): ForwardRequest {
   const { operation } = call;
-  const options = readOptions(call, given, [...FORWARD_NAMES, ENCODER]);
+  const options = readOptions(call, given, FORWARD_NAMES);
   const encoder = encoderOf(options);
   const { layout } = layer;
   const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = layer.shape;

@@ -112,6 +112,6 @@ export function checkEncoder(operation: string, value: unknown): object {
   const isEncoder = guarded(operation, "encoder", () => isObject(value) && "beginComputePass" in value);
   if (isEncoder) return value as object;
   throw new OptionError(`${operation}: encoder must be a GPUCommandEncoder, got ${describe(value)}`, {
-    hint: "The `createCommandEncoder()` of the device that was given to createAttention makes one.",
+    hint: "`hw.gpu.device.createCommandEncoder()` makes one.",
   });
 }
