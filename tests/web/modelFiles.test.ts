@@ -351,6 +351,26 @@ describe("Loading", () => {
     await expect(loadModel(hw, given(5))).rejects.toThrow("read 5 failed");
   });
 
+  test("reads ahead over the end of a tensor: while one is placed, the next three are on their way", async () => {
+    const bytes = files["model.safetensors"]!;
+    let asked = 0;
+    const source = {
+      size: bytes.length,
+      slice: (from: number, to: number) => ({
+        arrayBuffer: () => {
+          asked++;
+          return Promise.resolve(bytes.slice(from, to).buffer);
+        },
+      }),
+    };
+    const headers = 2; // reads of the file's beginning
+    const askedAt: number[] = []; // when each tensor, of one piece, was placed
+    const onProgress = () => void askedAt.push(asked - headers);
+    (await loadModel(hw, { ...files, "model.safetensors": source }, { onProgress })).dispose();
+    const { size } = weights;
+    expect(askedAt).toEqual(Array.from({ length: size }, (_, n) => Math.min(n + 4, size)));
+  });
+
   test("widens BF16 to float32, or rounds to float16 on request", async () => {
     const whole = filesOf(config, large, "BF16");
     const bytesWith = async (precision: "as-stored" | "float16") => {

@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../call/abort.js";
 import type { Attention } from "../instance/attention.js";
 import type { ForwardOptions } from "../layer/forwardProblem.js";
 import type { Layer } from "../layer/layer.js";
@@ -66,8 +67,8 @@ interface Loaded {
   layout: WeightLayout;
 }
 
-/** Reads a tensor of the files: calls `use` with each of its pieces, or once with all of it. */
-type Read = (tensor: FileTensor, use: (piece: Piece) => void, isWhole?: boolean) => Promise<void>;
+/** Reads the next tensor of the files, in the order of all: calls `use` with each of its pieces, or once with all of it. */
+type Read = (tensor: FileTensor, use: (piece: Piece) => void) => Promise<void>;
 
 /** Where the weights of parts go. */
 interface Target {
@@ -94,6 +95,8 @@ export const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float1
 export class Parts {
   readonly #files: TensorFiles;
   readonly #tensors: FileTensor[] = [];
+  /** Matrices with a row for each input. */
+  readonly #inOut = new Set<FileTensor>();
   readonly #sizes: ((keeping: Keeping) => PartBytes)[] = [];
   readonly #loads: ((target: Target) => Promise<void>)[] = [];
   readonly #held = new Set<Held>();
@@ -231,14 +234,21 @@ export class Parts {
   ): Promise<void> {
     const totalBytes = this.#tensors.reduce((total, { numBytes }) => total + numBytes, 0);
     let loadedBytes = 0;
-    const read: Read = async (tensor, use, isWhole = false) => {
-      for await (const piece of this.#files.pieces(tensor, isWhole, signal)) {
+    // in int8 the scale of an output depends on all inputs
+    const isWhole = (tensor: FileTensor) => precision === "int8" && this.#inOut.has(tensor);
+    const wanted = this.#tensors.map((tensor) => ({ tensor, isWhole: isWhole(tensor) }));
+    const pieces = this.#files.pieces(wanted, signal);
+    const read: Read = async (tensor, use) => {
+      for (let isLast = false; !isLast;) {
+        const piece = (await pieces.next()).value!; // every tensor has numbers
         use(piece);
         loadedBytes += piece.bytes.length;
         onProgress?.({ loadedBytes, totalBytes, tensor: tensor.name });
+        ({ isLast } = piece);
       }
     };
     for (const load of this.#loads) await load({ hw, precision, read });
+    throwIfAborted(signal);
     this.#scratches.clear();
   }
 
@@ -260,6 +270,7 @@ export class Parts {
    */
   #matrix(name: string, shape: readonly [number, number], stored: WeightLayout): Loaded {
     const tensor = this.#claim([name, shape]);
+    if (stored === "in-out") this.#inOut.add(tensor);
     const loaded: Loaded = { matrix: undefined, layout: stored };
     const outputs = shape[stored === "out-in" ? 0 : 1];
     this.#sizes.push(({ precision, isInInstance }) =>
@@ -271,9 +282,7 @@ export class Parts {
       const matrix = matrixOf(hw, layout === stored ? shape : [shape[1], shape[0]], dtype, layout);
       Object.assign(loaded, { matrix, layout });
       this.#held.add(matrix);
-      // the scale of a column depends on all rows
-      const isWhole = dtype === "int8" && stored === "in-out";
-      await read(tensor, (piece) => fillRows(matrix, { stored, layout }, tensor, piece), isWhole);
+      await read(tensor, (piece) => fillRows(matrix, { stored, layout }, tensor, piece));
     });
     return loaded;
   }

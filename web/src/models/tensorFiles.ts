@@ -12,7 +12,7 @@ import { noWeights, weightFiles } from "./weightFiles.js";
  * during loading: `node tests/bench/lab/loading.mjs` measures it.
  */
 const PIECE = 2 ** 20;
-/** So many pieces are read at a time. A file in Node gives 0.7 GB/s with one piece at a time, and 2 GB/s with four. */
+/** So many pieces are read at a time, at most. A file in Node gives 0.7 GB/s with one piece at a time, and 2 GB/s with four. */
 const AT_A_TIME = 4;
 
 /** A tensor of a file whose name, shape and dtype have been checked. */
@@ -33,11 +33,20 @@ export interface LoadProgress {
   readonly tensor: string;
 }
 
+/** A tensor that is to be read. */
+export interface WantedTensor {
+  readonly tensor: FileTensor;
+  /** Whether all of it comes in one piece. */
+  readonly isWhole: boolean;
+}
+
 /** Some of the bytes of a tensor. */
 export interface Piece {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The number of elements before them. */
   readonly at: number;
+  /** Whether the tensor ends with them. */
+  readonly isLast: boolean;
 }
 
 /** A tensor in a file; undefined if its file is missing. */
@@ -147,34 +156,49 @@ export class TensorFiles {
   }
 
   /**
-   * Reads a tensor, piece by piece.
+   * Reads tensors in their order, piece by piece. While a piece is used, the next ones are on their way.
    *
-   * @param isWhole - Whether all of it comes in one piece.
    * @throws The reason of `signal` if it aborts.
    */
-  async *pieces(
-    { name, shape, dtype }: FileTensor,
-    isWhole: boolean,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<Piece> {
-    const { from, to, source } = this.#tensors.get(name)!; // `tensor` has found it
-    const size = STORED_BYTES[dtype];
-    const row = shape.at(-1)! * size;
-    const step = isWhole ? to - from : Math.max(Math.floor(PIECE / row), 1) * row;
-    const read = (at: number) => {
-      const bytes = source.bytes(at, Math.min(at + step, to));
-      bytes.catch(() => undefined); // it rejects where it is awaited; after an abort nothing awaits it
-      return bytes;
-    };
-    const reading: Promise<Uint8Array<ArrayBuffer>>[] = [];
-    for (let at = from; at < to; at += step) {
+  async *pieces(tensors: Iterable<WantedTensor>, signal: AbortSignal | undefined): AsyncGenerator<Piece, undefined> {
+    const reading: { readonly numBytes: number; readonly piece: Promise<Piece> }[] = [];
+    const places = this.#places(tensors);
+    let next = places.next();
+    while (!next.done || reading.length > 0) {
       throwIfAborted(signal);
-      for (let next = at + reading.length * step; reading.length < AT_A_TIME && next < to; next += step)
-        reading.push(read(next));
-      yield { bytes: await reading.shift()!, at: (at - from) / size };
+      for (; !next.done && hasRoom(reading, next.value); next = places.next()) {
+        const { source, from, to, at, isLast } = next.value;
+        const piece = source.bytes(from, to).then((bytes) => ({ bytes, at, isLast }));
+        piece.catch(() => undefined); // it rejects where it is awaited; after an abort nothing awaits it
+        reading.push({ numBytes: to - from, piece });
+      }
+      yield await reading.shift()!.piece;
     }
     throwIfAborted(signal);
   }
+
+  *#places(tensors: Iterable<WantedTensor>): Generator<Place, undefined> {
+    for (const { tensor, isWhole } of tensors) {
+      const { from, to, source } = this.#tensors.get(tensor.name)!; // `tensor` has found it
+      const size = STORED_BYTES[tensor.dtype];
+      const row = tensor.shape.at(-1)! * size;
+      const step = isWhole ? to - from : Math.max(Math.floor(PIECE / row), 1) * row;
+      for (let at = from; at < to; at += step) {
+        const end = Math.min(at + step, to);
+        yield { source, from: at, to: end, at: (at - from) / size, isLast: end === to };
+      }
+    }
+  }
+}
+
+/** Where a piece lies. */
+type Place = Omit<Piece, "bytes"> & { readonly source: Source; readonly from: number; readonly to: number };
+
+/** Whether one more piece may be read. One that is too large is read alone. */
+function hasRoom(reading: readonly { readonly numBytes: number }[], { from, to }: Place): boolean {
+  const most = AT_A_TIME * PIECE;
+  const all = reading.reduce((sum, { numBytes }) => sum + numBytes, to - from);
+  return reading.length === 0 || (reading.length < AT_A_TIME && all <= most);
 }
 
 /** Prefixes of wrappers: torch.compile and DataParallel. They say nothing about the model. */
