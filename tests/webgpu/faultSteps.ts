@@ -7,6 +7,6 @@ import { countOf } from "../web/depth.js";
  * @param taken - How many steps the call takes.
  */
 export function faultSteps(taken: number): number[] {
-  const count = Math.min(taken, countOf(8, taken));
+  const count = Math.min(taken, countOf(4, taken));
   return Array.from({ length: count }, (_, n) => 1 + Math.round((n * (taken - 1)) / Math.max(1, count - 1)));
 }
