@@ -1,3 +1,4 @@
 import type { LaunchOptions } from "playwright-core";
 
 export const CHROMIUM: LaunchOptions & { readonly args: string[] };
+export const COMPLETE_CHROMIUM: typeof CHROMIUM;

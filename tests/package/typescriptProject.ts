@@ -7,8 +7,11 @@ import { emptyConsumer, type Consumer } from "./consumer.js";
 import { listings } from "./listings.js";
 import { run } from "./programs.js";
 
+/** What TypeScript 5 and 6 call the ways to find a module. */
+export const RESOLUTIONS = ["bundler", "nodenext", "node10"];
+
 /** Strict TypeScript in a project of its own; the compiler says what it does not accept, and what it wrongly accepts. */
-export function testStrictTypes(compiler: string): void {
+export function testStrictTypes(compiler: string, resolutions: readonly string[]): void {
   let consumer: Consumer;
   beforeAll(async () => {
     consumer = await emptyConsumer();
@@ -16,12 +19,9 @@ export function testStrictTypes(compiler: string): void {
   });
   afterAll(() => consumer.remove());
 
-  test.each(["bundler", "nodenext", "node10"])(
-    "every entry is accepted with moduleResolution %s",
-    async (resolution) => {
-      await run(process.execPath, [compiler, "--project", `tsconfig.${resolution}.json`], { cwd: consumer.folder });
-    },
-  );
+  test.each(resolutions)("every entry is accepted with moduleResolution %s", async (resolution) => {
+    await run(process.execPath, [compiler, "--project", `tsconfig.${resolution}.json`], { cwd: consumer.folder });
+  });
 
   test("the listing of the page on TypeScript is accepted with the settings there", async () => {
     for (const name of ["tsconfig.json", "example.ts"])

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { chromium } from "playwright-core";
 
-import { CHROMIUM } from "../../browser/launchOptions.mjs";
+import { COMPLETE_CHROMIUM } from "../../browser/launchOptions.mjs";
 import { WAIT_MILLISECONDS } from "../../hangLimits.mjs";
 import { firstRows } from "../expected.js";
 import { closeTo, outcomeIn, type Outcome } from "../pages.js";
@@ -23,7 +23,11 @@ test("headwise/inline computes in a service worker, unbundled", async () => {
 test("headwise/inline computes in the service worker of an extension, of manifest version 3", async () => {
   const { folder } = project.consumer;
   const own = [`--disable-extensions-except=${folder}`, `--load-extension=${folder}`];
-  const extended = { ...CHROMIUM, args: [...CHROMIUM.args, ...own], ignoreDefaultArgs: ["--disable-extensions"] };
+  const extended = {
+    ...COMPLETE_CHROMIUM,
+    args: [...COMPLETE_CHROMIUM.args, ...own],
+    ignoreDefaultArgs: ["--disable-extensions"],
+  };
   const context = await chromium.launchPersistentContext("", extended);
   context.setDefaultTimeout(WAIT_MILLISECONDS);
   try {

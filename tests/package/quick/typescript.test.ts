@@ -2,6 +2,7 @@ import path from "node:path";
 
 import { describe } from "@jest/globals";
 
-import { testStrictTypes } from "../typescriptProject.js";
+import { RESOLUTIONS, testStrictTypes } from "../typescriptProject.js";
 
-describe("the repository's TypeScript", () => testStrictTypes(path.resolve("node_modules/typescript/bin/tsc")));
+describe("the repository's TypeScript", () =>
+  testStrictTypes(path.resolve("node_modules/typescript/bin/tsc"), RESOLUTIONS));
