@@ -59,6 +59,7 @@ export const INSIDE: readonly Kernel[] = [
   MEAN_ROWS,
   headShares("float32"),
   headShares("float16"),
+  headShares("bfloat16"),
   ...([["float32", 1], ["float16", 2], ["int8", 4]] as const).flatMap(([stored, perLoad]) =>
     [meanOfWeights, weighValues].map((kernel) => kernel({ query: "float32", stored, perLoad })),
   ), // prettier-ignore
@@ -109,7 +110,7 @@ function projectingKernels(): Kernel[] {
     { tile4: 32, finishes: true }, // tiles are wide only for the norm of wide heads
   ] as const;
   return tiles.flatMap(({ tile4, finishes }) =>
-    (["float32", "float16"] as const).flatMap((dtype) =>
+    (["float32", "float16", "bfloat16"] as const).flatMap((dtype) =>
       [1, 8, 100].flatMap((rows) => {
         const plan = planProjection({ rows, columns: 64 }, { in4: 1024, tile4, dtype }, finishes);
         return [plan.product.kernel, ...(plan.sum ? [plan.sum.kernel] : [])];
