@@ -146,6 +146,19 @@ describe.each(variants)("linear on %s", (variant) => {
     }
   });
 
+  test("keeps infinities, NaN and the smallest numbers of bfloat16, wherever they lie in the weight", async () => {
+    const odd = [Infinity, -Infinity, NaN, 2 ** -133, -(2 ** -126), 3.3895313892515355e38, -0];
+    for (const { layout: weightLayout, ...w } of weights) {
+      const weight = toFloat32(toBfloat16(randomTensor(2, shapeOf({ layout: weightLayout, ...w }))));
+      odd.forEach((value, n) => (weight.data[Math.floor((n * weight.data.length) / odd.length) + (n % 3)] = value));
+      for (const rows of [1, 4, 9]) {
+        const x = randomTensor(1, [rows, w.inputDim]);
+        const y = await hw.linear(x, toBfloat16(weight), undefined, { weightLayout });
+        expect(y.data).toEqual((await hw.linear(x, weight, undefined, { weightLayout })).data);
+      }
+    }
+  });
+
   test("reads weights of every dtype in tensors of the engine", async () => {
     const full = randomTensor(6, [6, 3]);
     const X = randomTensor(5, [2, 6]);
