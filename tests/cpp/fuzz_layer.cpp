@@ -67,7 +67,7 @@ class Decoder {
     }
     options.position = static_cast<LayerPosition>(integer(0, 3));
     p.is_plain = options.position != LayerPosition::sinusoidal;
-    options.weight_dtype = static_cast<Dtype>(integer(0, 2));
+    options.weight_dtype = static_cast<Dtype>(integer(0, 3));
     if (options.position == LayerPosition::table) {
       options.position_rows = integer(1, 12);
       p.is_plain = false;  // positions may lie outside of the table

@@ -18,6 +18,7 @@ float element(const RowRun& run, std::int64_t row, std::int64_t column) {
     case Dtype::float16:
       return half_to_float(static_cast<const std::uint16_t*>(run.data)[at]);
     case Dtype::int8:
+    case Dtype::bfloat16:
       break;
   }
   return static_cast<float>(static_cast<const std::int8_t*>(run.data)[at]) * run.scale(row, column);

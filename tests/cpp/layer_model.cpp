@@ -34,8 +34,9 @@ Weights kept(const Model& m, Weights weights) {
       std::vector<std::int8_t> bytes(row.size());
       if (m.options.weight_dtype == Dtype::int8) quantise_row(row.data(), in, bytes.data(), &scale);
       for (std::int64_t i = 0; i < in; ++i)
-        w[i * out + o] = m.options.weight_dtype == Dtype::int8 ? static_cast<float>(bytes[i]) * scale
-                                                               : half_to_float(float_to_half(row[i]));
+        w[i * out + o] = m.options.weight_dtype == Dtype::int8      ? static_cast<float>(bytes[i]) * scale
+                         : m.options.weight_dtype == Dtype::float16 ? half_to_float(float_to_half(row[i]))
+                                                                    : bfloat_to_float(float_to_bfloat(row[i]));
     }
   };
   keep(weights.wq, m.query_width());

@@ -756,7 +756,8 @@ TEST(Backward, RefusesWhatBreaksARule) {
   EXPECT_EQ(refused([&](In&, Options& options, Out&) { options.score = formula.score(); }), StatusCode::invalid_option);
   EXPECT_EQ(refused([&](In& in, Options&, Out&) { in.score_derivative = formula.derivative(); }),
             StatusCode::invalid_option);
-  EXPECT_EQ(refused([&](In& in, Options&, Out&) { in.output_gradient.dtype = Dtype::int8; }), StatusCode::unsupported);
+  for (const Dtype dtype : {Dtype::int8, Dtype::bfloat16})
+    EXPECT_EQ(refused([&](In& in, Options&, Out&) { in.output_gradient.dtype = dtype; }), StatusCode::unsupported);
   EXPECT_EQ(refused([&](In& in, Options& options, Out& out) {
               options.score = formula.score();
               in.score_derivative = formula.derivative();

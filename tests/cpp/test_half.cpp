@@ -84,4 +84,30 @@ TEST(Half, LoopsGiveTheSameBitsAsTheScalarFunctionsAtEveryLength) {
   }
 }
 
+TEST(Bfloat, EveryOneSurvivesTheRoundTrip) {
+  for (std::uint32_t b = 0; b < 0x10000; ++b) {
+    const Bfloat16 number{static_cast<std::uint16_t>(b)};
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(bfloat_to_float(number)), b << 16);
+    const bool nan = (b & 0x7fff) > 0x7f80;
+    ASSERT_EQ(float_to_bfloat(bfloat_to_float(number)).bits, nan ? b | 0x0040 : b) << std::hex << b;
+  }
+}
+
+TEST(Bfloat, RoundsToNearestTiesToEven) {
+  for (std::uint32_t low = 0; low < 0x7f80; ++low) {  // the neighbour of the largest is infinity
+    const auto of = [](std::uint32_t bits) { return float_to_bfloat(std::bit_cast<float>(bits)).bits; };
+    const std::uint32_t middle = (low << 16) + 0x8000;
+    ASSERT_EQ(of(middle), low + (low & 1)) << std::hex << low;
+    ASSERT_EQ(of(middle - 1), low) << std::hex << low;
+    ASSERT_EQ(of(middle + 1), low + 1) << std::hex << low;
+    ASSERT_EQ(of(middle | 0x80000000u), (low + (low & 1)) | 0x8000) << std::hex << low;
+  }
+  EXPECT_EQ(float_to_bfloat(std::numeric_limits<float>::max()).bits, 0x7f80);
+}
+
+TEST(Bfloat, NaNsWithAPayloadThatIsCutOffStayNaNs) {
+  EXPECT_EQ(float_to_bfloat(std::bit_cast<float>(0x7f800001u)).bits, 0x7fc0);
+  EXPECT_EQ(float_to_bfloat(std::bit_cast<float>(0xffffffffu)).bits, 0xffff);
+}
+
 }  // namespace headwise::test_half

@@ -795,6 +795,7 @@ TEST(KvCache, RefusesImpossibleShapes) {
   refuse(StatusCode::invalid_shape, "capacity", [](KvCacheShape& s) { s.capacity = -2; });
   refuse(StatusCode::invalid_shape, "block", [](KvCacheShape& s) { s.head_dim = s.num_kv_heads = 0x7fffffff; });
   refuse(StatusCode::invalid_option, "dtype", [](KvCacheShape& s) { s.dtype = static_cast<Dtype>(7); });
+  refuse(StatusCode::invalid_option, "dtype", [](KvCacheShape& s) { s.dtype = Dtype::bfloat16; });
   refuse(StatusCode::invalid_option, "keepFirst", [](KvCacheShape& s) { s.keep_first = 3; });
   refuse(StatusCode::invalid_option, "capacity",
          [](KvCacheShape& s) { s.keep_first = 3, s.window = 5, s.capacity = 7; });
@@ -816,8 +817,10 @@ TEST(KvCache, RefusesAppendsItCannotTakeAndStaysAsItWas) {
                  "lengths[1]");
   expect_refused(tokens.append(*cache, 60, 50, Layout::bhsd, Dtype::float32, over_capacity), StatusCode::invalid_shape,
                  "batch 1");
-  const ConstArray key{nullptr, Dtype::int8}, value;
-  expect_refused(cache->append(pool_of(1), {Layout::bhsd, 1, key, value, nullptr}), StatusCode::unsupported, "key");
+  const ConstArray value;
+  for (const Dtype dtype : {Dtype::int8, Dtype::bfloat16})
+    expect_refused(cache->append(pool_of(1), {Layout::bhsd, 1, {nullptr, dtype}, value, nullptr}),
+                   StatusCode::unsupported, "key");
   expect_refused(cache->append(pool_of(1), {Layout::bhsd, -1, value, value, nullptr}), StatusCode::invalid_shape,
                  "length");
   EXPECT_EQ(saved(*cache), before);

@@ -493,20 +493,21 @@ Model kept_model(Dtype dtype) {
   return m;
 }
 
-TEST(LayerWeightDtype, Float16GivesTheBitsOfRoundedWeights) {
-  for (const KernelTable* table : kernel_tables()) {
-    const UsingKernels using_kernels(*table);
-    SCOPED_TRACE(table->name);
-    const Model m = kept_model(Dtype::float16);
-    Model full = m;
-    full.options.weight_dtype = Dtype::float32;
-    const Weights weights(m);
-    const auto layer = build(m, weights), rounded = build(full, kept(m, weights));
-    for (const std::int64_t length : {1, 8, 9, 33}) {
-      const Call call = self_call(m, 1, length);
-      EXPECT_EQ(output_of(*layer, call, 2), output_of(*rounded, call)) << length << " tokens";
+TEST(LayerWeightDtype, SixteenBitsGiveTheBitsOfRoundedWeights) {
+  for (const KernelTable* table : kernel_tables())
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+      const UsingKernels using_kernels(*table);
+      SCOPED_TRACE(testing::Message() << table->name << " dtype " << static_cast<int>(dtype));
+      const Model m = kept_model(dtype);
+      Model full = m;
+      full.options.weight_dtype = Dtype::float32;
+      const Weights weights(m);
+      const auto layer = build(m, weights), rounded = build(full, kept(m, weights));
+      for (const std::int64_t length : {1, 8, 9, 33}) {
+        const Call call = self_call(m, 1, length);
+        EXPECT_EQ(output_of(*layer, call, 2), output_of(*rounded, call)) << length << " tokens";
+      }
     }
-  }
 }
 
 TEST(LayerWeightDtype, Int8EqualsTheFormulaOverRoundedWeights) {
@@ -530,7 +531,7 @@ TEST(LayerWeightDtype, Int8EqualsTheFormulaOverRoundedWeights) {
 }
 
 TEST(LayerWeightDtype, TakesWeightsInAnyOrder) {
-  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::int8}) {
     Model m = model(24, 2, 8, 24);
     m.options.weight_dtype = dtype;
     const Weights weights(m);
@@ -547,8 +548,10 @@ TEST(LayerWeightDtype, TakesWeightsInAnyOrder) {
 TEST(LayerWeightDtype, SavesBytes) {
   Model m = model(64, 4, 16, 64);
   const std::int64_t weights = 4 * 64 * 64, columns = 4 * 64, row = 4 * 64;
-  m.options.weight_dtype = Dtype::float16;
-  EXPECT_EQ(build(m)->bytes(), 2 * weights + 4 * (columns + row));
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+    m.options.weight_dtype = dtype;
+    EXPECT_EQ(build(m)->bytes(), 2 * weights + 4 * (columns + row));
+  }
   m.options.weight_dtype = Dtype::int8;
   EXPECT_EQ(build(m)->bytes(), weights + 4 * (2 * columns + row));
 }
@@ -885,6 +888,16 @@ TEST(LayerErrors, ForwardRefusesWhatBreaksARule) {
   EXPECT_EQ(with([](Call& c) { c.attend_only = true; }), StatusCode::invalid_option);
   EXPECT_EQ(with([&](Call& c) { c.append_lengths = beyond; }), StatusCode::invalid_option);
   EXPECT_EQ(with([](Call& c) { c.attention.softcap = -1.0f; }), StatusCode::invalid_option);
+  for (const Dtype dtype : {Dtype::int8, Dtype::bfloat16}) {
+    const Call call = self_call(m, 1, 4);
+    Floats y(4 * 16);
+    LayerInputs inputs = inputs_of(call);
+    inputs.x.dtype = dtype;
+    EXPECT_EQ(layer->forward(pool_of(1), inputs, {}, call.attention, into(y)).code, StatusCode::unsupported);
+    AttentionOutputs outputs = into(y);
+    outputs.output.dtype = dtype;
+    EXPECT_EQ(layer->forward(pool_of(1), inputs_of(call), {}, call.attention, outputs).code, StatusCode::unsupported);
+  }
 }
 
 TEST(LayerErrors, WidthsOfSelfAttentionMustAgree) {
@@ -971,7 +984,7 @@ TEST(LayerMemory, FailingAllocationsForNewPositionsAreAStatusAndChangeNoLaterRes
 }
 
 TEST(LayerMemory, FailingAllocationsForRoundedWeightsAreAStatus) {
-  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::int8}) {
     Model m = model(16, 2, 8, 16);
     m.options.weight_dtype = dtype;
     const Weights weights(m);

@@ -451,14 +451,14 @@ TEST(LayerGradientBits, ATokenThatIsHiddenEverywhereMayHoldNaN) {
 }
 
 TEST(LayerGradient, OfWeightsThatAreKeptInFewerBytesIsThatOfTheRoundedWeights) {
-  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::int8}) {
     Model m = model(12, 2, 4, 5);
     m.options.weight_dtype = dtype;
     Trained s(m, 2, 9), rounded(m, 2, 9);
     rounded.m.options.weight_dtype = Dtype::float32;
     rounded.weights = kept(m, s.weights);
     const Gradients found = gradients_of(s), expected = gradients_of(rounded);
-    if (dtype == Dtype::float16) {
+    if (dtype != Dtype::int8) {
       EXPECT_EQ(found, expected);
     }
     // The outputs of the heads differ in a few last bits, since sums are scaled.
@@ -468,7 +468,7 @@ TEST(LayerGradient, OfWeightsThatAreKeptInFewerBytesIsThatOfTheRoundedWeights) {
 }
 
 TEST(LayerUpdate, RoundsTheNewWeightsToTheDtypeOfTheLayer) {
-  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::int8}) {
     Model m = model(20, 2, 8, 12);
     m.options.weight_dtype = dtype;
     Trained before(m, 2, 5), after(m, 2, 5);
@@ -534,7 +534,7 @@ TEST(LayerGradientRules, AreAStatus) {
   EXPECT_EQ(code(*layer, gain), StatusCode::invalid_option);
   EXPECT_EQ(code(*layer, table), StatusCode::invalid_option);
   EXPECT_EQ(code(*layer, context), StatusCode::invalid_option);
-  EXPECT_EQ(code(*layer, {}, Dtype::int8), StatusCode::unsupported);
+  for (const Dtype dtype : {Dtype::int8, Dtype::bfloat16}) EXPECT_EQ(code(*layer, {}, dtype), StatusCode::unsupported);
   EXPECT_EQ(code(*layer, {}), StatusCode::ok);
   EXPECT_EQ(some, Floats(100, 9.0f));
 }

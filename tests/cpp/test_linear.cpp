@@ -313,19 +313,60 @@ TEST(LinearOfFloat16, HasTheBitsOfTheWidenedWeightIfItOrXIsHuge) {
       }
 }
 
-TEST(LinearOfFloat16, HasTheBitsOfTheWidenedWeight) {
-  for (const bool out_in : {false, true})
-    for (const LinearShape& shape : kRowsAndEdges) {
-      Call call(shape, out_in);
-      std::vector<std::uint16_t> halves(call.weight.size());
-      floats_to_halves(call.weight.data(), static_cast<std::int64_t>(halves.size()), halves.data());
-      halves_to_floats(halves.data(), static_cast<std::int64_t>(halves.size()), call.weight.data());
-      LinearWeights weights = call.weights();
-      weights.weight = {halves.data(), Dtype::float16};
-      Floats y(static_cast<std::size_t>(shape.rows * shape.out));
-      ASSERT_TRUE(linear(pool_of(1), shape, {call.x.data()}, weights, {y.data()}).ok());
-      EXPECT_EQ(y, output_of(call));
+/// Rounds an array to float16 or bfloat16, whose bits it returns.
+std::vector<std::uint16_t> round_to(Dtype dtype, Floats& values) {
+  std::vector<std::uint16_t> bits;
+  for (float& value : values)
+    if (dtype == Dtype::float16) {
+      bits.push_back(float_to_half(value));
+      value = half_to_float(bits.back());
+    } else {
+      bits.push_back(float_to_bfloat(value).bits);
+      value = bfloat_to_float({bits.back()});
     }
+  return bits;
+}
+
+TEST(LinearOf16Bits, HasTheBitsOfTheWidenedWeightAndBias) {
+  for (const KernelTable* table : kernel_tables())
+    for (const Dtype dtype : {Dtype::float16, Dtype::bfloat16})
+      for (const bool out_in : {false, true})
+        for (const LinearShape& shape : kRowsAndEdges) {
+          const UsingKernels using_kernels(*table);
+          SCOPED_TRACE(testing::Message() << table->name << " dtype " << static_cast<int>(dtype));
+          Call call(shape, out_in);
+          const auto weight = round_to(dtype, call.weight), bias = round_to(dtype, call.bias);
+          LinearWeights weights = call.weights();
+          weights.weight = {weight.data(), dtype};
+          weights.bias = {bias.data(), dtype};
+          Floats y(static_cast<std::size_t>(shape.rows * shape.out));
+          for (const int threads : {1, 3}) {
+            ASSERT_TRUE(linear(pool_of(threads), shape, {call.x.data()}, weights, {y.data()}).ok());
+            EXPECT_EQ(y, output_of(call));
+          }
+          Gradients gradients(shape);
+          ASSERT_TRUE(
+              linear_backward(pool_of(1), shape, {call.x.data()}, weights, {call.dy.data()}, gradients.view()).ok());
+          EXPECT_EQ(gradients, gradients_of(call));
+        }
+}
+
+TEST(LinearOfBfloat16, KeepsInfinitiesNaNsAndTheSmallestNumbers) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const bool out_in : {false, true})
+    for (const std::int64_t rows : {1, 4, 9})
+      for (const float odd : {infinity, -infinity, nan, 0x1p-133f, 0x1.fep127f}) {
+        Call call({rows, 67, 40}, out_in);
+        call.weight[call.at(5, 20)] = call.weight[call.at(66, 3)] = odd;
+        const auto bits = round_to(Dtype::bfloat16, call.weight);
+        LinearWeights weights = call.weights();
+        weights.weight = {bits.data(), Dtype::bfloat16};
+        Floats y(static_cast<std::size_t>(rows * 40));
+        ASSERT_TRUE(linear(pool_of(1), call.shape, {call.x.data()}, weights, {y.data()}).ok());
+        const Floats expected = output_of(call);
+        for (std::size_t n = 0; n < y.size(); ++n)
+          EXPECT_TRUE(y[n] == expected[n] || (std::isnan(y[n]) && std::isnan(expected[n]))) << odd;
+      }
 }
 
 /// The rows of a Toeplitz matrix are parts of one array. What is read beyond its end only a checker of memory sees.
@@ -434,7 +475,8 @@ TEST(LinearRules, AreAStatus) {
   EXPECT_EQ(code({4, 0, 2}, call.weights(), Dtype::float32), StatusCode::invalid_shape);
   EXPECT_EQ(code({std::int64_t{1} << 62, 3, 2}, call.weights(), Dtype::float32), StatusCode::invalid_shape);
   EXPECT_EQ(code(call.shape, {}, Dtype::float32), StatusCode::invalid_shape);
-  EXPECT_EQ(code(call.shape, call.weights(), Dtype::int8), StatusCode::unsupported);
+  for (const Dtype dtype : {Dtype::int8, Dtype::bfloat16})
+    EXPECT_EQ(code(call.shape, call.weights(), dtype), StatusCode::unsupported);
   Call quantised = call;
   quantised.quantise();
   LinearWeights weights = quantised.weights();

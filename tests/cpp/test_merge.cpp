@@ -183,6 +183,9 @@ TEST(Merge, RefusesWhatItCannotUnite) {
   refuse(merge(kShape, Layout::bhsd, {}, nullptr), StatusCode::invalid_option, "part");
   refuse(merge(kShape, Layout::bhsd, parts.views(), bad_sinks), StatusCode::invalid_option, "sinks[1]");
   refuse(merge(kShape, Layout::bhsd, parts.views(), infinite_sinks), StatusCode::invalid_option, "sinks[0]");
+  std::vector<AttentionPart> views = parts.views();
+  views[0].output.dtype = Dtype::bfloat16;
+  refuse(merge(kShape, Layout::bhsd, views, nullptr), StatusCode::unsupported, "parts[0].output");
   AttentionShape odd = kShape;
   odd.num_kv_heads = 3;
   refuse(merge(odd, Layout::bhsd, parts.views(), nullptr), StatusCode::invalid_shape, "numKvHeads");

@@ -409,7 +409,8 @@ TEST(RotaryEmbeddingErrors, ComeBeforeAnyWork) {
   EXPECT_EQ(call(4, 4, 4, negative), StatusCode::invalid_option);
   EXPECT_EQ(call(-1, 4, 4, nullptr), StatusCode::invalid_shape);
   EXPECT_EQ(call(std::int64_t{1} << 62, 4, std::int64_t{1} << 62, nullptr), StatusCode::invalid_shape);
-  EXPECT_EQ(call(4, 4, 4, nullptr, Dtype::int8), StatusCode::unsupported);
+  for (const Dtype dtype : {Dtype::int8, Dtype::bfloat16})
+    EXPECT_EQ(call(4, 4, 4, nullptr, dtype), StatusCode::unsupported);
   EXPECT_EQ(y, std::vector<float>(16, 9.0f));
 }
 

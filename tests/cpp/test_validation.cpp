@@ -152,6 +152,9 @@ std::vector<Rule> rules() {
          c.inputs.bias_extents = {{1, 0, 5, 7}};
        }},
       {"int8_query", unsupported, "int8", [](Call& c) { c.inputs.query.dtype = Dtype::int8; }},
+      {"bfloat16_query", unsupported, "bfloat16", [](Call& c) { c.inputs.query.dtype = Dtype::bfloat16; }},
+      {"bfloat16_value", unsupported, "bfloat16", [](Call& c) { c.inputs.value.dtype = Dtype::bfloat16; }},
+      {"bfloat16_output", unsupported, "output", [](Call& c) { c.outputs.output.dtype = Dtype::bfloat16; }},
       {"int8_bias", unsupported, "int8",
        [](Call& c) {
          c.inputs.bias = {c.inputs.query.data, Dtype::int8};

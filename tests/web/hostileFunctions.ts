@@ -11,6 +11,7 @@ import {
   relativePositionBias,
   sinusoidalPositions,
   tensor,
+  toBfloat16,
   toFloat16,
   toFloat32,
   toNested,
@@ -71,6 +72,7 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
   "tensor of lists": plain(tensor, () => [[[1, 2, 3], [4, 5, 6]], "int32"]), // prettier-ignore
   toNested: plain(toNested, () => [floats(1, 2, 3)]),
   "toFloat16 and back": { args: () => [floats(1, 2, 3)], run: ([x]: never[]) => toFloat32(toFloat16(x!)) },
+  "toBfloat16 and back": { args: () => [floats(1, 2, 3)], run: ([x]: never[]) => toFloat32(toBfloat16(x!)) },
   "toFloat32 of an array": plain(toFloat32, () => [Uint16Array.of(0x3c00, 0x4000)]),
   alibiSlopes: plain(alibiSlopes, () => [6]),
   sinusoidalPositions: plain(sinusoidalPositions, () => [4, 6, { split: "halves" }]),

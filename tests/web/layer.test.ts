@@ -5,6 +5,7 @@ import {
   quantizeWeight,
   sinusoidalPositions,
   tensor,
+  toBfloat16,
   toFloat16,
   toFloat32,
   type Attention,
@@ -140,23 +141,41 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       expect(differences(output, { values, tolerance: tolerance.map((t) => t * (1 + 2 / 24)) })).toEqual([]);
     });
 
-    test("has the bits of rounded weights if they are kept in float16", async () => {
+    test.each([
+      ["float16", toFloat16],
+      ["bfloat16", toBfloat16],
+    ] as const)("has the bits of rounded weights if they are kept in %s", async (weightDtype, round) => {
       const weights = square(24);
-      const rounded = Object.fromEntries(
-        Object.entries(weights).map(([name, t]) => [name, name.startsWith("W") ? toFloat32(toFloat16(t)) : t]),
+      const given = Object.fromEntries(
+        Object.entries(weights).map(([name, t]) => [name, name.startsWith("W") ? round(t) : t]),
       );
+      const rounded = Object.fromEntries(Object.entries(given).map(([name, t]) => [name, toFloat32(t as never)]));
       for (const length of [1, 9, 40]) {
         const x = randomTensor(9, [1, length, 24]);
-        const kept = await run({ numHeads: 3, weights, weightDtype: "float16" }, x);
-        expectSame(kept, await run({ numHeads: 3, weights: rounded }, x));
+        const expected = await run({ numHeads: 3, weights: rounded }, x);
+        expectSame(await run({ numHeads: 3, weights, weightDtype }, x), expected);
+        for (const dtype of [weightDtype, "float32"] as const)
+          expectSame(await run({ numHeads: 3, weights: given, weightDtype: dtype }, x), expected);
       }
+    });
+
+    test("takes weights and biases of bfloat16, also in one array, and rounds them to int8", async () => {
+      const weights = { Wqkv: weight(1, 24, 72), bqkv: bias(2, 72), Wo: weight(3, 24, 24) };
+      const given = Object.fromEntries(Object.entries(weights).map(([name, t]) => [name, toBfloat16(t)]));
+      const widened = Object.fromEntries(Object.entries(given).map(([name, t]) => [name, toFloat32(t)]));
+      const x = randomTensor(9, [1, 7, 24]);
+      for (const weightDtype of ["float32", "bfloat16", "float16", "int8"] as const)
+        expectSame(
+          await run({ numHeads: 3, modelDim: 24, inputDim: 24, weights: given, weightDtype }, x),
+          await run({ numHeads: 3, modelDim: 24, inputDim: 24, weights: widened, weightDtype }, x),
+        );
     });
 
     test("keeps new weights in the dtype of the layer, in fewer bytes", async () => {
       const [before, after] = [square(24), { ...square(24), Wk: weight(30, 24, 24), Wo: weight(31, 24, 24) }];
       const x = randomTensor(9, [1, 5, 24]);
       const bytes: number[] = [];
-      for (const weightDtype of ["float32", "float16", "int8"] as const) {
+      for (const weightDtype of ["float32", "float16", "int8", "bfloat16"] as const) {
         using layer = await hw.multiHeadAttention({ numHeads: 3, weights: before, weightDtype });
         await layer.update({ Wk: after.Wk, Wo: after.Wo });
         expectSame(await layer.forward(x), await run({ numHeads: 3, weights: after, weightDtype }, x));
@@ -164,12 +183,15 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       }
       expect(bytes[1]).toBeLessThan(bytes[0]!);
       expect(bytes[2]).toBeLessThan(bytes[1]!);
+      expect(bytes[3]).toBe(bytes[1]);
     });
 
     test("refuses to keep weights in another dtype", async () => {
       await expect(
         run({ numHeads: 3, weights: square(24), weightDtype: "int4" as never }, randomTensor(9, [1, 24])),
-      ).rejects.toThrow('multiHeadAttention: weightDtype must be "float32" or "float16" or "int8", got "int4"');
+      ).rejects.toThrow(
+        'multiHeadAttention: weightDtype must be "float32" or "float16" or "bfloat16" or "int8", got "int4"',
+      );
     });
 
     test("holds beyond one tile of the projections", async () => {

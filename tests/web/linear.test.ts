@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, quantizeWeight, tensor, toFloat16, type Attention, type TypedTensor } from "headwise";
+import {
+  createAttention,
+  quantizeWeight,
+  tensor,
+  toBfloat16,
+  toFloat16,
+  toFloat32,
+  type Attention,
+  type TypedTensor,
+} from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 
 import { bits, differences, valuesOf } from "./close.js";
@@ -70,6 +79,21 @@ describe.each(variants)("linear on %s", (variant) => {
       expect(bits(gradients)).toEqual(bits(await hw.linearBackward({ ...full, weightLayout })));
       expect(gradients.dInput.dtype).toBe("float32");
     });
+
+    test("takes a weight and a bias of bfloat16, with the bits of the widened ones", async () => {
+      const [W, b] = [toBfloat16(weight), toBfloat16(bias)];
+      const y = await hw.linear(x, W, b, { weightLayout });
+      expect(bits(y)).toEqual(bits(await hw.linear(x, toFloat32(W), toFloat32(b), { weightLayout })));
+      const gradients = await hw.linearBackward({ x, weight: W, dOutput, weightLayout });
+      expect(bits(gradients)).toEqual(
+        bits(await hw.linearBackward({ x, weight: toFloat32(W), dOutput, weightLayout })),
+      );
+      const int8 = quantizeWeight(W, { weightLayout });
+      expect(int8).toEqual(quantizeWeight(toFloat32(W), { weightLayout }));
+      expect(bits(await hw.linear(x, int8, b, { weightLayout }))).toEqual(
+        bits(await hw.linear(x, int8, toFloat32(b), { weightLayout })),
+      );
+    });
   });
 
   describe.each([1, 2, 5, 8, 9])("of %i rows", (rows) => {
@@ -86,6 +110,10 @@ describe.each(variants)("linear on %s", (variant) => {
       const widened = { data: Float32Array.from(halves.data, float16ToNumber), shape: weight.shape };
       const ofHalves = await hw.linear(x, halves, bias, { weightLayout });
       expect(bits(ofHalves)).toEqual(bits(await hw.linear(x, widened, bias, { weightLayout })));
+
+      const short = toBfloat16(weight);
+      const ofShort = await hw.linear(x, short, bias, { weightLayout });
+      expect(bits(ofShort)).toEqual(bits(await hw.linear(x, toFloat32(short), bias, { weightLayout })));
 
       const bytes = quantizeWeight(weight, { weightLayout });
       for (const b of [bias, undefined]) {
@@ -104,7 +132,7 @@ describe.each(variants)("linear on %s", (variant) => {
       const X = randomTensor(1, [40, w.inputDim]);
       const full = randomTensor(2, shapeOf(w));
       const bytes = quantizeWeight(full, { weightLayout });
-      for (const W of [full, toFloat16(full), bytes]) {
+      for (const W of [full, toFloat16(full), toBfloat16(full), bytes]) {
         // up to 8 rows meet int8 that is stored "out-in" as whole numbers
         const most = W === bytes && weightLayout === "out-in" ? 8 : 40;
         const first = (rows: number) => ({ data: X.data.slice(0, rows * w.inputDim), shape: [rows, w.inputDim] });
@@ -114,6 +142,19 @@ describe.each(variants)("linear on %s", (variant) => {
           const y = await hw.linear(few, W, undefined, { weightLayout });
           expect(y.data).toEqual(all.data.slice(0, rows * w.outputDim));
         }
+      }
+    }
+  });
+
+  test("keeps infinities, NaN and the smallest numbers of bfloat16, wherever they lie in the weight", async () => {
+    const odd = [Infinity, -Infinity, NaN, 2 ** -133, -(2 ** -126), 3.3895313892515355e38, -0];
+    for (const { layout: weightLayout, ...w } of weights) {
+      const weight = toFloat32(toBfloat16(randomTensor(2, shapeOf({ layout: weightLayout, ...w }))));
+      odd.forEach((value, n) => (weight.data[Math.floor((n * weight.data.length) / odd.length) + (n % 3)] = value));
+      for (const rows of [1, 4, 9]) {
+        const x = randomTensor(1, [rows, w.inputDim]);
+        const y = await hw.linear(x, toBfloat16(weight), undefined, { weightLayout });
+        expect(y.data).toEqual((await hw.linear(x, weight, undefined, { weightLayout })).data);
       }
     }
   });
@@ -130,6 +171,12 @@ describe.each(variants)("linear on %s", (variant) => {
     const ownBytes = Object.assign(hw.allocate([6, 3], "int8"), { scales: ownScales });
     ownBytes.data.set(bytes.data);
     expect((await hw.linear(X, ownHalves)).data).toEqual((await hw.linear(X, halves)).data);
+    const ownShort = hw.allocate([6, 3], "bfloat16");
+    ownShort.data.set(toBfloat16(full).data);
+    expect((await hw.linear(X, ownShort)).data).toEqual((await hw.linear(X, toBfloat16(full))).data);
+    await expect(hw.linear(ownShort as never, full)).rejects.toThrow(
+      "linear: x must be of dtype float32 or float16, got bfloat16",
+    );
     const expected = (await hw.linear(X, bytes)).data;
     expect((await hw.linear(X, ownBytes)).data).toEqual(expected);
     const views = { data: ownBytes.data, shape: [6, 3], scales: ownScales.data };
@@ -138,7 +185,7 @@ describe.each(variants)("linear on %s", (variant) => {
     await expect(hw.linear(randomTensor(5, [1, 6]), ownBytes, undefined, { into })).rejects.toThrow(
       "linear: into must not overlap weight.scales",
     );
-    for (const own of [ownHalves, ownBytes, ownScales]) own.dispose();
+    for (const own of [ownHalves, ownShort, ownBytes, ownScales]) own.dispose();
     await expect(hw.linear(X, { data: views.data, shape: [6, 3], scales: bytes.scales })).rejects.toThrow(
       expect.objectContaining({ name: "DisposedError" }),
     );
@@ -303,10 +350,34 @@ describe.each(variants)("linear on %s", (variant) => {
       /^linear: x must be of dtype float32 or float16, got int8/,
     ],
     [
+      "bfloat16 for x",
+      () => hw.linear(toBfloat16(x) as never, weight),
+      "OptionError",
+      /^linear: x must be of dtype float32 or float16, got bfloat16/,
+    ],
+    [
+      "an output of bfloat16",
+      () => hw.linear(x, weight, undefined, { into: toBfloat16(dOutput) as never }),
+      "OptionError",
+      /^linear: into must be of dtype float32 or float16, got bfloat16/,
+    ],
+    [
+      "gradients of bfloat16",
+      () => hw.linearBackward({ x, weight, dOutput: toBfloat16(dOutput) as never }),
+      "OptionError",
+      /^linearBackward: dOutput must be of dtype float32 or float16, got bfloat16/,
+    ],
+    [
+      "floats that are said to be bfloat16",
+      () => hw.linear(x, { ...weight, dtype: "bfloat16" } as never),
+      "OptionError",
+      /^linear: weight\.dtype must be "float32", which its data \(Float32Array\) holds, got "bfloat16"/,
+    ],
+    [
       "the gradient of int8",
       () => hw.linearBackward({ x, weight: quantizeWeight(weight) as never, dOutput }),
       "UnsupportedError",
-      /^linearBackward: weight must be float32 or float16, got int8/,
+      /^linearBackward: weight must be float32, float16 or bfloat16, got int8/,
     ],
     [
       "an unknown layout",

@@ -371,16 +371,16 @@ describe("Loading", () => {
     expect(askedAt).toEqual(Array.from({ length: size }, (_, n) => Math.min(n + 4, size)));
   });
 
-  test("widens BF16 to float32, or rounds to float16 on request", async () => {
+  test("keeps BF16 in as many bytes as the file, or widens it to float32 on request", async () => {
     const whole = filesOf(config, large, "BF16");
-    const bytesWith = async (precision: "as-stored" | "float16") => {
+    const bytesWith = async (precision: "as-stored" | "float32") => {
       const model = await loadModel(hw, whole, { precision });
       const { bytes } = model;
       model.dispose();
       return bytes / whole["model.safetensors"]!.length;
     };
-    expect(await bytesWith("as-stored")).toBeCloseTo(2, 1);
-    expect(await bytesWith("float16")).toBeCloseTo(1, 1);
+    expect(await bytesWith("as-stored")).toBeCloseTo(1, 1);
+    expect(await bytesWith("float32")).toBeCloseTo(2, 1);
   });
 
   test("tells how far it is", async () => {

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => hw.dispose());
 
 const KINDS = Object.keys(CONFIGS) as Kind[];
-const PRECISIONS = ["as-stored", "float32", "float16", "int8"] as const;
+const PRECISIONS = ["as-stored", "float32", "float16", "bfloat16", "int8"] as const;
 const TOKENS = [3, 17, 5, 28];
 
 const weightsOf = (kind: Kind) => randomWeights(shapesOf(kind));
@@ -111,6 +111,9 @@ describe("inspectModel", () => {
         expect(plan.config).toEqual(model.config);
         model.dispose();
       }
+      const asStored = { F32: "float32", F16: "float16", BF16: "bfloat16" } as const;
+      expect(plan.bytes["as-stored"]).toBe(plan.bytes[asStored[stored]]);
+      expect(plan.bytes.bfloat16).toBe(plan.bytes.float16);
       const numbers = [...weightsOf(kind).values()].reduce((sum, { data }) => sum + data.length, 0);
       expect([plan.parameters, plan.storedBytes]).toEqual([numbers, (stored === "F32" ? 4 : 2) * numbers]);
       expect(plan.fits).toEqual(PRECISIONS);
@@ -183,7 +186,7 @@ describe("inspectModel", () => {
     );
     const { files } = emptyFile(config, shapes, "F32");
     const given = await inspectModel(files, { hw: little });
-    expect(given.fits).toEqual(["float16", "int8"]);
+    expect(given.fits).toEqual(["float16", "bfloat16", "int8"]);
     expect(await inspectModel(files, { maximumMemory: 2 ** 24 })).toEqual(given);
     const error = await errorOf(loadModel(little, files));
     expect(error.hint).toContain("Choose a precision that fits");

@@ -35,7 +35,10 @@ describe.each(KINDS)("A model of type %s", (kind) => {
     ["F16", "as-stored"],
     ["F16", "float32"],
     ["BF16", "as-stored"],
+    ["BF16", "float32"],
     ["BF16", "float16"],
+    ["BF16", "bfloat16"],
+    ["F32", "bfloat16"],
   ] as const)("stored as %s, with precision %s, computes its formula", async (stored, precision) => {
     const model = await loadModel(hw, files[stored]() as never, { precision });
     const { logits, lastHiddenState, hiddenStates } = await model.run(TOKENS, { hiddenStates: true });
@@ -55,6 +58,16 @@ describe.each(KINDS)("A model of type %s", (kind) => {
     expect(hiddenStates!.map(({ shape }) => shape)).toEqual(Array.from({ length: 3 }, () => [8, 16]));
     expect(hiddenStates!.at(-1)).toEqual(lastHiddenState);
     model.dispose();
+  });
+
+  test("stored as BF16 has the same bits as stored and widened to float32", async () => {
+    const logitsWith = async (precision: "as-stored" | "float32") => {
+      const model = await loadModel(hw, files.BF16() as never, { precision });
+      const { logits } = await model.run(TOKENS);
+      model.dispose();
+      return logits!.data;
+    };
+    expect(await logitsWith("as-stored")).toEqual(await logitsWith("float32"));
   });
 
   test("with precision int8 computes with weights that are rounded by half a scale at most", async () => {

@@ -21,6 +21,7 @@ describe("tensor", () => {
     expect(tensor([[1, 0]], "bool").data).toEqual(Uint8Array.of(1, 0));
     expect(tensor([[1, -7]], "int32").data).toEqual(Int32Array.of(1, -7));
     expect(tensor([0.5], "float16").data).toEqual(Uint16Array.of(0x3800));
+    expect(tensor([0.5], "bfloat16")).toEqual({ data: Uint16Array.of(0x3f00), shape: [1], dtype: "bfloat16" });
     expect(tensor([127, -128], "int8").data).toEqual(Int8Array.of(127, -128));
   });
 
@@ -54,7 +55,7 @@ describe("tensor", () => {
       OptionError,
       "tensor: data[0] must be an integer of 8 bits, got 128",
     ],
-    ["an unknown dtype", () => tensor([1], "float64" as never), OptionError, 'tensor: dtype must be "float32" or "float16" or "int8" or "bool" or "int32", got "float64"'], // prettier-ignore
+    ["an unknown dtype", () => tensor([1], "float64" as never), OptionError, 'tensor: dtype must be "float32" or "float16" or "bfloat16" or "int8" or "bool" or "int32", got "float64"'], // prettier-ignore
   ])("refuses %s", (_what, make, error, message) => {
     const thrown = thrownBy(make);
     expect(thrown.name).toBe(error.name);
@@ -90,6 +91,7 @@ describe("toNested", () => {
     expect(toNested(tensor([[true, false]]))).toEqual([[true, false]]);
     expect(toNested(tensor([[1, -2]], "int32"))).toEqual([[1, -2]]);
     expect(toNested(tensor(toFloat16([0.5, 65504]), [2]))).toEqual([0.5, 65504]);
+    expect(toNested(tensor(Uint16Array.of(0x3f00, 0x4780), [2], "bfloat16"))).toEqual([0.5, 65536]);
     expect(toNested(tensor(floats(7), []))).toBe(7);
   });
 

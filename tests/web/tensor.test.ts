@@ -76,6 +76,12 @@ describe("an argument", () => {
     expect(error.message).toBe("op: query must be of dtype float32 or float16, got int32");
   });
 
+  test("of bfloat16 is not read as float16", () => {
+    const error = thrownBy(check({ data: new Uint16Array(2), shape: [2], dtype: "bfloat16" }));
+    expect(error.message).toBe("op: query must be of dtype float32 or float16, got bfloat16");
+    expect(error.hint).toContain("toFloat32(tensor) converts it");
+  });
+
   test.each([undefined, null, 3, "x", new Float32Array(2), { data: new Float32Array(2) }, { shape: [2] }])(
     "must be a tensor, which %p is not",
     (value) => {

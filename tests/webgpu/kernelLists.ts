@@ -27,7 +27,8 @@ export function everyKernel(): Kernel[] {
     flatKernel("tokens", { HALF: true }),
     flatKernel("pack_weight"),
     ...storingKernels(),
-    ...projectingKernels(),
+    ...projectingKernels("float32"),
+    ...projectingKernels("float16"),
   ];
   for (const maxComputeWorkgroupStorageSize of [16384, 32768])
     for (const queryLength of [1, 100])
@@ -63,6 +64,9 @@ export const INSIDE: readonly Kernel[] = [
     [meanOfWeights, weighValues].map((kernel) => kernel({ query: "float32", stored, perLoad })),
   ), // prettier-ignore
 ];
+
+/** The kernels that read weights of bfloat16, in place of those for float16. */
+export const BFLOAT16: readonly Kernel[] = [headShares("bfloat16"), ...projectingKernels("bfloat16")];
 
 /** The kernels that read a cache's rows, with a float32 query. */
 function kernelsOfCaches(numHeads: number): Kernel[] {
@@ -102,19 +106,17 @@ function storingKernels(): Kernel[] {
 }
 
 /** The kernels of projections: of one row, few rows, few rows of great depth, and many rows. */
-function projectingKernels(): Kernel[] {
+function projectingKernels(dtype: "float32" | "float16" | "bfloat16"): Kernel[] {
   const tiles = [
     { tile4: 16, finishes: false },
     { tile4: 16, finishes: true },
     { tile4: 32, finishes: true }, // tiles are wide only for the norm of wide heads
   ] as const;
   return tiles.flatMap(({ tile4, finishes }) =>
-    (["float32", "float16"] as const).flatMap((dtype) =>
-      [1, 8, 100].flatMap((rows) => {
-        const plan = planProjection({ rows, columns: 64 }, { in4: 1024, tile4, dtype }, finishes);
-        return [plan.product.kernel, ...(plan.sum ? [plan.sum.kernel] : [])];
-      }),
-    ),
+    [1, 8, 100].flatMap((rows) => {
+      const plan = planProjection({ rows, columns: 64 }, { in4: 1024, tile4, dtype }, finishes);
+      return [plan.product.kernel, ...(plan.sum ? [plan.sum.kernel] : [])];
+    }),
   );
 }
 

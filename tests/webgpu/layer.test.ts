@@ -2,6 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import {
   EmptyRowError,
   quantizeWeight,
+  toBfloat16,
+  toFloat32,
   type Attention,
   type ForwardOptions,
   type KvCacheOptions,
@@ -58,9 +60,25 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     }
   };
 
-  test("weights kept in float16 give what wasm gives", async () => {
-    const options = { inputDim: 24, numHeads: 3, weights: square(24), weightDtype: "float16" } as const;
+  test.each(["float16", "bfloat16"] as const)("weights kept in %s give what wasm gives", async (weightDtype) => {
+    const options = { inputDim: 24, numHeads: 3, weights: square(24), weightDtype } as const;
     for (const length of [1, 20]) await expectSameAsWasm(options, randomTensor(9, [2, length, 24]), {});
+  });
+
+  test("weights of bfloat16 have the bits of the widened ones, kept in any dtype, in fewer bytes", async () => {
+    const given = Object.fromEntries(Object.entries(square(24)).map(([name, t]) => [name, toBfloat16(t)]));
+    const widened = Object.fromEntries(Object.entries(given).map(([name, t]) => [name, toFloat32(t)]));
+    const x = randomTensor(9, [2, 20, 24]);
+    const bytes: number[] = [];
+    for (const weightDtype of ["float32", "bfloat16", undefined, "float16", "int8"] as const) {
+      const options = { inputDim: 24, numHeads: 3, weightDtype } as const;
+      using layer = await engines.onGpu.multiHeadAttention({ ...options, weights: given });
+      using other = await engines.onGpu.multiHeadAttention({ ...options, weights: widened });
+      expect((await layer.forward(x)).output).toEqual((await other.forward(x)).output);
+      bytes.push(layer.bytes);
+    }
+    expect(bytes[1]).toBeLessThan(bytes[0]!);
+    expect([bytes[2], bytes[3]]).toEqual([bytes[1], bytes[1]]);
   });
 
   describe("weights kept in int8", () => {

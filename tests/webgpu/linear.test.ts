@@ -2,6 +2,8 @@ import { expect, test } from "@jest/globals";
 import {
   createAttention,
   quantizeWeight,
+  toBfloat16,
+  toFloat32,
   type Attention,
   type GpuResult,
   type QuantizedWeight,
@@ -169,6 +171,36 @@ describeOnGpu("linear on WebGPU", () => {
   });
 
   test.each(cases)(
+    "%i rows, %i → %i, %s: a weight of bfloat16 gives what the widened weight gives",
+    async (...shape) => {
+      const { x, weight, bias, dOutput, weightLayout } = tensorsOf(...shape);
+      const [given, givenBias] = [toBfloat16(weight), toBfloat16(bias)];
+      const [meant, meantBias] = [toFloat32(given), toFloat32(givenBias)];
+      const y = await hw.linear(x, given, givenBias, { weightLayout });
+      expect(differences(y, referenceLinear({ x, weight: meant, bias: meantBias, weightLayout }))).toEqual([]);
+      expect(y.data).toEqual((await hw.linear(x, meant, meantBias, { weightLayout })).data);
+      const gradients = await hw.linearBackward({ x, weight: given, dOutput, weightLayout });
+      expect(bits(gradients)).toEqual(bits(await hw.linearBackward({ x, weight: meant, dOutput, weightLayout })));
+      if (given.data.length % 2 === 1 || givenBias.data.length % 2 === 1) return; // the GPU copies whole words
+      const there = { weight: await hw.gpu!.upload(given), bias: await hw.gpu!.upload(givenBias) };
+      expect((await hw.linear(x, there.weight, there.bias, { weightLayout })).data).toEqual(y.data);
+      expect(await hw.gpu!.download(there.weight)).toEqual(given);
+      disposeAll(there);
+    },
+  );
+
+  test("a weight of bfloat16 keeps NaN, infinities and the largest and smallest normal numbers", async () => {
+    const odd = [NaN, Infinity, -Infinity, 3.3895313892515355e38, 2 ** -126, -0, 1, 2];
+    const weight = toBfloat16({ data: Float32Array.from(odd), shape: [1, 8], dtype: "float32" });
+    const x = { data: Float32Array.of(1), shape: [1, 1] };
+    for (const weightLayout of ["in-out", "out-in"] as const) {
+      const given = { ...weight, shape: weightLayout === "in-out" ? [1, 8] : [8, 1] };
+      const meant = await hw.linear(x, toFloat32(given), undefined, { weightLayout });
+      expect((await hw.linear(x, given, undefined, { weightLayout })).data).toEqual(meant.data);
+    }
+  });
+
+  test.each(cases)(
     "%i rows, %i → %i, %s: a weight of any dtype that was uploaded gives the formula",
     async (...shape) => {
       const { x, weight, bias, weightLayout } = tensorsOf(...shape);
@@ -176,6 +208,7 @@ describeOnGpu("linear on WebGPU", () => {
       for (const [given, meant] of [
         [weight, weight],
         [toHalves(weight), toHalves(weight)],
+        [toBfloat16(weight), toFloat32(toBfloat16(weight))],
         [bytes, dequantized(bytes, weightLayout)],
       ] as const) {
         using uploaded = await hw.gpu!.uploadWeight(given, { weightLayout });

@@ -19,7 +19,9 @@ describeOnGpu("Models on WebGPU", () => {
     test.each([
       ["F32", "as-stored"],
       ["F16", "as-stored"],
+      ["BF16", "as-stored"],
       ["BF16", "float16"],
+      ["F32", "bfloat16"],
       ["BF16", "int8"],
     ] as const)("stored as %s, with precision %s, computes its formula", async (stored, precision) => {
       const model = await loadModel(engines.onGpu, filesOf(config, weights, stored), { precision });

@@ -6,7 +6,7 @@ import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js"
 import { flatKernel } from "../../web/src/webgpu/plan/flatKernels.js";
 import { FEATURE, paramFields } from "../../web/src/webgpu/plan/params.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
-import { everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS } from "./kernelLists.js";
+import { BFLOAT16, everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS } from "./kernelLists.js";
 
 describe("shader sources", () => {
   test("the shader's Params are those that TypeScript packs, in order and type", () => {
@@ -42,7 +42,7 @@ describeOnNullGpu("Dawn's validation", () => {
     expect(kernels.length).toBeLessThanOrEqual(100);
   });
 
-  const compiled = [...kernels, ...LAYER_GRADIENTS, ...INSIDE];
+  const compiled = [...kernels, ...LAYER_GRADIENTS, ...INSIDE, ...BFLOAT16];
   test.each(compiled.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
     const module = device.createShaderModule({ code: shaderSource(kernel) });
     expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);

@@ -6,11 +6,19 @@
 namespace headwise {
 
 /// The type of an array's elements.
-enum class Dtype : std::int32_t { float32 = 0, float16 = 1, int8 = 2 /* caches and weights */ };
+enum class Dtype : std::int32_t {
+  float32 = 0,
+  float16 = 1,
+  int8 = 2,      ///< of caches and weights
+  bfloat16 = 3,  ///< of weights: the upper half of a float32
+};
+
+/// Whether inputs and outputs can have this type.
+[[nodiscard]] constexpr bool is_input_dtype(Dtype dtype) { return dtype == Dtype::float32 || dtype == Dtype::float16; }
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::ptrdiff_t size_of(Dtype dtype) {
-  return dtype == Dtype::float32 ? 4 : dtype == Dtype::float16 ? 2 : 1;
+  return dtype == Dtype::float32 ? 4 : dtype == Dtype::int8 ? 1 : 2;
 }
 
 /// Memory order of query, key, value and output. All arrays are contiguous.

@@ -45,7 +45,7 @@ struct LayerShape {
 /// A weight W [in, out] and its bias [out]; null is no bias. Element (i, o) is weight[i * in_stride + o * out_stride].
 /// The strides describe a slice of packed weights, or a weight stored [out, in], without a copy.
 struct LinearWeights {
-  ConstArray weight;  ///< float32 or float16; so is the bias. `linear` also takes int8
+  ConstArray weight;  ///< float32, float16 or bfloat16; so is the bias. `linear` also takes int8
   std::int64_t in_stride = 0, out_stride = 1;
   ConstArray bias;
   const float* scales = nullptr;  ///< int8: [out]. Element (i, o) is multiplied by scales[o]. They are finite
@@ -72,8 +72,8 @@ struct LayerOptions {
   std::int64_t position_rows = 0;
   SinusoidalSplit sinusoidal_split = SinusoidalSplit::interleaved;
   double sinusoidal_base = 10000.0;
-  /// How the weights are kept: float32, float16, or int8 with one scale for each output. They are rounded at creation
-  /// and at updates. Gradients are those of the rounded weights.
+  /// How the weights are kept: float32, float16, bfloat16, or int8 with one scale for each output. They are rounded at
+  /// creation and at updates. Gradients are those of the rounded weights.
   Dtype weight_dtype = Dtype::float32;
   /// rotary, with its arrays copied. Dynamic ntk and longrope with sequence_length 0 use the call's highest position
   /// + 1. They then refuse caches, whose keys were turned for another length.

@@ -25,11 +25,13 @@ struct LinearShape {
   std::int64_t rows = 0, in = 1, out = 1;
 };
 
-/// `weights` as for a layer: strides describe [in, out] or [out, in]; float32, float16 or int8. `y` [rows, out].
+/// `weights` as for a layer: strides describe [in, out] or [out, in]; float32, float16, bfloat16 or int8. `y` [rows,
+/// out].
 [[nodiscard]] Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const LinearWeights& weights,
                             MutableArray y);
 
-/// The weight is float32 or float16. Null is not wanted. `weight` has the strides of the weight that was given.
+/// The weight is float32, float16 or bfloat16. Null is not wanted. `weight` has the strides of the weight that was
+/// given.
 struct LinearGradients {
   float* input = nullptr;   ///< [rows, in]
   float* weight = nullptr;  ///< in x out, with in_stride and out_stride of `weights`

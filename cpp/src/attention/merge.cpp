@@ -100,7 +100,7 @@ void Merge::row(std::int64_t b, std::int64_t h, std::int64_t i) const {
 Status check_parts(const AttentionPart* parts, std::int64_t num_parts) {
   if (num_parts < 1) return Status::error(StatusCode::invalid_option, "there must be at least one part");
   for (std::int64_t p = 0; p < num_parts; ++p)
-    if (parts[p].output.dtype == Dtype::int8)
+    if (!is_input_dtype(parts[p].output.dtype))
       return Status::error(StatusCode::unsupported, "parts[%lld].output must be float32 or float16",
                            static_cast<long long>(p));
   return {};
@@ -121,7 +121,7 @@ Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout lay
   if (Status status = validate_shape(shape); !status.ok()) return status;
   if (Status status = check_parts(parts, num_parts); !status.ok()) return status;
   if (Status status = check_sinks(sinks, shape.num_heads); !status.ok()) return status;
-  if (output.dtype == Dtype::int8)
+  if (!is_input_dtype(output.dtype))
     return Status::error(StatusCode::unsupported, "the output must be float32 or float16");
   const Merge merge{shape,
                     parts,

@@ -257,9 +257,9 @@ Status validate_shape(const AttentionShape& shape) {
 
 Status validate_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
   for (const ConstArray& array : {inputs.query, inputs.key, inputs.value, inputs.bias})
-    if (array.dtype == Dtype::int8)
-      return Status::error(StatusCode::unsupported, "int8 is a storage type of caches, not of arguments");
-  if (outputs.output.dtype == Dtype::int8)
+    if (!is_input_dtype(array.dtype))
+      return Status::error(StatusCode::unsupported, "int8 and bfloat16 are types of what is stored, not of arguments");
+  if (!is_input_dtype(outputs.output.dtype))
     return Status::error(StatusCode::unsupported, "the output must be float32 or float16");
   return {};
 }

@@ -62,7 +62,7 @@ Status validate_backward(const AttentionShape& shape, const BackwardInputs& inpu
   AttentionOutputs of_forward;
   of_forward.output.dtype = inputs.output.dtype;
   if (Status s = validate(shape, inputs.forward, options, of_forward); !s.ok()) return s;
-  if (inputs.output_gradient.dtype == Dtype::int8)
+  if (!is_input_dtype(inputs.output_gradient.dtype))
     return Status::error(StatusCode::unsupported, "the gradient of the output must be float32 or float16");
   if (static_cast<bool>(options.score) != static_cast<bool>(inputs.score_derivative))
     return refused("a score formula and its derivative must be given together");

@@ -55,6 +55,29 @@ void halves_to_floats(const std::uint16_t* halves, std::int64_t count, float* fl
 /// halves[i] = floats[i], rounded
 void floats_to_halves(const float* floats, std::int64_t count, std::uint16_t* halves);
 
+/// A bfloat16 number: the upper half of a float32.
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
+/// Exact.
+inline float bfloat_to_float(Bfloat16 number) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(number.bits) << 16);
+}
+
+/// Rounds to nearest, ties to even; numbers beyond the largest one become infinity. NaNs become quiet and keep their
+/// leading payload bits.
+[[gnu::always_inline]] inline Bfloat16 float_to_bfloat(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  // The carry of the rounding may reach the exponent, up to infinity. That is the right neighbour.
+  const std::uint32_t rounded = is_nan ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
+  return {static_cast<std::uint16_t>(rounded >> 16)};
+}
+
+/// bfloats[i] = floats[i], rounded
+void floats_to_bfloats(const float* floats, std::int64_t count, Bfloat16* bfloats);
+
 /// One float32 or float16 element, read and written as float.
 inline float load_element(const float* x) { return *x; }
 inline float load_element(const std::uint16_t* x) { return half_to_float(*x); }

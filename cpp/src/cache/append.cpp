@@ -91,7 +91,7 @@ Status check_lengths(const KvCache::Store& store, std::int64_t num_tokens, const
 }
 
 Status check_array(const char* name, ConstArray array) {
-  if (array.dtype == Dtype::float32 || array.dtype == Dtype::float16) return {};
+  if (is_input_dtype(array.dtype)) return {};
   return Status::error(StatusCode::unsupported, "%s must be float32 or float16", name);
 }
 

@@ -33,7 +33,7 @@ Status check_cache_shape(const KvCacheShape& shape) {
                 {"window", shape.window, 0}};
   for (const auto& count : counts)
     if (Status status = check_count(count.name, count.value, count.least); !status.ok()) return status;
-  if (shape.dtype != Dtype::float32 && shape.dtype != Dtype::float16 && shape.dtype != Dtype::int8)
+  if (!is_input_dtype(shape.dtype) && shape.dtype != Dtype::int8)
     return Status::error(StatusCode::invalid_option, "dtype must be float32, float16 or int8, got %d",
                          static_cast<int>(shape.dtype));
   if (shape.keep_first > 0 && shape.window == 0)

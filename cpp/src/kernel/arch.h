@@ -5,6 +5,8 @@
 #include <bit>
 #include <xsimd/xsimd.hpp>
 
+#include "base/numbers.h"
+
 #if defined(__wasm__)
 #include <wasm_simd128.h>
 #endif
@@ -117,6 +119,22 @@ inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) 
 #endif
 }
 
+/// Loads Count (1 or 2) vectors of bfloat16, which are the upper halves of float32.
+template <class Arch, int Count>
+inline void load_bfloats(const Bfloat16* x, Floats<Arch> (&vectors)[Count]) {
+#if defined(__wasm__)
+  const v128_t halves = Count == 2 ? wasm_v128_load(x) : wasm_v128_load64_zero(x), zero = wasm_i16x8_const_splat(0);
+  vectors[0] = Floats<Arch>(wasm_i16x8_shuffle(zero, halves, 0, 8, 1, 9, 2, 10, 3, 11));
+  if constexpr (Count == 2) vectors[1] = Floats<Arch>(wasm_i16x8_shuffle(zero, halves, 4, 12, 5, 13, 6, 14, 7, 15));
+#else
+  constexpr std::size_t lanes = Floats<Arch>::size;
+  std::int32_t bits[Count * lanes];
+  for (std::size_t i = 0; i < Count * lanes; ++i) bits[i] = static_cast<std::int32_t>(std::uint32_t{x[i].bits} << 16);
+  for (int v = 0; v < Count; ++v)
+    vectors[v] = xsimd::bitwise_cast<float>(Integers<Arch>::load_unaligned(bits + v * lanes));
+#endif
+}
+
 /// Columns that `load_columns` loads.
 template <class Arch, class T>
 #if defined(__wasm__)
@@ -176,20 +194,35 @@ inline void load_columns(const std::uint16_t* const* rows, std::ptrdiff_t first,
     for (int i = 0; i < 2; ++i) columns[2 * pair + i] = two[i];
   }
 }
-/// Loads columns of float16 in fewer instructions. Those of infinities and NaNs are wrong; `finite` then tells it.
-template <class Arch>
-inline void load_finite_columns(const std::uint16_t* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[8],
-                                FiniteHalves<Arch>& finite) {
+/// Transposes 8 columns of 16-bit numbers: words i have column 2 i in their lower halves and column 2 i + 1 above them.
+template <class T>
+inline void load_words(const T* const* rows, std::ptrdiff_t first, v128_t (&words)[4]) {
   v128_t row[4];
   for (int i = 0; i < 4; ++i) row[i] = wasm_v128_load(rows[i] + first);
   const v128_t a = low_words(row[0], row[1]), b = low_words(row[2], row[3]);
   const v128_t c = high_words(row[0], row[1]), d = high_words(row[2], row[3]);
-  const v128_t pairs[] = {wasm_i32x4_shuffle(a, b, 0, 1, 4, 5), wasm_i32x4_shuffle(a, b, 2, 3, 6, 7),
-                          wasm_i32x4_shuffle(c, d, 0, 1, 4, 5), wasm_i32x4_shuffle(c, d, 2, 3, 6, 7)};
-  for (int pair = 0; pair < 4; ++pair) {
-    finite.look(pairs[pair]);
-    columns[2 * pair] = finite.upper(wasm_i32x4_shl(pairs[pair], 16));
-    columns[2 * pair + 1] = finite.upper(pairs[pair]);
+  words[0] = wasm_i32x4_shuffle(a, b, 0, 1, 4, 5), words[1] = wasm_i32x4_shuffle(a, b, 2, 3, 6, 7);
+  words[2] = wasm_i32x4_shuffle(c, d, 0, 1, 4, 5), words[3] = wasm_i32x4_shuffle(c, d, 2, 3, 6, 7);
+}
+template <class Arch>
+inline void load_columns(const Bfloat16* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[8]) {
+  v128_t words[4];
+  load_words(rows, first, words);
+  for (int i = 0; i < 4; ++i) {
+    columns[2 * i] = Floats<Arch>(wasm_i32x4_shl(words[i], 16));
+    columns[2 * i + 1] = Floats<Arch>(wasm_v128_and(words[i], wasm_u32x4_const_splat(0xffff0000u)));
+  }
+}
+/// Loads columns of float16 in fewer instructions. Those of infinities and NaNs are wrong; `finite` then tells it.
+template <class Arch>
+inline void load_finite_columns(const std::uint16_t* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[8],
+                                FiniteHalves<Arch>& finite) {
+  v128_t words[4];
+  load_words(rows, first, words);
+  for (int i = 0; i < 4; ++i) {
+    finite.look(words[i]);
+    columns[2 * i] = finite.upper(wasm_i32x4_shl(words[i], 16));
+    columns[2 * i + 1] = finite.upper(words[i]);
   }
 }
 
@@ -202,9 +235,12 @@ inline void load_columns(const T* const* rows, std::ptrdiff_t first, Floats<Arch
     if constexpr (std::is_same_v<T, float>) {
       columns[i] = Floats<Arch>::load_unaligned(row);
     } else {
-      Floats<Arch> halves[1];
-      load_halves<Arch>(row, halves);
-      columns[i] = halves[0];
+      Floats<Arch> numbers[1];
+      if constexpr (std::is_same_v<T, Bfloat16>)
+        load_bfloats<Arch>(row, numbers);
+      else
+        load_halves<Arch>(row, numbers);
+      columns[i] = numbers[0];
     }
   }
   xsimd::transpose(columns, columns + lanes);

@@ -96,8 +96,8 @@ struct KernelTable {
   void (*multiply_stored)(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& weight,
                           std::int64_t columns, float* y, std::ptrdiff_t ldy);
 
-  /// The same for a weight of float32 or float16 whose row o has the weights of output o, `depth` of them. Y has room
-  /// for a multiple of four vectors of columns; what lies after the last column is overwritten.
+  /// The same for a weight of float32, float16 or bfloat16 whose row o has the weights of output o, `depth` of them. Y
+  /// has room for a multiple of four vectors of columns; what lies after the last column is overwritten.
   void (*multiply_stored_transposed)(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& weight,
                                      std::int64_t depth, float* y, std::ptrdiff_t ldy);
 

@@ -32,7 +32,7 @@ void widen(const RowRun& run, std::int64_t columns, float* rows, std::ptrdiff_t 
   using V = Floats<Arch>;
   constexpr std::int64_t lanes = V::size;
   const std::int64_t whole = run.column_stride == 1 ? columns / lanes * lanes : 0;
-  as_stored(run, [&](auto stored) {
+  as_stored_weight(run, [&](auto stored) {
     for (std::int64_t r = 0; r < run.count; ++r) {
       for (std::int64_t c = 0; c < whole; c += lanes) {
         V vector[1];
@@ -76,7 +76,7 @@ void pack_transposed(const RowRun& run, std::int64_t columns, std::int64_t first
   const std::int64_t whole = run.column_stride == 1 ? columns / lanes * lanes : 0;
   const std::int64_t begin = std::min((lanes - first % lanes) % lanes, run.count);
   const std::int64_t end = begin + (run.count - begin) / lanes * lanes;
-  as_stored(run, [&](auto stored) {
+  as_stored_weight(run, [&](auto stored) {
     // The rows before and after the aligned squares [begin, end). Their square overlaps these, if it lies within the
     // run and within a panel.
     const auto pack_edge = [&](std::int64_t from, std::int64_t to, std::int64_t square) {
@@ -113,7 +113,7 @@ void pack(const RowRun& run, std::int64_t columns, std::int64_t first, std::int6
   for (std::int64_t c = 0; c < columns; c += width) {
     float* out = panels + panel_index(depth, first, c, width);
     if (run.column_stride == 1 && c + width <= columns) {
-      as_stored(run, [&](auto stored) { pack_panel<Arch>(stored, c, out); });
+      as_stored_weight(run, [&](auto stored) { pack_panel<Arch>(stored, c, out); });
       continue;
     }
     for (std::int64_t r = 0; r < run.count; ++r, out += width)

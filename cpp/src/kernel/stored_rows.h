@@ -16,6 +16,7 @@ namespace {
 /// An element as float32. For int8 the scale is not applied yet.
 inline float widened(float x) { return x; }
 inline float widened(std::uint16_t half) { return half_to_float(half); }
+inline float widened(Bfloat16 number) { return bfloat_to_float(number); }
 inline float widened(std::int8_t byte) { return byte; }
 
 /// What the vectors of `load_stored` must be multiplied by, beside the scales of int8.
@@ -34,6 +35,15 @@ inline void load_stored(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) 
     Floats<Arch> halves[step];
     load_halves<Arch>(x + v * Floats<Arch>::size, halves);
     std::copy_n(halves, step, vectors + v);
+  }
+}
+template <class Arch, int Count>
+inline void load_stored(const Bfloat16* x, Floats<Arch> (&vectors)[Count]) {
+  constexpr int step = Count == 1 ? 1 : 2;
+  for (int v = 0; v < Count; v += step) {
+    Floats<Arch> numbers[step];
+    load_bfloats<Arch>(x + v * Floats<Arch>::size, numbers);
+    std::copy_n(numbers, step, vectors + v);
   }
 }
 template <class Arch, int Count>
@@ -92,7 +102,7 @@ struct StoredRows {
   template <class Arch, int Count>
   static void load(const T* x, Floats<Arch> unit, Floats<Arch> (&vectors)[Count]) {
     load_stored<Arch>(x, vectors);
-    if constexpr (!std::is_same_v<T, float>)
+    if constexpr (kScaled || kStoredUnit<T> != 1.0f)
       for (Floats<Arch>& each : vectors) each = each * unit;
   }
 
@@ -112,8 +122,8 @@ struct StoredRows {
   }
 };
 
-/// Calls visit(rows), where `rows` are the StoredRows of the run's type. They may be read if the run's column stride
-/// is 1.
+/// Calls visit(rows), where `rows` are the StoredRows of the run's type, which is not bfloat16. They may be read if the
+/// run's column stride is 1.
 template <class Visit>
 void as_stored(const RowRun& run, Visit visit) {
   switch (run.dtype) {
@@ -123,7 +133,16 @@ void as_stored(const RowRun& run, Visit visit) {
       return visit(StoredRows<std::uint16_t>(run));
     case Dtype::int8:
       return visit(StoredRows<std::int8_t>(run));
+    case Dtype::bfloat16:
+      break;
   }
+}
+
+/// The same, also for bfloat16.
+template <class Visit>
+void as_stored_weight(const RowRun& run, Visit visit) {
+  if (run.dtype == Dtype::bfloat16) return visit(StoredRows<Bfloat16>(run));
+  as_stored(run, visit);
 }
 
 /// One element of a run as float32, for any column stride.
@@ -132,6 +151,8 @@ inline float element(const RowRun& run, std::int64_t row, std::int64_t column) {
   switch (run.dtype) {
     case Dtype::float16:
       return widened(static_cast<const std::uint16_t*>(run.data)[at]);
+    case Dtype::bfloat16:
+      return widened(static_cast<const Bfloat16*>(run.data)[at]);
     case Dtype::int8:
       return widened(static_cast<const std::int8_t*>(run.data)[at]) * run.scale(row, column);
     case Dtype::float32:

@@ -95,7 +95,7 @@ void add_weight_columns(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight
 template <class Arch>
 void multiply_stored(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& run, std::int64_t columns,
                      float* y, std::ptrdiff_t ldy) {
-  as_stored(run, [&](auto weight) {
+  as_stored_weight(run, [&](auto weight) {
     const std::int64_t whole = columns / kColumns<Arch> * kColumns<Arch>;
     using T = std::remove_cv_t<std::remove_pointer_t<decltype(weight.data)>>;
     constexpr int kInputs = kInputsAtATime<T>;
@@ -186,12 +186,13 @@ bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
   return true;
 }
 
-template <class Arch>
-void multiply_floats_transposed(const float* x, std::ptrdiff_t ldx, std::int64_t rows, StoredRows<float> weight,
+/// For float32 and bfloat16.
+template <class Arch, class T>
+void multiply_floats_transposed(const float* x, std::ptrdiff_t ldx, std::int64_t rows, StoredRows<T> weight,
                                 std::int64_t depth, float* y, std::ptrdiff_t ldy) {
   for (std::int64_t o = 0; o < weight.count; o += kOutputs<Arch>)
     for_each_input_rows(rows, [&](std::int64_t r, auto q) {
-      add_outputs<Arch, q(), AnyColumns<Arch, float>>(x + r * ldx, ldx, weight, o, depth, y + r * ldy + o, ldy);
+      add_outputs<Arch, q(), AnyColumns<Arch, T>>(x + r * ldx, ldx, weight, o, depth, y + r * ldy + o, ldy);
     });
 }
 
@@ -241,6 +242,8 @@ void multiply_stored_transposed(const float* x, std::ptrdiff_t ldx, std::int64_t
     if (run.dtype == Dtype::float16)
       multiply_halves_transposed<Arch>(x + r * ldx, ldx, count, StoredRows<std::uint16_t>(run), depth, y + r * ldy,
                                        ldy);
+    else if (run.dtype == Dtype::bfloat16)
+      multiply_floats_transposed<Arch>(x + r * ldx, ldx, count, StoredRows<Bfloat16>(run), depth, y + r * ldy, ldy);
     else
       multiply_floats_transposed<Arch>(x + r * ldx, ldx, count, StoredRows<float>(run), depth, y + r * ldy, ldy);
   }

@@ -22,7 +22,7 @@ Status Forward::check_inputs() const {
   if (inputs_.layout != Layout::bse && inputs_.layout != Layout::bes)
     return Status::error(StatusCode::invalid_option, "layout of a layer must be BSE or BES");
   for (const ConstArray& array : {inputs_.x, inputs_.key_context, inputs_.value_context})
-    if (array.dtype == Dtype::int8) return Status::error(StatusCode::unsupported, "x must be float32 or float16");
+    if (!is_input_dtype(array.dtype)) return Status::error(StatusCode::unsupported, "x must be float32 or float16");
   if (saves_ && inputs_.cache)
     return Status::error(StatusCode::unsupported, "a call with a cache cannot be saved for its gradient");
   if (inputs_.attend_only && (inputs_.key_context.data || inputs_.value_context.data))

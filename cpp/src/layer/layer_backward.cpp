@@ -21,8 +21,7 @@ LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, const Lay
 
 Status LayerBackward::check() const {
   const Dtype dtype = inputs_.output_gradient.dtype;
-  if (dtype != Dtype::float32 && dtype != Dtype::float16)
-    return Status::error(StatusCode::unsupported, "dOutput must be float32 or float16");
+  if (!is_input_dtype(dtype)) return Status::error(StatusCode::unsupported, "dOutput must be float32 or float16");
   if (!layer_.shape.output_projection && is_wanted(gradients_.output_weights))
     return Status::error(StatusCode::invalid_option, "without an output projection its weights have no gradient");
   if (layer_.options.qk_norm == QkNorm::none && (gradients_.query_gain || gradients_.key_gain))

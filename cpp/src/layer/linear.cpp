@@ -29,13 +29,17 @@ Status check_shape(const LinearShape& shape, const LinearWeights& weights) {
 
 Status check_floats(std::initializer_list<Dtype> dtypes) {
   for (const Dtype dtype : dtypes)
-    if (dtype != Dtype::float32 && dtype != Dtype::float16)
+    if (!is_input_dtype(dtype))
       return Status::error(StatusCode::unsupported, "a linear map takes and gives float32 or float16");
   return {};
 }
 
+/// A weight that is not int8, or a bias.
+Status check_weight_floats(Dtype dtype) { return dtype == Dtype::bfloat16 ? Status{} : check_floats({dtype}); }
+
 Status check_weight(const LinearWeights& weights, std::int64_t out) {
-  if (weights.weight.dtype != Dtype::int8) return check_floats({weights.weight.dtype});
+  if (Status status = check_weight_floats(weights.bias.dtype); !status.ok()) return status;
+  if (weights.weight.dtype != Dtype::int8) return check_weight_floats(weights.weight.dtype);
   if (!weights.scales || !all_finite(weights.scales, out))
     return Status::error(StatusCode::invalid_option, "a weight of int8 needs %lld finite scales",
                          static_cast<Long>(out));
@@ -55,7 +59,7 @@ ConstTokenRows rows_of(ConstArray array, std::int64_t rows, std::int64_t width) 
 
 Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const LinearWeights& weights, MutableArray y) {
   if (Status status = check_shape(shape, weights); !status.ok()) return status;
-  if (Status status = check_floats({x.dtype, weights.bias.dtype, y.dtype}); !status.ok()) return status;
+  if (Status status = check_floats({x.dtype, y.dtype}); !status.ok()) return status;
   if (Status status = check_weight(weights, shape.out); !status.ok()) return status;
   if (StoredProduct::suits(weights, shape.rows))
     return StoredProduct(weights, shape.in, shape.out)
@@ -72,7 +76,8 @@ Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const Li
 Status linear_backward(ThreadPool& pool, const LinearShape& shape, ConstArray x, const LinearWeights& weights,
                        ConstArray output_gradient, const LinearGradients& gradients) {
   if (Status status = check_shape(shape, weights); !status.ok()) return status;
-  if (Status status = check_floats({x.dtype, weights.weight.dtype, output_gradient.dtype}); !status.ok()) return status;
+  if (Status status = check_floats({x.dtype, output_gradient.dtype}); !status.ok()) return status;
+  if (Status status = check_weight_floats(weights.weight.dtype); !status.ok()) return status;
   const ThreadPool::Call call(pool);
   const ConstTokenRows dy = rows_of(output_gradient, shape.rows, shape.out);
   Projection back;  // dX = dY W^T

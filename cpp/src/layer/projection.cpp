@@ -200,6 +200,8 @@ void Projection::round(const LinearWeights& weights) {
     std::uint8_t* const row = rows_.data() + o * in_ * size_of(kept_);
     if (kept_ == Dtype::int8)
       quantise_row(row_.data(), in_, reinterpret_cast<std::int8_t*>(row), &scales_[o]);
+    else if (kept_ == Dtype::bfloat16)
+      floats_to_bfloats(row_.data(), in_, reinterpret_cast<Bfloat16*>(row));
     else
       floats_to_halves(row_.data(), in_, reinterpret_cast<std::uint16_t*>(row));
     output.data = static_cast<const char*>(output.data) + weights.out_stride * size_of(output.dtype);
@@ -258,7 +260,7 @@ void Projection::multiply_panels(const float* input, const Tile& tile, std::int6
   kernels_->multiply_streamed(input, depth, panels, in_ * width, depth, count, next, output, count * width, tile.rows);
 }
 
-/// Whether a tile reads the kept weights in place, without packing. float16: its sums must then have room for whole
+/// Whether a tile reads the kept weights in place, without packing. 16 bits: its sums must then have room for whole
 /// groups of four vectors. int8: this gives other bits, so all tiles of a call do the same.
 bool Projection::reads_kept(const Tile& tile) const {
   if (kept_ == Dtype::int8) return tile.all_rows <= kFewRows;

@@ -18,8 +18,8 @@ namespace headwise {
 
 struct ProjectionJob;
 
-/// Y = X W + b, with W [in, out] packed into the kernel's panels, or kept [out, in] in float16 or int8. Tiles of few
-/// rows read what is kept where it lies. Other tiles pack their part of it into scratch.
+/// Y = X W + b, with W [in, out] packed into the kernel's panels, or kept [out, in] in float16, bfloat16 or int8. Tiles
+/// of few rows read what is kept where it lies. Other tiles pack their part of it into scratch.
 ///
 /// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order,
 /// whatever the tiles; with int8 it is (x_0 w_0 + x_1 w_1 + …) s + b. So the bits of a row do not depend on the number
@@ -28,7 +28,8 @@ struct ProjectionJob;
 class Projection {
  public:
   /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.
-  /// @param kept  float16 or int8: weights are rounded to it. float32: weights of int8 are packed as they are.
+  /// @param kept  float16, bfloat16 or int8: weights are rounded to it. float32: weights of int8 are packed as they
+  /// are.
   [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
                               Dtype kept = Dtype::float32);
 
@@ -64,7 +65,7 @@ class Projection {
   std::int64_t unit_ = 1;  ///< tiles have a multiple of this many columns
   Dtype kept_ = Dtype::float32;
   Buffer<float> panels_;       ///< float32
-  Buffer<std::uint8_t> rows_;  ///< float16 and int8: [out, in]
+  Buffer<std::uint8_t> rows_;  ///< float16, bfloat16 and int8: [out, in]
   Buffer<float> row_;          ///< int8: a row while it is rounded
   Buffer<float> bias_;         ///< 0 without a bias, and from `out` on
   Buffer<float> scales_;       ///< of a weight of int8, whose panels hold whole numbers; else empty

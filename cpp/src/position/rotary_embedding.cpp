@@ -145,8 +145,7 @@ Status check_rows(const std::int32_t* rows, std::int64_t count, std::int64_t tab
 }
 
 Status check_dtypes(Dtype x, Dtype y) {
-  const auto is_float = [](Dtype dtype) { return dtype == Dtype::float32 || dtype == Dtype::float16; };
-  if (is_float(x) && is_float(y)) return {};
+  if (is_input_dtype(x) && is_input_dtype(y)) return {};
   return Status::error(StatusCode::unsupported, "rotary embedding takes and gives float32 or float16");
 }
 

@@ -19,6 +19,8 @@ double element(const void* data, Dtype dtype, std::int64_t index) {
       return half_to_float(static_cast<const std::uint16_t*>(data)[index]);
     case Dtype::int8:
       return static_cast<const std::int8_t*>(data)[index];
+    case Dtype::bfloat16:
+      return bfloat_to_float(static_cast<const Bfloat16*>(data)[index]);
   }
   return kNaN;
 }

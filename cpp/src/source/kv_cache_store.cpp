@@ -17,6 +17,9 @@ void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* 
       return;
     case Dtype::int8:
       quantise_blocks(row, width, reinterpret_cast<std::int8_t*>(to), scales);
+      return;
+    case Dtype::bfloat16:  // no cache has it
+      return;
   }
 }
 
@@ -31,6 +34,9 @@ void load_row(const std::uint8_t* from, const float* scales, std::int64_t width,
     case Dtype::int8:
       for (std::int64_t d = 0; d < width; ++d)
         row[d] = static_cast<float>(reinterpret_cast<const std::int8_t*>(from)[d]) * scales[d / kScaleBlock];
+      return;
+    case Dtype::bfloat16:
+      return;
   }
 }
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { bindingsOf, kernelKey, shaderSource } from "../../../web/src/webgpu/kernels/shader.js";
 import { ISOLATION, serveFolder } from "../../browser/staticServer.js";
 import { backwardKernels } from "../../webgpu/backwardKernels.js";
-import { everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS } from "../../webgpu/kernelLists.js";
+import { BFLOAT16, everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS } from "../../webgpu/kernelLists.js";
 import { firefox, LAVAPIPE, SOFTWARE_VULKAN } from "../browsers.mjs";
 import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
@@ -37,7 +37,8 @@ const FEATURES = { f16: "shader-f16", subgroups: "subgroups" };
 
 /** Every kernel that plans choose, as the page of consumers/shaders wants it. */
 function everyShader() {
-  const kernels = [...everyKernel(), ...LAYER_GRADIENTS, ...INSIDE, ...backwardKernels(), ...kernelsForFeatures()];
+  const lists = [LAYER_GRADIENTS, INSIDE, BFLOAT16, backwardKernels(), kernelsForFeatures()];
+  const kernels = [...everyKernel(), ...lists.flat()];
   const byKey = new Map(kernels.map((kernel) => [kernelKey(kernel), kernel]));
   return [...byKey].map(([name, kernel]) => {
     const code = shaderSource(kernel);

@@ -5,6 +5,7 @@ import type { Dtype } from "../tensor/tensor.js";
 const ARRAYS_OF: Readonly<Record<Dtype, readonly string[]>> = {
   float32: ["Float32Array"],
   float16: ["Uint16Array", "Float16Array"],
+  bfloat16: ["Uint16Array"],
   int8: ["Int8Array"],
   bool: ["Uint8Array"],
   int32: ["Int32Array"],
@@ -12,7 +13,7 @@ const ARRAYS_OF: Readonly<Record<Dtype, readonly string[]>> = {
 
 /** The classes of arrays for these dtypes, as text: "Float32Array or Uint16Array or Float16Array". */
 export function arraysOf(dtypes: readonly Dtype[]): string {
-  return dtypes.flatMap((dtype) => ARRAYS_OF[dtype]).join(" or ");
+  return [...new Set(dtypes.flatMap((dtype) => ARRAYS_OF[dtype]))].join(" or ");
 }
 
 /** A hint for a wrong `data`: how to make an array of these dtypes from the value that was given. */
@@ -41,7 +42,9 @@ export function dtypeHint(argument: string, dtype: Dtype, dtypes: readonly Dtype
   if (argument === "mask" && dtype.startsWith("float"))
     return "A mask of numbers, which are added to the scores, is the option `bias`.";
   if (argument === "bias" && dtype === "bool") return "A mask of booleans, true = may attend, is the option `mask`.";
-  if (dtype === "float16") return undefined; // its array may hold bits, and a conversion of bits would be wrong
+  if (dtype === "bfloat16" && dtypes.includes("float32"))
+    return "bfloat16 is a dtype of weights. toFloat32(tensor) converts it, exactly.";
+  if (ARRAYS_OF[dtype].includes("Uint16Array")) return undefined; // its array may hold bits, and a conversion of bits would be wrong
   return `${arrayFrom("data", undefined, dtypes)} converts it${meaning(argument, dtypes)}.`;
 }
 

@@ -282,7 +282,8 @@ export class CallArguments {
 
   #dtypeOf(argument: string, data: unknown, stated: unknown, dtypes: readonly Dtype[]): Dtype {
     const kind = arrayKind(data);
-    const dtype = DTYPE_OF_ARRAY[kind ?? ""];
+    const isBfloat = kind === "Uint16Array" && stated === "bfloat16";
+    const dtype = isBfloat ? "bfloat16" : DTYPE_OF_ARRAY[kind ?? ""];
     if (!dtype)
       throw new OptionError(
         `${this.operation}: ${argument}.data must be a ${arraysOf(dtypes)}, got ${describe(data)}`,

@@ -22,13 +22,15 @@ const DTYPES = Object.keys(BYTES) as Dtype[];
  *   Int8Array, a Uint8Array (bool) or an Int32Array.
  * @param shape - Non-negative integers whose product is `data.length`; `[]` is a scalar. Leave it out for nested
  *   arrays.
- * @param dtype - The dtype of plain arrays. Default: `"float32"` for numbers, `"bool"` for booleans.
+ * @param dtype - The dtype of plain arrays. Default: `"float32"` for numbers, `"bool"` for booleans. `"bfloat16"` says that
+ *   a Uint16Array holds bfloat16.
  * @throws ShapeError if nested arrays differ in length, if an extent is not a non-negative integer, or if the shape
  *   does not fit `data`.
  * @throws OptionError if `data` is another kind of value, or has an element that the dtype cannot hold.
  */
 export function tensor(data: Float32Array, shape: readonly number[]): TypedTensor<"float32">;
 export function tensor(data: Uint16Array | HalfArray, shape: readonly number[]): TypedTensor<"float16">;
+export function tensor(data: Uint16Array, shape: readonly number[], dtype: "bfloat16"): TypedTensor<"bfloat16">;
 export function tensor(data: Int8Array, shape: readonly number[]): TypedTensor<"int8">;
 export function tensor(data: Uint8Array, shape: readonly number[]): TypedTensor<"bool">;
 export function tensor(data: Int32Array, shape: readonly number[]): TypedTensor<"int32">;
@@ -54,6 +56,6 @@ export function tensor(data: unknown, second?: unknown, third?: unknown): TypedT
   const dtype = argument(call, "dtype", stated).oneOf("dtype", DTYPES, wanted);
   const numbers = numbersAs(call.operation, "data", elements, dtype);
   const shape = isArray(second) ? second : nested;
-  const checked = call.tensor("tensor", { data: numbers, shape });
+  const checked = call.tensor("tensor", { data: numbers, shape, dtype });
   return { data: numbers, shape: checked.shape, dtype };
 }

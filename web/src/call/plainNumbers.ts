@@ -1,6 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { toHalf } from "../tensor/half.js";
+import { toBfloat, toHalf } from "../tensor/half.js";
 import { ARRAYS, type Dtype, type TensorData } from "../tensor/tensor.js";
 
 /** An element of a plain array. */
@@ -21,6 +21,7 @@ const isNumber = (element: unknown): element is number | bigint =>
 const RULES: Readonly<Record<Dtype, { readonly rule: string; readonly isLegal: (element: unknown) => boolean }>> = {
   float32: { rule: "a number", isLegal: isNumber },
   float16: { rule: "a number", isLegal: isNumber },
+  bfloat16: { rule: "a number", isLegal: isNumber },
   int8: {
     rule: "an integer of 8 bits",
     isLegal: (element) => isNumber(element) && (Number(element) << 24) >> 24 === Number(element),
@@ -43,7 +44,8 @@ const RULES: Readonly<Record<Dtype, { readonly rule: string; readonly isLegal: (
  */
 export function numbersAs(operation: string, argument: string, elements: ArrayLike<Element>, dtype: Dtype): TensorData {
   const { rule, isLegal } = RULES[dtype];
-  const numbers = dtype === "float16" ? new Float64Array(elements.length) : new ARRAYS[dtype](elements.length);
+  const round = dtype === "float16" ? toHalf : dtype === "bfloat16" ? toBfloat : undefined;
+  const numbers = round ? new Float64Array(elements.length) : new ARRAYS[dtype](elements.length);
   for (let n = 0; n < elements.length; ++n) {
     const element = elements[n];
     if (!isLegal(element))
@@ -52,5 +54,5 @@ export function numbersAs(operation: string, argument: string, elements: ArrayLi
       });
     numbers[n] = Number(element);
   }
-  return dtype === "float16" ? toHalf(numbers) : (numbers as TensorData);
+  return round ? round(numbers) : (numbers as TensorData);
 }

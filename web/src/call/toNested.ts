@@ -1,4 +1,4 @@
-import { fromHalf } from "../tensor/half.js";
+import { numbersOf } from "../tensor/half.js";
 import type { Dtype, Nested, Tensor } from "../tensor/tensor.js";
 import { CallArguments } from "./callArguments.js";
 
@@ -9,7 +9,7 @@ import { CallArguments } from "./callArguments.js";
  *     toNested<number[][]>(output)[0][1]             // in TypeScript, say how deep the arrays are
  *
  * @param given - A tensor of any dtype and rank. A scalar (rank 0) gives a number, or a boolean if it is bool.
- * @returns Arrays of numbers; bool gives booleans. float16 is converted to numbers.
+ * @returns Arrays of numbers; bool gives booleans. float16 and bfloat16 are converted to numbers.
  * @throws OptionError if `given` is not a tensor.
  * @throws ShapeError if its shape does not fit its data.
  */
@@ -17,7 +17,7 @@ export function toNested<T = Nested<boolean>>(given: Tensor<"bool">): T;
 export function toNested<T = Nested<number>>(given: Tensor<Exclude<Dtype, "bool">>): T;
 export function toNested(given: Tensor): unknown {
   const { data, shape, dtype } = new CallArguments("toNested").tensor("tensor", given);
-  const numbers = dtype === "float16" ? fromHalf(data as Uint16Array) : data;
+  const numbers = numbersOf(data as ArrayLike<number>, dtype);
   const elementAt = (n: number) => (dtype === "bool" ? numbers[n] !== 0 : numbers[n]!);
 
   /** The nested arrays from `axis` on, for the elements from index `start` on. */

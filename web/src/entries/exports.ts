@@ -41,7 +41,7 @@ export type { CacheDtype, CompleteRing, KvCacheOptions, Ring } from "../cache/ca
 export type { KvCache } from "../cache/kvCache.js";
 export type { SavedCacheOptions } from "../cache/savedCache.js";
 export type { EncoderChoice, RecordedOr, Recording } from "../call/encoder.js";
-export { toFloat16, toFloat32 } from "../call/float16.js";
+export { toBfloat16, toFloat16, toFloat32 } from "../call/float16.js";
 export { tensor } from "../call/newTensor.js";
 export type { NumberList } from "../call/options.js";
 export { toNested } from "../call/toNested.js";
@@ -87,7 +87,8 @@ export type { Patch, PatchKeys } from "../layer/patch.js";
 export type { ForwardReturns } from "../layer/views.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";
 export type { LayerPosition } from "../layer/layerPosition.js";
-export type { LayerOptions, WeightDtype } from "../layer/layerProblem.js";
+export type { LayerOptions } from "../layer/layerProblem.js";
+export type { WeightDtype } from "../linear/weight.js";
 export type { LayerShape } from "../layer/layerShape.js";
 export type { LayerUpdateWeights } from "../layer/layerUpdate.js";
 export type { LayerWeights, Weight } from "../layer/layerWeights.js";
@@ -116,13 +117,14 @@ export type { RotaryOptions } from "../position/rotaryProblem.js";
 export type { FrequencyList, RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
 export type { GivenPositions } from "../position/tokenPositions.js";
 export type { EngineTensor } from "../engine/engineTensor.js";
-export type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
+export type { GpuFloats, GpuFloatWeight, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 export type { Layout } from "../tensor/layout.js";
 export type { Place, PlaceChoice } from "../tensor/place.js";
 export type {
   Dtype,
   FloatTensor,
   FloatTensorLike,
+  FloatWeightLike,
   HalfArray,
   MaskLike,
   Nested,

@@ -61,10 +61,10 @@ import {
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
-import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
+import type { GpuFloats, GpuFloatWeight, OnGpu } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
-import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
+import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
 import { withTurns } from "../call/turns.js";
 import { planCall, type CallPlan } from "./callPlan.js";
 import { Gpu } from "./gpu.js";
@@ -287,14 +287,14 @@ export class Attention extends Disposing {
    * A linear map: y = x · weight + bias for every row of x. Sums are computed in float32. With WebAssembly a row's bits
    * do not depend on the other rows.
    *
-   * A weight may be kept in fewer bytes: in float16, or in int8 with a scale for each output, which `quantizeWeight`
-   * makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of
+   * A weight may be kept in fewer bytes: in float16 or bfloat16, or in int8 with a scale for each output, which
+   * `quantizeWeight` makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of
    * generating text takes about as long as reading the bytes of the weight. A weight in a tensor of `allocate` is not copied;
    * with WebGPU, give a weight that many calls use to `uploadWeight` once.
    *
    * @param x - `[…, inputDim]`, of any rank from 1 on; float32 or float16.
    * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` it is `[outputDim, inputDim]`, as PyTorch has
-   *   it. float32, float16, or int8 with `scales`: an Int8Weight. Or what `uploadWeight` has made of such a weight.
+   *   it. float32, float16, bfloat16, or int8 with `scales`: an Int8Weight. Or what `uploadWeight` has made of such a weight.
    * @param bias - `[outputDim]`. Default: none.
    * @returns `[…, outputDim]`, in the dtype of x or of `into`.
    * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
@@ -305,8 +305,8 @@ export class Attention extends Disposing {
     const L extends LocationChoice = "cpu",
   >(
     x: X | GpuFloats,
-    weight: FloatTensorLike | GpuFloats | Int8Weight | UploadedWeight,
-    bias?: FloatTensorLike | GpuFloats,
+    weight: FloatWeightLike | GpuFloatWeight | Int8Weight | UploadedWeight,
+    bias?: FloatWeightLike | GpuFloatWeight,
     options: Omit<LinearOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
   ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("linear", this.#engine.onGpu);

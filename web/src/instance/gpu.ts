@@ -5,8 +5,8 @@ import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { uploadWeightProblem, type UploadWeightOptions } from "../linear/linearProblem.js";
 import { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
-import type { GpuFloats, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
-import type { Dtype, FloatTensorLike, Tensor, TypedTensor } from "../tensor/tensor.js";
+import type { GpuFloatWeight, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
+import type { Dtype, FloatWeightLike, Tensor, TypedTensor } from "../tensor/tensor.js";
 
 /** What belongs to the GPU of an instance: its device, and what lies there. */
 export class Gpu {
@@ -57,7 +57,7 @@ export class Gpu {
    *   DisposedError.
    */
   async uploadWeight(
-    weight: FloatTensorLike | GpuFloats | Int8Weight,
+    weight: FloatWeightLike | GpuFloatWeight | Int8Weight,
     options: UploadWeightOptions = {},
   ): Promise<UploadedWeight> {
     const context = this.#context;
@@ -75,7 +75,7 @@ export class Gpu {
    * tensor on the GPU stays as it is.
    *
    * @param tensor - `{ buffer, shape, dtype, offset }`; the buffer needs usage STORAGE and COPY_SRC.
-   * @returns A tensor of the same shape and dtype. float16 is given as bits.
+   * @returns A tensor of the same shape and dtype. float16 and bfloat16 are given as bits.
    * @throws UnsupportedError if the GPU is in a worker; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
    *   DisposedError.
    */

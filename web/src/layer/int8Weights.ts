@@ -1,6 +1,6 @@
 import { assertIntact } from "../errors/intact.js";
 import { rowToInt8 } from "../linear/int8.js";
-import { fromHalf } from "../tensor/half.js";
+import { numbersOf } from "../tensor/half.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { Extents, LinearWeights } from "./layerWeights.js";
 
@@ -31,14 +31,13 @@ export function withInt8Weights(problem: LayerProblem): LayerProblem {
 function roundedToInt8({ weight, offset, inStride, outStride, bias }: LinearWeights, extents: Extents): LinearWeights {
   const { in: width, out } = extents;
   const numbers = weight.data as Float32Array | Uint16Array;
-  const row = new (weight.dtype === "float16" ? Uint16Array : Float32Array)(width);
+  const row = new (weight.dtype === "float32" ? Float32Array : Uint16Array)(width);
   const data = new Int8Array(out * width);
   const scales = new Float32Array(out);
   for (let o = 0; o < out; ++o) {
     const first = offset + o * outStride;
     for (let i = 0; i < width; ++i) row[i] = numbers[first + i * inStride]!;
-    const floats = row instanceof Float32Array ? row : fromHalf(row); // an array of our own
-    scales[o] = rowToInt8(floats, data.subarray(o * width, (o + 1) * width));
+    scales[o] = rowToInt8(numbersOf(row, weight.dtype) as Float32Array, data.subarray(o * width, (o + 1) * width));
   }
   return {
     weight: { data, shape: [out, width], dtype: "int8" },

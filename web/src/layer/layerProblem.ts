@@ -1,6 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions } from "../call/options.js";
-import { WEIGHTS } from "../linear/weight.js";
+import { WEIGHTS, type WeightDtype } from "../linear/weight.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readLayerShape, type LayerShape } from "./layerShape.js";
@@ -16,9 +16,6 @@ import {
 } from "./layerWeights.js";
 import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
 import { weightGradients, type WeightGradients } from "./weightGradients.js";
-
-/** In which type a layer keeps its weights. */
-export type WeightDtype = "float32" | "float16" | "int8";
 
 /** Options of `multiHeadAttention`. */
 export interface LayerOptions {
@@ -62,8 +59,8 @@ export interface LayerOptions {
   /** Weights and biases of the projections. */
   readonly weights: LayerWeights;
   /**
-   * In which type the layer keeps its weights: `"float16"` needs half the bytes of float32, `"int8"` with one scale for each
-   * output about a quarter. Weights are rounded when the layer is made and by `update`; gradients are those of the rounded
+   * In which type the layer keeps its weights: `"float16"` and `"bfloat16"` need half the bytes of float32, `"int8"` with one
+   * scale for each output about a quarter. Weights are rounded when the layer is made and by `update`; gradients are those of the rounded
    * weights. Default `"float32"`.
    */
   readonly weightDtype?: WeightDtype | undefined;
@@ -88,7 +85,7 @@ export interface LayerProblem {
     readonly value: LinearWeights;
     readonly output: LinearWeights | undefined;
   };
-  /** Absent: float32; WebGPU then keeps float16 if all weights are float16. */
+  /** Absent: float32; WebGPU then keeps float16 or bfloat16 if all weights have that dtype. */
   readonly weightDtype?: WeightDtype | undefined;
   readonly qkNorm: CheckedQkNorm | undefined;
   readonly position: CheckedPosition;

@@ -2,19 +2,23 @@ import type { OptionReader } from "../call/options.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
+import type { WeightDtype } from "../linear/weight.js";
 import {
-  FLOATS,
-  type CheckedFloats,
+  WEIGHT_FLOATS,
   type CheckedTensor,
+  type CheckedWeights,
   type FloatTensor,
-  type FloatTensorLike,
+  type FloatWeightLike,
 } from "../tensor/tensor.js";
 
-/** A tensor, or only its data. Data alone has the shape that the layer's sizes require. */
-export type Weight = FloatTensorLike | FloatTensor["data"];
+/**
+ * A tensor, or only its data. Data alone has the shape that the layer's sizes require; a Uint16Array is then float16, so
+ * bfloat16 needs a tensor.
+ */
+export type Weight = FloatWeightLike | FloatTensor["data"];
 
 /**
- * Weights of a layer, float32 or float16. Names are the names of the formula, or the names of a state dict of PyTorch's
+ * Weights of a layer, float32, float16 or bfloat16. Names are the names of the formula, or the names of a state dict of PyTorch's
  * `nn.MultiheadAttention`. D is modelDim / numHeads, Dv is valueHeadDim. Every bias is optional.
  *
  * The shapes of tensors give the layer's widths. Arrays have no shape: then give the widths as options.
@@ -53,14 +57,14 @@ export interface LayerWeights {
 
 /** A weight [in, out] in the memory of its tensor: element (i, o) is at offset + i · inStride + o · outStride. */
 export interface LinearWeights {
-  /** As it was given, float32 or float16; or int8, if an engine has rounded it. */
-  readonly weight: CheckedTensor<"float32" | "float16" | "int8">;
+  /** As it was given: float32, float16 or bfloat16; or int8, if an engine has rounded it. */
+  readonly weight: CheckedTensor<WeightDtype>;
   /** Of a weight of int8: one for each output. */
   readonly scales?: CheckedTensor<"float32">;
   readonly offset: number;
   readonly inStride: number;
   readonly outStride: number;
-  readonly bias: { readonly tensor: CheckedFloats; readonly offset: number } | undefined;
+  readonly bias: { readonly tensor: CheckedWeights; readonly offset: number } | undefined;
 }
 
 export type Role = "query" | "key" | "value" | "output";
@@ -107,7 +111,7 @@ export function refuseUnsupportedWeights(weights: OptionReader): void {
 export function extentsOf(weights: OptionReader, role: Role): (Extents & { readonly isPacked: boolean }) | undefined {
   const name = theOne(weights, role, "weight");
   if (name === undefined || arrayKind(weights.value(name))) return undefined;
-  const { shape } = weights.tensor(name, FLOATS)!;
+  const { shape } = weights.tensor(name, WEIGHT_FLOATS)!;
   if (shape.length !== 2) return undefined; // reading the weight refuses it
   const [first, second] = shape as [number, number];
   refuseTransposed(weights, name, first, second);
@@ -207,8 +211,8 @@ function placeOf(
 }
 
 /** Reads a tensor that must have this shape, or bare data of it. */
-export function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
-  const tensor = weights.tensor(name, FLOATS, shape)!;
+export function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedWeights {
+  const tensor = weights.tensor(name, WEIGHT_FLOATS, shape)!;
   if (describe(tensor.shape) !== describe(shape)) {
     const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());
     throw new ShapeError(

@@ -1,4 +1,5 @@
 import { assertIntact } from "../errors/intact.js";
+import type { WeightDtype } from "../linear/weight.js";
 import type { CheckedTensor } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LinearWeights } from "./layerWeights.js";
@@ -6,7 +7,7 @@ import type { LinearWeights } from "./layerWeights.js";
 /** The problem with copies of its weights. An engine that gets the layer long after the call needs them. */
 export function withOwnWeights(problem: LayerProblem): LayerProblem {
   const copies = new Map<object, CheckedTensor["data"]>(); // several roles may share one array of packed weights; it is copied once
-  const copyOf = <T extends CheckedTensor<"float32" | "float16" | "int8">>(tensor: T): T => {
+  const copyOf = <T extends CheckedTensor<WeightDtype>>(tensor: T): T => {
     if (tensor.dtype === "int8") return tensor; // callers give floats, so it is a rounded copy
     assertIntact(problem.operation, "a weight", tensor.data);
     const data = copies.get(tensor.data) ?? (tensor.data as Float32Array | Uint16Array).slice();

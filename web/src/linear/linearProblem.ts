@@ -6,13 +6,16 @@ import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
+import type { GpuFloats, GpuFloatWeight, GpuResult } from "../tensor/gpuTensor.js";
 import {
   FLOATS,
+  WEIGHT_FLOATS,
   type FloatTensor,
   type FloatTensorLike,
+  type FloatWeightLike,
   type PlacedFloats,
   type PlacedTensor,
+  type PlacedWeights,
   type TypedTensor,
 } from "../tensor/tensor.js";
 import { UploadedWeight, type EngineWeight, type Uploaded } from "./uploadedWeight.js";
@@ -49,8 +52,8 @@ export type AllLinearGradients = { readonly [Name in LinearGradient]: true };
 export interface LinearBackwardOptions<R extends LinearReturns | undefined = LinearReturns | undefined> {
   /** As `linear` had it, `[…, inputDim]`. */
   readonly x: FloatTensorLike | GpuFloats;
-  /** As `linear` had it. */
-  readonly weight: FloatTensorLike | GpuFloats;
+  /** As `linear` had it, but not int8. */
+  readonly weight: FloatWeightLike | GpuFloatWeight;
   /** The gradient of the loss with respect to the output, `[…, outputDim]`. */
   readonly dOutput: FloatTensorLike | GpuFloats;
   /** How the weight is stored, and so its gradient. Default `"in-out"`: `[inputDim, outputDim]`. */
@@ -104,14 +107,14 @@ export interface LinearProblem extends LinearMap {
   /** Of a weight of int8: `[outputDim]`. */
   readonly scales: PlacedTensor<"float32"> | undefined;
   /** `[outputDim]` */
-  readonly bias: PlacedFloats | undefined;
+  readonly bias: PlacedWeights | undefined;
   /** `[…, outputDim]` */
   readonly output: OutputForm;
 }
 
 /** A call of linearBackward that has passed every check. */
 export interface LinearBackwardProblem extends LinearMap {
-  readonly weight: PlacedFloats;
+  readonly weight: PlacedWeights;
   /** `[…, outputDim]` */
   readonly dOutput: PlacedFloats;
   readonly wanted: Readonly<Record<LinearGradient, boolean>>;
@@ -141,7 +144,7 @@ export function linearProblem(
   const x = call.placed("x", givenX, FLOATS);
   const there = UploadedWeight.in(engine, operation, givenWeight);
   const weight = there?.weight ?? call.placed("weight", givenWeight, WEIGHTS);
-  const bias = givenBias === undefined ? undefined : call.placed("bias", givenBias, FLOATS);
+  const bias = givenBias === undefined ? undefined : call.placed("bias", givenBias, WEIGHT_FLOATS);
   const map = readMap(call, options, x, readWeight(options, weight, there));
   const scales = there ? undefined : readScales(call, givenWeight, weight, map.outputDim);
   if (bias) checkShape(operation, "bias", bias, [map.outputDim]);
@@ -197,15 +200,15 @@ export function linearBackwardProblem(call: CallArguments, given: unknown): Line
   return { ...map, weight, dOutput, wanted };
 }
 
-function floatWeight(options: OptionReader): PlacedFloats {
+function floatWeight(options: OptionReader): PlacedWeights {
   if (UploadedWeight.is(options.value("weight")))
     throw new UnsupportedError(`${options.operation}: weight must be a tensor, got an UploadedWeight`, {
       hint: "Give the tensor that `uploadWeight` was given.",
     });
   const weight = options.placed("weight", WEIGHTS);
   if (!weight) throw options.missing("weight", "the weight of `linear`");
-  if (weight.dtype !== "int8") return weight as PlacedFloats;
-  throw new UnsupportedError(`${options.operation}: weight must be float32 or float16, got int8`, {
+  if (weight.dtype !== "int8") return weight as PlacedWeights;
+  throw new UnsupportedError(`${options.operation}: weight must be float32, float16 or bfloat16, got int8`, {
     hint: "Keep the weight that `quantizeWeight` was given, and train that.",
   });
 }
@@ -264,7 +267,7 @@ function outputShape({ x, outputDim }: LinearMap): number[] {
   return [...x.shape.slice(0, -1), outputDim];
 }
 
-function checkShape(operation: string, name: string, { shape }: PlacedFloats, expected: readonly number[]): void {
+function checkShape(operation: string, name: string, { shape }: PlacedWeights, expected: readonly number[]): void {
   if (describe(shape) !== describe(expected))
     throw new ShapeError(`${operation}: ${name}.shape must be ${describe(expected)}, got ${describe(shape)}`);
 }

@@ -2,8 +2,8 @@ import { CallArguments } from "../call/callArguments.js";
 import { readOptions } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { fromHalf } from "../tensor/half.js";
-import { FLOATS, type FloatTensorLike } from "../tensor/tensor.js";
+import { numbersOf } from "../tensor/half.js";
+import { WEIGHT_FLOATS, type FloatWeightLike } from "../tensor/tensor.js";
 import { toInt8 } from "./int8.js";
 import { WEIGHT_LAYOUTS, type QuantizedWeight, type WeightLayout } from "./weight.js";
 
@@ -12,21 +12,22 @@ import { WEIGHT_LAYOUTS, type QuantizedWeight, type WeightLayout } from "./weigh
  * / 127 over the weights of the output; q = w / scale, rounded to the nearest integer, ties to the even one. q · scale
  * differs from w by at most (1/2 + 2⁻¹⁷) · scale: the quotient is rounded too. The weight takes a quarter of the bytes of float32.
  *
- * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` `[outputDim, inputDim]`. float32 or float16.
+ * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` `[outputDim, inputDim]`. float32, float16 or
+ *   bfloat16.
  * @returns A new weight of the same shape, and its `scales` `[outputDim]`. `linear` takes it with the same layout.
  * @throws ShapeError if the weight is not of rank 2.
  * @throws OptionError if a number is not finite.
  */
 export function quantizeWeight(
-  weight: FloatTensorLike,
+  weight: FloatWeightLike,
   options: { readonly weightLayout?: WeightLayout | undefined } = {},
 ): QuantizedWeight {
   const call = new CallArguments("quantizeWeight");
   const layout = readOptions(call, options, ["weightLayout"]).oneOf("weightLayout", WEIGHT_LAYOUTS, "in-out");
-  const given = call.tensor("weight", weight, FLOATS);
+  const given = call.tensor("weight", weight, WEIGHT_FLOATS);
   const { shape } = given;
   if (shape.length !== 2)
     throw new ShapeError(`quantizeWeight: weight.shape must have two extents, got ${describe(shape)}`);
-  const floats = given.dtype === "float32" ? given.data : fromHalf(given.data as Uint16Array);
+  const floats = numbersOf(given.data, given.dtype) as Float32Array;
   return toInt8(call.operation, floats, shape as [number, number], layout);
 }

@@ -29,8 +29,9 @@ export interface QuantizedWeight extends Tensor<"int8"> {
 }
 
 /** The dtypes of a weight. */
-export const WEIGHTS = ["float32", "float16", "int8"] as const;
+export const WEIGHTS = ["float32", "float16", "bfloat16", "int8"] as const;
 
+/** The dtype of a weight, or the one in which a layer keeps its weights. */
 export type WeightDtype = (typeof WEIGHTS)[number];
 
 /** A checked weight without its scales, wherever it lies. */

@@ -16,10 +16,9 @@ import { openTokenizer, type LibraryTokenizer, type TokenizerClass } from "./tok
 /** Options of `loadModel`. */
 export interface LoadModelOptions {
   /**
-   * How matrices are kept. `"as-stored"`, the default: F32 and F16 as they are in the files, BF16 as float32, which is
-   * exact. `"float16"` rounds to float16: numbers of 65,520 or more become infinite, so it is not the default for BF16.
-   * `"int8"` keeps integers with one scale for each output, as `quantizeWeight` makes them.
-   * Vectors, such as biases and gains, are always float32.
+   * How matrices are kept. `"as-stored"`, the default: F32, F16 and BF16 as they are in the files. `"float16"` rounds to
+   * float16: numbers of 65,520 or more become infinite. `"bfloat16"` rounds to bfloat16. `"int8"` keeps integers with
+   * one scale for each output, as `quantizeWeight` makes them. Vectors, such as biases and gains, are always float32.
    */
   readonly precision?: Precision | undefined;
   /** The folder of the model, if several have config.json. Default: the one that all others lie in. */

@@ -4,11 +4,11 @@ import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
 import { toInt8 } from "../linear/int8.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
-import type { Int8Weight, WeightLayout } from "../linear/weight.js";
-import { fromHalf } from "../tensor/half.js";
+import type { Int8Weight, WeightDtype, WeightLayout } from "../linear/weight.js";
+import { numbersOf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import type { Tensor, TypedTensor } from "../tensor/tensor.js";
-import { converted, newData, widened, type WeightData, type WeightDtype } from "./storedNumbers.js";
+import type { FloatTensor, TypedTensor } from "../tensor/tensor.js";
+import { converted, newData, widened, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, Piece } from "./tensorFiles.js";
 
 /** A matrix in JavaScript, or in the engine's memory where JavaScript sees it. */
@@ -21,7 +21,7 @@ export interface Matrix {
 
 /** A matrix where `linear` of the engine reads it without a copy, if the engine has such a place. */
 export interface Placed {
-  readonly tensor: Tensor<"float32" | "float16"> | Int8Weight | UploadedWeight;
+  readonly tensor: FloatTensor | TypedTensor<"bfloat16"> | Int8Weight | UploadedWeight;
   readonly bytes: number;
   dispose(): void;
 }
@@ -107,7 +107,7 @@ export function rowsOf({ data, shape, dtype, scales }: Matrix["tensor"], numbers
   numbers.data.forEach((row, n) => {
     const stored = (data as WeightData).subarray(row * width, (row + 1) * width);
     const scale = dtype === "int8" ? scales![row]! : 1;
-    const floats = dtype === "float16" ? fromHalf(stored as Uint16Array) : stored;
+    const floats = numbersOf<ArrayLike<number>>(stored, dtype);
     for (let i = 0; i < width; i++) y[n * width + i] = floats[i]! * scale;
   });
   return { data: y, shape: [...numbers.shape, width] };

@@ -1,7 +1,7 @@
 import type { Attention } from "../instance/attention.js";
+import type { WeightDtype } from "../linear/weight.js";
 import { elements } from "../tensor/plainTensor.js";
-import { BYTES } from "../tensor/tensor.js";
-import type { WeightDtype } from "./storedNumbers.js";
+import { BYTES, type WeightFloat } from "../tensor/tensor.js";
 
 /** Bytes that a part of a model needs. */
 export interface PartBytes {
@@ -39,8 +39,8 @@ export function matrixBytes({ shape }: Shaped, dtype: WeightDtype, outputs: numb
 }
 
 /**
- * Bytes of an attention layer: for each of its four maps from `in` to `out` the numbers, out biases, and with float16 and
- * int8 a row in which it rounds (cpp/src/layer/projection.h). Its tensors are copied before they are packed.
+ * Bytes of an attention layer: for each of its four maps from `in` to `out` the numbers, out biases, and unless it keeps
+ * float32 a row in which it rounds (cpp/src/layer/projection.h). Its tensors are copied before they are packed.
  *
  * @param maps - The widths of its maps.
  * @param tensors - Its tensors in the files.
@@ -51,8 +51,13 @@ export function layerBytes(
   dtype: WeightDtype,
 ): PartBytes {
   const kept = maps.reduce((sum, map) => sum + mapBytes(map, dtype), 0);
-  const copied = ({ shape }: Shaped) => elements(shape) * (shape.length > 1 && dtype === "float16" ? 2 : 4);
+  const copied = ({ shape }: Shaped) => elements(shape) * BYTES[givenDtype(shape, dtype)];
   return { kept, inInstance: kept, passing: tensors.reduce((sum, tensor) => sum + copied(tensor), 0) };
+}
+
+/** The dtype in which a tensor is given to an attention layer: the engine itself rounds to int8. Vectors stay float32. */
+export function givenDtype(shape: readonly number[], kept: WeightDtype): WeightFloat {
+  return shape.length > 1 && kept !== "int8" ? kept : "float32";
 }
 
 /** Columns that the engine stores together, filled up with zeros (`panel_width` in cpp/src/kernel). */

@@ -4,14 +4,22 @@ import type { ForwardOptions } from "../layer/forwardProblem.js";
 import type { Layer } from "../layer/layer.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
-import type { WeightLayout } from "../linear/weight.js";
+import type { WeightDtype, WeightLayout } from "../linear/weight.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import { layerNorm } from "../train/layerNorm.js";
 import { elements, type Floats } from "../tensor/plainTensor.js";
 import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
-import { layerBytes, matrixBytes, sumOf, vectorBytes, type ModelBytes, type PartBytes } from "./partBytes.js";
+import {
+  givenDtype,
+  layerBytes,
+  matrixBytes,
+  sumOf,
+  vectorBytes,
+  type ModelBytes,
+  type PartBytes,
+} from "./partBytes.js";
 import { rmsNorm } from "./rmsNorm.js";
-import { converted, newData, widened, type WeightData, type WeightDtype } from "./storedNumbers.js";
+import { converted, DTYPES, newData, widened, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
 import { times } from "./times.js";
 
@@ -85,7 +93,7 @@ interface Keeping {
 }
 
 /** The precisions that may be chosen. */
-export const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "int8"];
+export const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "bfloat16", "int8"];
 
 /**
  * Makes the parts of a model. A part is made in two steps: first the names, shapes and dtypes of its weights are checked,
@@ -206,7 +214,7 @@ export class Parts {
       const weightDtype = layerDtypeOf(all, precision);
       const loaded: Record<string, TypedTensor<WeightDtype>> = {};
       for (const [key, tensor, row] of tensors) {
-        const dtype = tensor.shape.length > 1 && weightDtype === "float16" ? "float16" : "float32";
+        const dtype = givenDtype(tensor.shape, weightDtype);
         const data = this.#scratch(key, dtype, tensor);
         await read(tensor, ({ bytes, at }) => setRows(data, converted(tensor.dtype, bytes, dtype), at, tensor, row));
         loaded[key] = { data, shape: tensor.shape, dtype };
@@ -342,7 +350,7 @@ function setRows(
 /** The dtype of a matrix: the precision that was asked for. */
 function dtypeOf({ dtype }: FileTensor, precision: Precision): WeightDtype {
   if (precision !== "as-stored") return precision;
-  return dtype === "F16" ? "float16" : "float32";
+  return DTYPES[dtype];
 }
 
 /** The dtype in which a layer keeps its matrices: float32 if they differ. */

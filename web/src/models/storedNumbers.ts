@@ -1,14 +1,15 @@
-import { fromHalf, toHalf } from "../tensor/half.js";
+import type { WeightDtype } from "../linear/weight.js";
+import { fromBfloat, fromHalf, toBfloat, toHalf } from "../tensor/half.js";
 import { elements } from "../tensor/plainTensor.js";
-import { ARRAYS } from "../tensor/tensor.js";
+import { ARRAYS, type WeightFloat } from "../tensor/tensor.js";
 
 /** The dtypes of files that models are read from, and the bytes of a number. */
 export const STORED_BYTES = { F32: 4, F16: 2, BF16: 2 } as const;
 
 export type StoredDtype = keyof typeof STORED_BYTES;
 
-/** The dtypes of matrices in the engine. */
-export type WeightDtype = "float32" | "float16" | "int8";
+/** The dtypes of tensors that hold these numbers as they are. */
+export const DTYPES = { F32: "float32", F16: "float16", BF16: "bfloat16" } as const;
 
 export type WeightData = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Int8Array<ArrayBuffer>;
 
@@ -18,9 +19,10 @@ export function newData(dtype: WeightDtype, shape: readonly number[]): WeightDat
 }
 
 /** Numbers of a file as floats of the engine. */
-export function converted(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>, dtype: "float32" | "float16") {
-  if (dtype === "float32") return widened(stored, bytes);
-  return stored === "F16" ? words(bytes) : toHalf(widened(stored, bytes));
+export function converted(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>, dtype: WeightFloat) {
+  if (dtype === DTYPES[stored] && dtype !== "float32") return words(bytes);
+  const floats = widened(stored, bytes);
+  return dtype === "float32" ? floats : dtype === "float16" ? toHalf(floats) : toBfloat(floats);
 }
 
 /** Numbers of a file as float32. It is exact. */
@@ -31,16 +33,9 @@ export function widened(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>): Fl
     case "F16":
       return fromHalf(words(bytes));
     case "BF16":
-      return upperHalves(words(bytes));
+      return fromBfloat(words(bytes));
   }
 }
 
 /** The bytes are a file's own copy, so they begin where their buffer begins. */
 const words = ({ buffer }: Uint8Array<ArrayBuffer>) => new Uint16Array(buffer);
-
-/** A bfloat16 is the upper half of a float32. */
-function upperHalves(patterns: Uint16Array): Float32Array<ArrayBuffer> {
-  const bits = new Uint32Array(patterns.length);
-  for (let i = 0; i < bits.length; i++) bits[i] = patterns[i]! << 16;
-  return new Float32Array(bits.buffer);
-}

@@ -20,6 +20,9 @@ export interface GpuTensor<D extends Dtype = Dtype> {
 /** Queries, keys or values in a GPU buffer. Only the WebGPU engine reads them. */
 export type GpuFloats = GpuTensor<"float32" | "float16">;
 
+/** A weight that is not int8, or a bias, in a GPU buffer. */
+export type GpuFloatWeight = GpuTensor<"float32" | "float16" | "bfloat16">;
+
 /** The options O, in which mask and bias may also lie on the GPU. */
 export type OnGpu<O> = {
   readonly [Name in keyof O]: Name extends "mask" | "bias" ? O[Name] | GpuTensor : O[Name];

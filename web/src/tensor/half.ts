@@ -1,4 +1,4 @@
-// Conversions of float16 (IEEE 754 binary16). A library for them would be a tenth of the package. A test compares this
+// Conversions of float16 (IEEE 754 binary16) and bfloat16 (the upper half of a float32). A library for them would be a tenth of the package. A test compares this
 // code with one.
 
 const LEAST_EXPONENT = -14;
@@ -53,4 +53,40 @@ export function fromHalf(bits: Uint16Array): Float32Array<ArrayBuffer> {
     numbers[i]! *= isFinite ? 2 ** 112 : (pattern & 1023) === 0 ? Infinity : NaN;
   }
   return numbers;
+}
+
+/**
+ * The nearest bfloat16 of each number, as 16-bit patterns. Ties go to the even one. Numbers beyond the largest one become
+ * infinite. NaN stays NaN.
+ */
+export function toBfloat(numbers: ArrayLike<number>): Uint16Array<ArrayBuffer> {
+  const patterns = new Uint16Array(numbers.length);
+  const single = new Float32Array(1);
+  const word = new Uint32Array(single.buffer);
+  for (let i = 0; i < patterns.length; i++) {
+    const x = numbers[i]!;
+    single[0] = x;
+    let bits = word[0]!;
+    if (Number.isNaN(x)) {
+      patterns[i] = (bits >>> 16) | 0x40;
+      continue;
+    }
+    // A double that was rounded to the middle of two bfloat16 was on one side of it.
+    if ((bits & 0xffff) === 0x8000) bits += Math.sign(Math.abs(x) - Math.abs(single[0]));
+    patterns[i] = (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
+  }
+  return patterns;
+}
+
+/** The numbers of 16-bit patterns of bfloat16. The conversion is exact. */
+export function fromBfloat(patterns: Uint16Array): Float32Array<ArrayBuffer> {
+  const bits = new Uint32Array(patterns.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = patterns[i]! << 16;
+  return new Float32Array(bits.buffer);
+}
+
+/** Numbers of a dtype as numbers that can be computed with: float16 and bfloat16 become float32, which is exact. */
+export function numbersOf<A extends ArrayLike<number>>(data: A, dtype: string): A | Float32Array<ArrayBuffer> {
+  if (dtype === "float16") return fromHalf(data as unknown as Uint16Array);
+  return dtype === "bfloat16" ? fromBfloat(data as unknown as Uint16Array) : data;
 }

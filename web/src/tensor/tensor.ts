@@ -3,9 +3,10 @@ import { describe } from "../foreign/describe.js";
 
 /**
  * Element types. `"bool"` is one byte for each element, nonzero = true. `"float16"` is a Float16Array, or a Uint16Array
- * of its 16-bit patterns. `"int8"` is a weight of `linear`, which also has scales.
+ * of its 16-bit patterns. `"bfloat16"` is a weight: a Uint16Array of 16-bit patterns, which are the upper halves of float32.
+ * Such a tensor must state its dtype. `"int8"` is a weight of `linear`, which also has scales.
  */
-export type Dtype = "float32" | "float16" | "int8" | "bool" | "int32";
+export type Dtype = "float32" | "float16" | "bfloat16" | "int8" | "bool" | "int32";
 
 /** JavaScript's Float16Array. It is declared here, so that TypeScript libraries that lack it compile too. */
 export interface HalfArray extends ArrayLike<number>, ArrayBufferView, Iterable<number> {
@@ -17,6 +18,7 @@ export interface HalfArray extends ArrayLike<number>, ArrayBufferView, Iterable<
 export interface TensorDataOf {
   float32: Float32Array;
   float16: Uint16Array | HalfArray;
+  bfloat16: Uint16Array;
   int8: Int8Array;
   bool: Uint8Array;
   int32: Int32Array;
@@ -35,7 +37,7 @@ export interface Tensor<D extends Dtype = Dtype> {
   readonly data: TensorDataOf[D];
   /** Non-negative integers. Their product is `data.length`. */
   readonly shape: readonly number[];
-  /** Default: the dtype of the class of `data`. */
+  /** Default: the dtype of the class of `data`; for a Uint16Array that is float16. */
   readonly dtype?: D | undefined;
 }
 
@@ -70,18 +72,26 @@ export type MaskLike =
 
 type MaskData = Uint8Array | Int32Array | BigInt64Array | readonly (boolean | number)[];
 
-export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, int8: 1, bool: 1, int32: 4 };
+export const BYTES: Readonly<Record<Dtype, number>> = {
+  float32: 4,
+  float16: 2,
+  bfloat16: 2,
+  int8: 1,
+  bool: 1,
+  int32: 4,
+};
 
-/** The class of arrays that holds each dtype. For float16 it holds the 16-bit patterns. */
+/** The class of arrays that holds each dtype. For float16 and bfloat16 it holds the 16-bit patterns. */
 export const ARRAYS = {
   float32: Float32Array,
   float16: Uint16Array,
+  bfloat16: Uint16Array,
   int8: Int8Array,
   bool: Uint8Array,
   int32: Int32Array,
 } as const;
 
-/** The dtype of each class of arrays. */
+/** The dtype of each class of arrays, if the tensor does not state that a Uint16Array holds bfloat16. */
 export const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
   Float32Array: "float32",
   Uint16Array: "float16",
@@ -186,3 +196,17 @@ export type CheckedFloats = CheckedTensor<"float32" | "float16">;
 
 /** The same, wherever it lies. */
 export type PlacedFloats = PlacedTensor<"float32" | "float16">;
+
+/** The dtypes of weights that are not int8, and of biases. */
+export const WEIGHT_FLOATS = ["float32", "float16", "bfloat16"] as const;
+
+export type WeightFloat = (typeof WEIGHT_FLOATS)[number];
+
+/** An argument for weights that are not int8, and for biases. */
+export type FloatWeightLike = FloatTensorLike | TypedTensor<"bfloat16">;
+
+/** A checked tensor of weights or biases, in JavaScript memory or in the engine's. */
+export type CheckedWeights = CheckedTensor<WeightFloat>;
+
+/** The same, wherever it lies. */
+export type PlacedWeights = PlacedTensor<WeightFloat>;

@@ -24,7 +24,7 @@ import type { Arena, Heap, Room } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
 
 /** The enumerators of attention.h. */
-export const DTYPE = { float32: 0, float16: 1, int8: 2 } as const;
+export const DTYPE = { float32: 0, float16: 1, int8: 2, bfloat16: 3 } as const;
 export const LAYOUT: Readonly<Record<Layout, number>> = { BHSD: 0, BSHD: 1, BSE: 2, BES: 3 };
 const CAUSAL = { none: 0, "upper-left": 1, "lower-right": 2 } as const;
 const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 3 } as const;

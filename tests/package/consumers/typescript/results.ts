@@ -5,6 +5,9 @@
 
 import {
   Attention,
+  tensor,
+  toBfloat16,
+  toFloat32,
   type AttentionOptions,
   type FloatTensor,
   type GpuFloats,
@@ -44,6 +47,27 @@ export async function dtypes(): Promise<Float32Array[]> {
   return [...outputs, ...written]
     .map(({ output }) => output.data)
     .concat(wrong, unknown, Float32Array.from(halfOutput));
+}
+
+/** Only weights and biases can be bfloat16, and they state it. */
+export async function weights(): Promise<Uint16Array> {
+  const weight = toBfloat16(floats);
+  const kept = hw.allocate([2, 2], "bfloat16");
+  kept.data.set(weight.data);
+  await hw.linear(floats, kept, weight);
+  await hw.linearBackward({ x: floats, weight, dOutput: floats });
+  await hw.gpu!.uploadWeight(weight);
+  await layer.update({ Wq: weight, bq: toFloat32(weight) });
+  await hw.multiHeadAttention({ numHeads: 1, weights: { Wq: weight, Wk: kept, Wv: weight }, weightDtype: "bfloat16" });
+  // @ts-expect-error: not an input
+  await hw.linear(weight, weight);
+  // @ts-expect-error: nor a query, a key or a value
+  await attend(weight);
+  // @ts-expect-error: nor an output
+  await hw.linear(floats, weight, weight, { into: kept });
+  // @ts-expect-error: nor the dtype of a cache
+  await hw.kvCache({ numKvHeads: 1, headDim: 1, dtype: "bfloat16" });
+  return tensor(weight.data, [2, 2], "bfloat16").data;
 }
 
 export async function parts(): Promise<ArrayLike<number>[]> {

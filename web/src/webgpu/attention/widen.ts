@@ -1,14 +1,13 @@
 import { assertIntact } from "../../errors/intact.js";
-import { fromHalf } from "../../tensor/half.js";
-import type { CheckedFloats } from "../../tensor/tensor.js";
+import { numbersOf } from "../../tensor/half.js";
+import type { CheckedWeights } from "../../tensor/tensor.js";
 
 /**
- * Numbers as float32, which holds every float16 exactly.
+ * Numbers as float32, which holds every float16 and bfloat16 exactly.
  *
  * @throws OptionError with code `"DETACHED_INPUT"` if the array was detached while a device was opened.
  */
-export function widen(operation: string, data: CheckedFloats["data"]): Float32Array {
+export function widen(operation: string, { data, dtype }: Pick<CheckedWeights, "data" | "dtype">): Float32Array {
   assertIntact(operation, "an input", data);
-  if (data[Symbol.toStringTag] === "Float32Array") return data as Float32Array;
-  return fromHalf(new Uint16Array(data.buffer, data.byteOffset, data.length));
+  return numbersOf(data as Float32Array | Uint16Array, dtype) as Float32Array;
 }

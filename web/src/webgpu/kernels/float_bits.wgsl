@@ -14,6 +14,12 @@ fn wide_of(half: u32) -> u32 {
   return select(bitcast<u32>(unpack2x16float(select(half, 0u, special)).x), infinite, special);
 }
 
+/// A float32 as bfloat16, rounded to the nearest with ties to even.
+fn bfloat_of(bits: u32) -> u32 {
+  if ((bits & 0x7fffffffu) > EXPONENT) { return (bits >> 16u) | 0x40u; }
+  return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+}
+
 /// A float32 as float16, rounded to the nearest with ties to even, as the contract's storage rule says. WGSL's
 /// pack2x16float may round either way, and its overflow is not defined.
 fn half_of(bits: u32) -> u32 {

@@ -1,3 +1,4 @@
+import type { WeightDtype } from "../../linear/weight.js";
 import type { FormulaForm } from "../formula/formulaForm.js";
 
 export type KernelName =
@@ -48,7 +49,7 @@ export interface Kernel {
   readonly query?: FloatDtype;
   readonly stored?: StoredDtype;
   /** How a matrix of weights is stored, for the kernels of projections. */
-  readonly weight?: StoredDtype;
+  readonly weight?: WeightDtype;
   /** Whether float16 keys and values stay float16 in workgroup memory. It needs shader-f16. */
   readonly halves?: boolean;
   /** How many times four numbers of a key or value are loaded at once. Default 1. */
@@ -61,7 +62,7 @@ export interface Kernel {
 
 export type FloatDtype = "float32" | "float16";
 
-/** How keys and values are stored in memory, in the caller's dtype or in a cache's; and how weights are. */
+/** How keys and values are stored in memory, in the caller's dtype or in a cache's. */
 export type StoredDtype = FloatDtype | "int8";
 
 /** Bytes of an element. */

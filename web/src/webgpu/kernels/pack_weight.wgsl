@@ -1,5 +1,5 @@
-// Packs a piece of one weight of float32, float16 or int8, as it was given, into its columns of a matrix [in, weight4] of
-// float32, float16, or int8 if the weight is int8. Heads are padded to whole vec4, and `in` and the columns to whole tiles. If
+// Packs a piece of one weight of float32, float16, bfloat16 or int8, as it was given, into its columns of a matrix
+// [in, weight4] of float32, float16, bfloat16, or int8 if the weight is int8. Heads are padded to whole vec4, and `in` and the columns to whole tiles. If
 // heads turn, the two features of a pair become neighbours. The matrix holds zeros at first; pieces are added to it bit by
 // bit. One invocation packs one vec4.
 
@@ -20,7 +20,7 @@ struct Shape {
   count: u32,        // vec4 to write
   begin: u32,        // the piece, as elements of the weight's array: an even number of them is before it
   end: u32,
-  dtype: u32,        // of the weight: FLOAT32, FLOAT16 or INT8
+  dtype: u32,        // of the weight: FLOAT32, FLOAT16, INT8 or BFLOAT16
   to: u32,           // the same of the matrix
   of_inputs: u32,    // whether the scales are one for each input, not for each output
   grid_width: u32,
@@ -34,7 +34,9 @@ struct Shape {
 const FLOAT32 = 0u;
 const FLOAT16 = 1u;
 const INT8 = 2u;
+const BFLOAT16 = 3u;
 
+/// 16 bits of a number.
 fn half_at(at: u32) -> u32 { return (source[at / 2u] >> (16u * (at % 2u))) & 0xffffu; }
 
 fn byte_at(at: u32) -> i32 { return extractBits(bitcast<i32>(source[at / 4u]), 8u * (at % 4u), 8u); }
@@ -55,14 +57,19 @@ fn element(k: u32, column: u32) -> u32 {
   if (at < shape.begin || at >= shape.end) { return 0u; }
   let n = at - shape.begin;
   if (shape.to == INT8) { return u32(byte_at(n)) & 0xffu; }
-  if (shape.dtype == FLOAT16) { return select(wide_of(half_at(n)), half_at(n), shape.to == FLOAT16); }
+  if (shape.to == shape.dtype && shape.to != FLOAT32) { return half_at(n); }
   var bits = 0u;
-  if (shape.dtype == INT8) {
+  if (shape.dtype == FLOAT16) {
+    bits = wide_of(half_at(n));
+  } else if (shape.dtype == BFLOAT16) {
+    bits = half_at(n) << 16u;
+  } else if (shape.dtype == INT8) {
     bits = bitcast<u32>(f32(byte_at(n)) * scales[select(output, input, shape.of_inputs != 0u)]);
   } else {
     bits = source[n];
   }
   if (shape.to == FLOAT16) { return half_of(bits); }
+  if (shape.to == BFLOAT16) { return bfloat_of(bits); }
   return bits;
 }
 
@@ -77,7 +84,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let at = k * shape.weight4 + shape.first4 + c4;
   if (shape.to == INT8) {
     packed[at] |= bits.x | (bits.y << 8u) | (bits.z << 16u) | (bits.w << 24u);
-  } else if (shape.to == FLOAT16) {
+  } else if (shape.to == FLOAT16 || shape.to == BFLOAT16) {
     packed[2u * at] |= bits.x | (bits.y << 16u);
     packed[2u * at + 1u] |= bits.z | (bits.w << 16u);
   } else {

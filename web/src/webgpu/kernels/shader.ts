@@ -1,3 +1,4 @@
+import type { WeightDtype } from "../../linear/weight.js";
 import { formulaText } from "../formula/formulaText.js";
 import type { FloatDtype, Kernel, KernelName, StoredDtype } from "./kernel.js";
 import attend from "./attend.wgsl";
@@ -68,6 +69,7 @@ import topK from "./top_k.wgsl";
 import turnHeads from "./turn_heads.wgsl";
 import weighValues from "./weigh_values.wgsl";
 import unscaled from "./unscaled.wgsl";
+import weightBf16 from "./weight_bf16.wgsl";
 import weightF16 from "./weight_f16.wgsl";
 import weightF32 from "./weight_f32.wgsl";
 import weightI8 from "./weight_i8.wgsl";
@@ -224,9 +226,10 @@ export const STORED: Readonly<
   float16: { alias: "vec2<u32>", words: 2, text: unscaled + halfBits + storedF16 },
   int8: { alias: "u32", words: 1, text: storedI8 },
 };
-const WEIGHT: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
+const WEIGHT: Readonly<Record<WeightDtype, { readonly alias: string; readonly text: string }>> = {
   float32: { alias: "vec4<f32>", text: weightF32 },
   float16: { alias: "vec2<u32>", text: weightF16 },
+  bfloat16: { alias: "vec2<u32>", text: weightBf16 },
   int8: { alias: "u32", text: weightI8 },
 };
 const QUERY_TEXT: Readonly<Record<FloatDtype, string>> = { float32: queryF32, float16: queryF16 };

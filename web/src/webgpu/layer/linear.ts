@@ -5,7 +5,7 @@ import type {
   PlacedLinearGradients,
   UploadWeightProblem,
 } from "../../linear/linearProblem.js";
-import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
+import { BYTES, type PlacedFloats, type PlacedWeights } from "../../tensor/tensor.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
 import { hand } from "../attention/result.js";
 import { widen } from "../attention/widen.js";
@@ -99,10 +99,10 @@ function placedMatrix(call: Call, linear: PlacedWeight, inputs: number, outputs:
 }
 
 /** The columns of a matrix for a call with a bias. The gains are not read. */
-function columnsOf(call: Call, bias: PlacedFloats, columns4: number): Span {
+function columnsOf(call: Call, bias: PlacedWeights, columns4: number): Span {
   const values = new Float32Array(8 * columns4);
   if (!bias.gpu) {
-    values.set(widen(call.operation, bias.data));
+    values.set(widen(call.operation, bias));
     return call.upload(values);
   }
   const columns = call.upload(values);

@@ -1,9 +1,8 @@
 import type { LinearWeights } from "../../layer/layerWeights.js";
-import type { WeightTensor } from "../../linear/weight.js";
-import { BYTES, type PlacedFloats, type PlacedTensor } from "../../tensor/tensor.js";
+import type { WeightDtype, WeightTensor } from "../../linear/weight.js";
+import { BYTES, type PlacedTensor, type PlacedWeights } from "../../tensor/tensor.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Span } from "../call/call.js";
-import type { StoredDtype } from "../kernels/kernel.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { checkBytes, divideUp } from "../plan/limits.js";
 import { DEPTH, type Matrix, type Tile4 } from "./projection.js";
@@ -45,7 +44,7 @@ export interface Part {
   /** Pairs of features, this far apart, that become neighbours; 0 keeps the order. */
   readonly splitPairs: number;
   /** In which type the weight is kept. Default: that of the weight. Only an int8 weight can be kept in int8. */
-  readonly dtype?: StoredDtype | undefined;
+  readonly dtype?: WeightDtype | undefined;
 }
 
 /** A piece of a weight's array on the GPU: elements from `begin` to before `end`. */
@@ -158,7 +157,7 @@ function emptyMatrix(
   tile4: Tile4,
 ): Matrix {
   const dtypes = new Set(parts.map(({ linear, dtype }) => dtype ?? linear.weight.dtype));
-  const [dtype] = dtypes.size === 1 ? ([...dtypes] as [StoredDtype]) : ["float32" as const];
+  const [dtype] = dtypes.size === 1 ? ([...dtypes] as [WeightDtype]) : ["float32" as const];
   const bytes = VEC4_BYTES[dtype] * matrixRows(rows) * columns4;
   checkBytes(call.operation, "a weight", bytes, call.core.device.limits);
   const scales = dtype === "int8" ? keep(16 * columns4) : undefined;
@@ -166,7 +165,7 @@ function emptyMatrix(
 }
 
 /** Bytes of four numbers of a matrix. */
-const VEC4_BYTES = { float32: 16, float16: 8, int8: 4 } as const;
+const VEC4_BYTES = { float32: 16, float16: 8, bfloat16: 8, int8: 4 } as const;
 
 /** Writes the weights, scales, biases and gains of all parts of a matrix. */
 export function fillMatrix(
@@ -195,7 +194,7 @@ export function fillMatrix(
 export function addBias(
   call: Call,
   { columns, columns4 }: Pick<Matrix, "columns" | "columns4">,
-  bias: PlacedFloats,
+  bias: PlacedWeights,
 ): void {
   packRow(call, bias, { outputs: one(bias.shape[0]!), splitPairs: 0 }, { weight: columns, columns4 }, 0);
 }
@@ -203,7 +202,7 @@ export function addBias(
 /** Writes a number for each output of a part into a row of float32, which holds zeros. */
 function packRow(
   call: Call,
-  numbers: PlacedFloats,
+  numbers: PlacedWeights,
   { outputs, splitPairs }: Pick<Part, "outputs" | "splitPairs">,
   { weight, columns4 }: Pick<Matrix, "weight" | "columns4">,
   first4: number,
@@ -265,7 +264,7 @@ function packWeight(
 }
 
 /** The dtypes of weights, as pack_weight knows them. */
-const DTYPES = { float32: 0, float16: 1, int8: 2 } as const;
+const DTYPES = { float32: 0, float16: 1, int8: 2, bfloat16: 3 } as const;
 
 /** Fills in the bias and the gain of every column of a part. */
 function fillColumns(
@@ -275,7 +274,7 @@ function fillColumns(
   first: number,
   gains: number,
 ): void {
-  const biases = bias && widen(operation, bias.tensor.data);
+  const biases = bias && widen(operation, bias.tensor);
   for (let h = 0; h < count; ++h)
     for (let place = 0; place < width; ++place) {
       const feature = featureAt(place, splitPairs);

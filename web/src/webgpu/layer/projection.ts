@@ -1,6 +1,7 @@
+import type { WeightDtype } from "../../linear/weight.js";
 import type { Call, Span } from "../call/call.js";
 import type { Step } from "../plan/flatKernels.js";
-import type { Kernel, StoredDtype } from "../kernels/kernel.js";
+import type { Kernel } from "../kernels/kernel.js";
 import { divideUp } from "../plan/limits.js";
 
 /** Widths of a tile of columns, in vec4. */
@@ -9,7 +10,7 @@ export type Tile4 = 16 | 32;
 /** Weights on the GPU: [in, columns], padded to whole tiles, and for each column its bias and the gain of its norm. */
 export interface Matrix {
   readonly weight: Span;
-  readonly dtype: StoredDtype;
+  readonly dtype: WeightDtype;
   /** Of int8: a number for each column, by which its sums are multiplied. */
   readonly scales: Span | undefined;
   /** [2, columns] */

@@ -2,13 +2,14 @@ import type { ResultTensor } from "../../attention/attentionResult.js";
 import type { AttendView, RowChoice } from "../../attention/views.js";
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
 import type { PlacedLayerViews } from "../../layer/views.js";
+import type { WeightDtype } from "../../linear/weight.js";
 import { chosenOf } from "../attention/chosenRows.js";
 import { numbersOf, type HeadArray } from "../attention/moveRows.js";
 import { handInRank } from "../attention/result.js";
 import { viewRoom, viewRows, type ResultForm } from "../attention/viewRows.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Deliver } from "../call/call.js";
-import type { StoredDtype, Kernel } from "../kernels/kernel.js";
+import type { Kernel } from "../kernels/kernel.js";
 import { FLAT_WORKGROUP } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
 import type { Section } from "./matrix.js";
@@ -35,7 +36,7 @@ export function viewInside(
 /** Rows that an invocation computes. */
 const ROWS = 8;
 
-export function headShares(weight: StoredDtype): Kernel {
+export function headShares(weight: WeightDtype): Kernel {
   return { name: "head_shares", weight, constants: { THREADS: FLAT_WORKGROUP, ROWS, SCALED: weight === "int8" } };
 }
 
