@@ -1,6 +1,15 @@
 // Models by address: what is asked for, what is kept, and what happens when a server or a connection fails.
 
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -60,6 +69,15 @@ const bytesOf = async (
   from: number,
   to: number,
 ) => new Uint8Array(await file.slice(from, to).arrayBuffer());
+/** The files that this process has open, on Linux. */
+const openFiles = () =>
+  readdirSync("/proc/self/fd").map((number) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${number}`);
+    } catch {
+      return ""; // the one that was open to read the list
+    }
+  });
 /** Jest takes minutes to compare megabytes number by number. */
 const areSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
 /** A BERT, and how embeddings of texts are made. */
@@ -375,6 +393,38 @@ describe("in Node, a folder", () => {
     const model = await loadModel(hw, await openModel(folder));
     expect((await model.run([3, 1])).embedding!.shape).toEqual([16]);
     model.dispose();
+    rmSync(folder, { recursive: true });
+  });
+
+  test("gives files that are read as a Blob is, by many readers, and are closed again", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
+    const bytes = pattern(2 * MIB);
+    writeFileSync(path.join(folder, "config.json"), bytes);
+    const { "config.json": file } = await openModel(folder);
+    const ranges = [[0, 10], [MIB - 1, MIB + 1], [2 * MIB - 3, 3 * MIB], [5, 5], [3 * MIB, 4 * MIB]] as const; // prettier-ignore
+    const read = await Promise.all(ranges.map(([from, to]) => bytesOf(file!, from, to)));
+    for (const [n, [from, to]] of ranges.entries()) expect(areSame(read[n]!, bytes.slice(from, to))).toBe(true);
+    expect(areSame(new Uint8Array(await file!.arrayBuffer()), bytes)).toBe(true);
+    if (existsSync("/proc/self/fd")) expect(openFiles().filter((name) => name.startsWith(folder))).toEqual([]);
+    rmSync(folder, { recursive: true });
+  });
+
+  test("whose weights become shorter, or go, while they are read is an OptionError; the files can be read when they are back", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
+    const weights = path.join(folder, "model.safetensors");
+    for (const [name, bytes] of Object.entries(small("gpt2"))) writeFileSync(path.join(folder, name), bytes);
+    const files = await openModel(folder);
+    const length = files["model.safetensors"]!.size;
+    truncateSync(weights, length - 100);
+    const error = await errorOf(loadModel(hw, files));
+    expect(error.message).toContain(`openModel: ${JSON.stringify(weights)} has become shorter since it was opened`);
+    expect(error).toMatchObject({ code: "CORRUPT_DATA" });
+    rmSync(weights);
+    const gone = await errorOf(loadModel(hw, files));
+    expect(gone.message).toContain(`openModel: ${JSON.stringify(weights)} could not be read: ENOENT`);
+    expect(OptionError.is(gone)).toBe(true);
+    writeFileSync(weights, small("gpt2")["model.safetensors"]!);
+    expect(await logitsOf(files)).toEqual(await logitsOf(small("gpt2")));
     rmSync(folder, { recursive: true });
   });
 

@@ -3,6 +3,8 @@ import { guarded } from "../errors/guarded.js";
 import { assertIntact, assertIntactNow } from "../errors/intact.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { arrayKind, viewOf } from "../foreign/typedArray.js";
+import { FolderFile } from "../remote/folderFile.js";
+import { RemoteFile } from "../remote/remoteFile.js";
 import { parsed, parsedObject } from "./jsonText.js";
 import { modelFolder } from "./modelFolder.js";
 
@@ -31,6 +33,8 @@ export interface Source {
   readonly size: number;
   /** A copy of the bytes from `from` to before `to`. */
   bytes(from: number, to: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Fills `bytes` with those from `from` on; undefined where bytes always come in an array of their own. */
+  readonly fill?: ((bytes: Uint8Array<ArrayBuffer>, from: number) => Promise<void>) | undefined;
 }
 
 /** Which of the files belong to a model. */
@@ -167,6 +171,7 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
     return {
       size: file.size,
       bytes: async (from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer()),
+      fill: isOpened(file) ? (bytes, from) => file.fill(bytes, from) : undefined,
     };
   if (arrayKind(file) === "Uint8Array") {
     const argument = `files[${describe(name)}]`;
@@ -188,6 +193,10 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
     },
   );
 }
+
+/** Whether `openModel` has opened the file. */
+const isOpened = (file: BlobLike): file is FolderFile | RemoteFile =>
+  file instanceof FolderFile || file instanceof RemoteFile;
 
 function isBlob(value: unknown): value is BlobLike {
   if (!isObject(value)) return false;

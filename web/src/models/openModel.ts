@@ -4,6 +4,7 @@ import { guarded } from "../errors/guarded.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { arrayKind, isArray } from "../foreign/typedArray.js";
 import { keptBlocks, type BlockPlace } from "../remote/blockPlace.js";
+import type { FolderFile } from "../remote/folderFile.js";
 import { folderFiles } from "../remote/folderFiles.js";
 import { nodeFs } from "../remote/nodeFs.js";
 import { RemoteFile, type OpenProgress, type Remote } from "../remote/remoteFile.js";
@@ -32,7 +33,7 @@ export interface OpenModelOptions {
 
 /** The files of a model by name, for `inspectModel`, `loadModel` and `loadTokenizer`. */
 export interface OpenedFiles {
-  readonly [name: string]: RemoteFile | Blob;
+  readonly [name: string]: RemoteFile | FolderFile;
 }
 
 const OPERATION = "openModel";

@@ -29,7 +29,7 @@ export function converted(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>, d
 export function widened(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
   switch (stored) {
     case "F32":
-      return new Float32Array(bytes.buffer);
+      return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
     case "F16":
       return fromHalf(words(bytes));
     case "BF16":
@@ -37,5 +37,5 @@ export function widened(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>): Fl
   }
 }
 
-/** The bytes are a file's own copy, so they begin where their buffer begins. */
-const words = ({ buffer }: Uint8Array<ArrayBuffer>) => new Uint16Array(buffer);
+const words = ({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>) =>
+  new Uint16Array(buffer, byteOffset, length / 2);

@@ -156,23 +156,27 @@ export class TensorFiles {
   }
 
   /**
-   * Reads tensors in their order, piece by piece. While a piece is used, the next ones are on their way.
+   * Reads tensors in their order, piece by piece. While a piece is used, the next ones are on their way. Later pieces may lie
+   * in the memory of one that was used.
    *
    * @throws The reason of `signal` if it aborts.
    */
   async *pieces(tensors: Iterable<WantedTensor>, signal: AbortSignal | undefined): AsyncGenerator<Piece, undefined> {
     const reading: { readonly numBytes: number; readonly piece: Promise<Piece> }[] = [];
+    const spare: ArrayBuffer[] = [];
     const places = this.#places(tensors);
     let next = places.next();
     while (!next.done || reading.length > 0) {
       throwIfAborted(signal);
       for (; !next.done && hasRoom(reading, next.value); next = places.next()) {
         const { source, from, to, at, isLast } = next.value;
-        const piece = source.bytes(from, to).then((bytes) => ({ bytes, at, isLast }));
+        const piece = bytesOf(source, from, to, spare.pop()).then((bytes) => ({ bytes, at, isLast }));
         piece.catch(() => undefined); // it rejects where it is awaited; after an abort nothing awaits it
         reading.push({ numBytes: to - from, piece });
       }
-      yield await reading.shift()!.piece;
+      const piece = await reading.shift()!.piece;
+      yield piece;
+      spare.push(piece.bytes.buffer);
     }
     throwIfAborted(signal);
   }
@@ -193,6 +197,15 @@ export class TensorFiles {
 
 /** Where a piece lies. */
 type Place = Omit<Piece, "bytes"> & { readonly source: Source; readonly from: number; readonly to: number };
+
+/** Bytes of a file, in memory that is there already if it has room and the file can be read to it. */
+async function bytesOf(source: Source, from: number, to: number, spare: ArrayBuffer | undefined) {
+  if (!source.fill) return source.bytes(from, to);
+  const length = to - from;
+  const filled = new Uint8Array(spare && spare.byteLength >= length ? spare : new ArrayBuffer(length), 0, length);
+  await source.fill(filled, from);
+  return filled;
+}
 
 /** Whether one more piece may be read. One that is too large is read alone. */
 function hasRoom(reading: readonly { readonly numBytes: number }[], { from, to }: Place): boolean {

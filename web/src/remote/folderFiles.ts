@@ -1,5 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import { FolderFile } from "./folderFile.js";
 import type { NodeFs } from "./nodeFs.js";
 
 /**
@@ -12,15 +13,16 @@ export async function folderFiles(
   fs: NodeFs,
   folder: string,
   inner: readonly string[],
-): Promise<Record<string, Blob>> {
+): Promise<Record<string, FolderFile>> {
   try {
     const names = await fs.promises.readdir(folder);
     const there = inner.filter((name) => names.includes(name.split("/")[0]!));
     const paths = [...names, ...there].map((name) => [name, `${folder}/${name}`] as const);
     const stats = await Promise.all(paths.map(([, path]) => fs.promises.stat(path).catch(() => undefined)));
-    const files = paths.filter((_, n) => stats[n]?.isFile());
-    const blobs = await Promise.all(files.map(([, path]) => fs.openAsBlob(path)));
-    return Object.fromEntries(files.map(([name], n) => [name, blobs[n]!]));
+    const files = paths.map(([name, path], n) => [name, path, stats[n]] as const);
+    return Object.fromEntries(
+      files.flatMap(([name, path, stat]) => (stat?.isFile() ? [[name, new FolderFile(fs, path, stat.size)]] : [])),
+    );
   } catch (cause) {
     const { code = "it is none" } = cause as { readonly code?: string };
     throw new OptionError(`${operation}: the folder ${describe(folder)} could not be read: ${code}`, {

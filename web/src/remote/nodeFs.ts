@@ -1,8 +1,13 @@
 import { UnsupportedError } from "../errors/errors.js";
 
+/** What is used of an open file. */
+export interface OpenFile {
+  read(bytes: Uint8Array, at: number, length: number, from: number): Promise<{ readonly bytesRead: number }>;
+  close(): Promise<void>;
+}
+
 /** What is used of `node:fs`. */
 export interface NodeFs {
-  openAsBlob(path: string): Promise<Blob>;
   readonly promises: {
     mkdir(path: string, options: { readonly recursive: true }): Promise<unknown>;
     readdir(path: string): Promise<string[]>;
@@ -10,7 +15,8 @@ export interface NodeFs {
     writeFile(path: string, bytes: Uint8Array): Promise<void>;
     rename(from: string, to: string): Promise<void>;
     rm(path: string, options: { readonly force: true }): Promise<void>;
-    stat(path: string): Promise<{ isFile(): boolean }>;
+    stat(path: string): Promise<{ readonly size: number; isFile(): boolean }>;
+    open(path: string, flags: "r"): Promise<OpenFile>;
   };
 }
 

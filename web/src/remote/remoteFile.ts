@@ -80,15 +80,21 @@ export class RemoteFile {
   }
 
   async #read(from: number, to: number): Promise<ArrayBuffer> {
-    const { head } = this.#opened;
-    if (to <= head.size) return head.slice(from, to).arrayBuffer();
     const bytes = new Uint8Array(to - from);
+    await this.fill(bytes, from);
+    return bytes.buffer;
+  }
+
+  /** Fills `bytes` with those of the file from `from` on. */
+  async fill(bytes: Uint8Array<ArrayBuffer>, from: number): Promise<void> {
+    const { head } = this.#opened;
+    const to = from + bytes.length;
+    if (to <= head.size) return bytes.set(new Uint8Array(await head.slice(from, to).arrayBuffer()));
     for (let n = Math.floor(from / BLOCK); n * BLOCK < to; ++n) {
       const block = await this.#block(n);
       const [start, end] = [Math.max(from, n * BLOCK), Math.min(to, n * BLOCK + block.length)];
       bytes.set(block.subarray(start - n * BLOCK, end - n * BLOCK), start - from);
     }
-    return bytes.buffer;
   }
 
   /** Block `n`. The next one is asked for meanwhile. */
