@@ -11,8 +11,8 @@ import { installPackages } from "./packages.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, say, start } from "./run.mjs";
 
-/** A sample of what runs in Node: caches, layers, tensors of the caller, lengths, magnitudes, gradients. */
-const SAMPLE = ["magnitudes", "randomLengths", "cache", "gpuTensors", "layer", "layerBackward", "backward"];
+/** A sample of what runs in Node: caches, layers, stored weights, tensors of the caller, lengths, magnitudes, gradients. */
+const SAMPLE = ["magnitudes", "randomLengths", "cache", "gpuTensors", "layer", "linear", "layerBackward", "backward"];
 const DRIVERS = "/usr/share/vulkan/icd.d";
 /** A test that takes longer hangs. */
 const TEST_MILLISECONDS = 300_000;
@@ -31,7 +31,6 @@ export const ALL_ON_WGPU = [
   "layerPatch",
   "layerPlaces",
   "layerViews",
-  "linear",
   "ownAngles",
   "ownPositions",
   "projection",

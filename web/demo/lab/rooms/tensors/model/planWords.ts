@@ -7,7 +7,7 @@ import { TYPES } from "./words.js";
 /** So many names are written out. */
 const MOST_NAMES = 5;
 
-export const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "int8"];
+export const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "bfloat16", "int8"];
 
 /** "A model of the type GPT-2 with 12 layers of 12 heads, 768 wide: 124 million weights, 475 MB in the files." */
 export function planWords({ config, parameters, storedBytes }: ModelPlan): string {
