@@ -83,6 +83,17 @@ test("there are eight doors; Flash is beside Masks, and device and bench are beh
   expect(await page.locator("a.next b").textContent()).toBe("Bench");
   await lab.enter("tensors");
   expect(await page.locator("a.next b").textContent()).toBe("Lesson");
+  for (const [width, height] of [
+    [390, 500],
+    [820, 1180],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await page.locator("#engine summary").click();
+    const { x, y, width: wide, height: high } = (await page.locator("#engine-panel").boundingBox())!;
+    expect([x >= 0, x + wide <= width, y + high <= height]).toEqual([true, true, true]);
+    await page.locator("#engine summary").click();
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
 });
 
 test("addresses from before still open their rooms, with their settings", async () => {
