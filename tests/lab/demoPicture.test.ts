@@ -10,6 +10,7 @@ const layer = (probs: readonly number[]) => ({
 const encoding = {
   text: "<&>",
   tokens: ["▁<&>", "▁b"],
+  unknown: [],
   tokensLeftOut: 0,
   embedding: new Float32Array(512),
   layers: [layer([0.5, 0.5, 0, 1]), layer([1, 0, 0.5, 0.5])],

@@ -11,6 +11,7 @@ import { planeOf } from "../../web/demo/lab/rooms/lesson/plane.js";
 import { optionsOf, read, type Reading } from "../../web/demo/lab/rooms/lesson/reading.js";
 import { scenesOf } from "../../web/demo/lab/rooms/lesson/scenes.js";
 import { MOST_TOKENS, SCENES } from "../../web/demo/lab/rooms/lesson/settings.js";
+import { readWords } from "../../web/demo/lab/rooms/lesson/words.js";
 import { stage } from "../../web/demo/lab/rooms/lesson/stage.js";
 import { fields as matrix } from "../../web/demo/lab/rooms/matrix/settings.js";
 import { fields as positions } from "../../web/demo/lab/rooms/positions/settings.js";
@@ -218,6 +219,15 @@ describe("a question", () => {
     const right = scenesOf(await seenIn(PARK)).map(({ quiz }) => quiz?.answers[quiz.right]);
     expect(right.slice(1)).toEqual(["No, another one", "They stay as they are", "The value of “park₄”", "“park₄”", "66 %", "Not apart"]); // prettier-ignore
   });
+});
+
+test("follows a word that the model knows, and says what it does not know", async () => {
+  const seen = await seenIn("日本語 the park, 日本語");
+  expect(seen.placed.tokens[seen.word]).toBe("▁the");
+  expect(lesson.twinsOf(seen.placed)).toBeUndefined();
+  expect(readWords(seen.placed)).toMatch(
+    /^\d+ tokens\. The model was trained on English\. It does not know “日本語”\.$/,
+  );
 });
 
 test("each scene opens a room that exists, with settings that the room has", async () => {

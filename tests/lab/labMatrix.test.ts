@@ -8,15 +8,18 @@ import type { Form, Steps } from "../../web/demo/lab/rooms/matrix/steps.js";
 import { defined } from "../../web/demo/lab/rooms/matrix/definition.js";
 import { answerWords, ask, clock, HOURS, lookup } from "../../web/demo/lab/rooms/matrix/dictionary.js";
 import { growthOf, growthWords, STATIONS, stationWords, toy } from "../../web/demo/lab/rooms/matrix/growth.js";
-import { loopsWords, ofProducts, ofRecurrence, WIDTH } from "../../web/demo/lab/rooms/matrix/loops.js";
+import { loopsWords, ofLoop, ofProducts, ofRecurrence, WIDTH } from "../../web/demo/lab/rooms/matrix/loops.js";
+import { changedRows, concatenationWords, localWords, queryWords } from "../../web/demo/lab/rooms/matrix/mixing.js";
 import { originOf, type Lights } from "../../web/demo/lab/rooms/matrix/origin.js";
 import { nameOf, sceneOf, SHAPES, type Name, type Scene } from "../../web/demo/lab/rooms/matrix/parts.js";
 import { edited, fields, headOf, inputsOf, type Settings } from "../../web/demo/lab/rooms/matrix/settings.js";
 import { EDITABLE, EXTENTS, extentOf, shapeWords } from "../../web/demo/lab/rooms/matrix/sizes.js";
+import { percent } from "../../web/demo/lab/rooms/matrix/percent.js";
 import { scoreStatistics, statisticsWords } from "../../web/demo/lab/rooms/matrix/variance.js";
 import * as words from "../../web/demo/lab/rooms/matrix/words.js";
 import { at, transposed, type Matrix } from "../../web/demo/lab/shell/matrix.js";
 import { decimal } from "../../web/demo/lab/shell/numbers.js";
+import { tableOf } from "../../web/demo/lab/shell/pastedTable.js";
 import { State } from "../../web/demo/lab/shell/state.js";
 
 let hw: Attention;
@@ -274,8 +277,8 @@ describe("the first state", () => {
       "In head 1 “phone” gives 91\u00a0% of its attention to “RAM”; “RAM” gives 1\u00a0% back.",
     );
     for (let token = 1; token < 5; token++)
-      expect(words.percent(Math.max(...row(scene.steps.heads[1]!.weights, token)))).toBe(
-        words.percent(at(scene.steps.heads[1]!.weights, token, token - 1)),
+      expect(percent(Math.max(...row(scene.steps.heads[1]!.weights, token)))).toBe(
+        percent(at(scene.steps.heads[1]!.weights, token, token - 1)),
       );
   });
 });
@@ -334,14 +337,14 @@ describe("an edit", () => {
     const before = inputsOf(FIRST)[name];
     const cell = { row: before.rows - 1, column: before.columns - 1 };
     const state = new State(fields);
-    state.set(edited(state.values, name, cell, -2.25));
+    state.set(edited(state.values, name, [{ ...cell, value: -2.25 }]));
     const after = inputsOf(new State(fields, new URLSearchParams(state.query.toString())).values)[name];
     expect(at(after, cell.row, cell.column)).toBe(-2.25);
     expect(after.data.filter((value, i) => value !== before.data[i])).toEqual([-2.25]);
   });
 
   test("of a head stays when the heads become narrower and wide again", () => {
-    const { wq } = edited(FIRST, "wq", { row: 0, column: 5 }, 9); // head 2, feature 3
+    const { wq } = edited(FIRST, "wq", [{ row: 0, column: 5, value: 9 }]); // head 2, feature 3
     const narrow = { ...FIRST, wq: wq!, headDim: 1 };
     expect(inputsOf(narrow).wq.data).not.toContain(9);
     expect(at(inputsOf({ ...narrow, headDim: 3 }).wq, 0, 5)).toBe(9);
@@ -350,11 +353,29 @@ describe("an edit", () => {
 
   test("never fills the address: the longest text is read whole", () => {
     const long = Object.fromEntries(
-      EDITABLE.map((name) => [name, edited(FIRST, name, { row: 0, column: 0 }, -999.125)[name]!.length]),
+      EDITABLE.map((name) => [name, edited(FIRST, name, [{ row: 0, column: 0, value: -999.125 }])[name]!.length]),
     );
     expect(Math.max(...Object.values(long))).toBeLessThan(4000);
     expect(Object.keys(EXTENTS)).toEqual([...EDITABLE]);
   });
+});
+
+test.each([
+  ["a spreadsheet", "1\t2,5\n−3\t4\n"],
+  ["NumPy", "[[ 1.   2.5]\n [-3.   4. ]]"],
+  ["NumPy's repr", "array([[ 1. ,  2.5],\n       [-3. ,  4. ]])"],
+  ["JSON", "[[1, 2.5], [-3, 4]]"],
+  ["CSV", "1,2.5\r\n-3,4.0001"],
+  ["an address of the room", "1 2.5;-3 4"],
+])("a table from %s is read", (_, text) => {
+  expect(tableOf(text)).toEqual([
+    [1, 2.5],
+    [-3, 4],
+  ]);
+});
+
+test("what is no table of numbers is not read", () => {
+  for (const text of ["my phone", "1 2 x", "1 NaN", "1 1000", "1 Infinity"]) expect(tableOf(text)).toBeUndefined();
 });
 
 describe("from this toy to GPT-3", () => {
@@ -460,6 +481,106 @@ test("one product instead of a recurrence: the operations are counted", () => {
       expect(said.startsWith(a < b ? "The products" : "The recurrence")).toBe(true);
       expect(numbersIn(said)[0]).toBe(Math.max(a, b) / Math.min(a, b));
     }
+  }
+});
+
+test("a loop over the queries gives the rows of the product, one by one", async () => {
+  const { inputs, steps } = await firstScene("softmax=true");
+  const { headDim: D, valueDim: O, positions: S } = inputs.sizes;
+  const tensor = (m: Matrix, columns: number) => ({
+    data: Float32Array.from({ length: m.rows * columns }, (_, i) => at(m, Math.floor(i / columns), i % columns)),
+    shape: [m.rows, columns],
+  });
+  for (let i = 0; i < S; i++) {
+    const query = { data: tensor(steps.q, D).data.slice(i * D, (i + 1) * D), shape: [1, D] };
+    const options = { returns: { output: true } } as const;
+    const { output } = await engine.scaledDotProductAttention(query, tensor(steps.k, D), tensor(steps.v, O), options);
+    Array.from(output.data).forEach((value, o) => expect(value).toBeCloseTo(at(steps.y, i, o), 4));
+  }
+  expect(ofLoop(2048)).toEqual({ ...ofProducts(2048), waiting: 4096 });
+});
+
+async function firstScene(query: string, form: Form = "rows"): Promise<Scene> {
+  const settings = settingsOf(query);
+  const inputs = inputsOf(settings);
+  return sceneOf(inputs, await calculate(engine, inputs, form), headOf(settings), form, "similarities");
+}
+
+describe("who mixes", () => {
+  const MASKS = ["", "causal=true", "excludeSelf=true", "causal=true&excludeSelf=true"];
+
+  test.each(MASKS)("rows of Q, K and V are local, P·V is not: %s", async (mask) => {
+    const scene = await firstScene(mask);
+    const { x } = scene.inputs;
+    const data = x.data.map((value, i) => (Math.floor(i / x.columns) === 1 ? value - 2 : value));
+    const [before, after] = [defined(scene.inputs), defined({ ...scene.inputs, x: { ...x, data } })];
+    for (const step of ["q", "k", "v"] as const) expect(changedRows(before[step], after[step])).toBe(1);
+    const said = localWords(scene);
+    expectPlain(said);
+    expect(numbersIn(said)).toEqual([5, changedRows(before.y, after.y)]);
+    expect(changedRows(before.y, after.y)).toBeGreaterThan(1);
+  });
+
+  test.each(MASKS)("with one query for all, every token gets the same, but for the mask: %s", async (mask) => {
+    for (const softmax of ["true", "false"]) {
+      const scene = await firstScene(`oneQuery=true&softmax=${softmax}&${mask}`);
+      const rows = (m: Matrix) => new Set(Array.from({ length: m.rows }, (_, i) => row(m, i).map((v) => v.toFixed(4)).join())); // prettier-ignore
+      const isOne = rows(scene.parts.p).size === 1;
+      expect(isOne).toBe(mask === "");
+      if (isOne) expect([rows(scene.steps.y).size, rows(scene.steps.out).size]).toEqual([1, 1]);
+      const said = queryWords(scene, true);
+      expectPlain(said, queryWords(scene, false));
+      expect(said.includes("every token the same")).toBe(isOne);
+    }
+    expect(rowsDiffer((await firstScene(mask)).parts.p)).toBe(true);
+  });
+
+  test("values side by side would be more numbers, and a matrix for one length", () => {
+    for (const sizes of allSizes()) {
+      const { positions: S, valueDim: O, numHeads: N, inputDim: I } = { ...FIRST, ...sizes };
+      const said = concatenationWords({ inputs: inputsOf({ ...FIRST, ...sizes }) });
+      expectPlain(said);
+      expect(numbersIn(said)).toEqual([S, S * O, O, S * N * O * I, N * O * I]);
+    }
+  });
+
+  const rowsDiffer = (m: Matrix) => row(m, 0).some((value, i) => Math.abs(value - at(m, m.rows - 1, i)) > 1e-3);
+});
+
+test("the largest score of a row is subtracted before the powers, and the weights stay", async () => {
+  for (const query of ["", "causal=true&excludeSelf=true", "scale=false", "numHeads=4&head=3"]) {
+    const scene = await firstScene(query);
+    const { masked, p } = scene.parts;
+    const [said] = words.maximumWords(scene);
+    expectPlain(said!);
+    const largest = Math.max(...masked.data);
+    expect(numbersIn(said!)[0]).toBe(read(decimal(largest)));
+    expect(Math.max(...row(masked, wordsIn(said!)[0]!))).toBe(largest);
+    for (let i = 0; i < masked.rows; i++) {
+      const most = Math.max(...row(masked, i));
+      if (most === -Infinity) continue;
+      const powers = row(masked, i).map((score) => Math.exp(score - most));
+      expect(Math.max(...powers)).toBe(1);
+      powers.forEach((power, j) => expect(power / sum(powers)).toBeCloseTo(at(p, i, j), 4));
+    }
+  }
+  expect(words.maximumWords(await firstScene("softmax=false"))).toEqual([]);
+});
+
+test("N heads divide the features: N·D is held, N changes", () => {
+  for (const sizes of allSizes()) {
+    const { numHeads: N, headDim: D, inputDim: I } = { ...FIRST, ...sizes };
+    const inputs = inputsOf({ ...FIRST, ...sizes });
+    const said = words.divideWords({ inputs } as Scene);
+    expectPlain(said);
+    const splits = [...said.matchAll(/(\d+) heads? of (\d+)/g)].map(([, heads, width]) => [
+      Number(heads),
+      Number(width),
+    ]);
+    expect(splits.every(([heads, width]) => heads! * width! === N * D)).toBe(true);
+    expect(splits).toContainEqual([N, D]);
+    expect(said).toContain(`W_Q has ${I * N * D} numbers`);
+    expect(inputs.wq.data).toHaveLength(I * N * D);
   }
 });
 

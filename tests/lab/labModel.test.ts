@@ -1,4 +1,4 @@
-// Whole models in the room Your tensors, without a browser: the address, what is computed, what is said.
+// Whole models in the room Your model, without a browser: the address, what is computed, what is said.
 
 import { readFileSync } from "node:fs";
 

@@ -12,8 +12,10 @@ import {
   addedWords,
   beginning,
   curvesWords,
+  filterWords,
   finding,
   handWords,
+  kindsWords,
   largestDifference,
   planeWords,
   rowsApart,
@@ -80,6 +82,8 @@ const allWords = (found: Calculation, settings: Settings) => ({
   wave: waveWords(settings),
   plane: planeWords(found, settings),
   hand: handWords(found, settings),
+  filter: filterWords(found, settings) || "There is no filter.",
+  kinds: kindsWords(found, settings) || "Nothing is moved.",
 });
 
 const numberOf = (text: string) => Number(text.replaceAll(",", "").replace("−", "-"));
@@ -185,6 +189,20 @@ test("whether the beginning matters is what the weights say, and only rounding i
   }
 });
 
+test("learned, sinusoidal and rotary positions stand side by side: only rotary ones stay when the text moves", () => {
+  for (const { settings, found, said } of all) {
+    const { changes } = found;
+    expect(changes[settings.kind]).toBeCloseTo(largestDifference(found.placed, found.moved), 7);
+    expect(changes.rotary).toBeLessThan(1e-4);
+    if (settings.offset === 0) {
+      expect([said.kinds, Math.max(...Object.values(changes))]).toEqual(["Nothing is moved.", 0]);
+      continue;
+    }
+    const told = said.kinds.split(", ");
+    KINDS.forEach((kind, i) => changes[kind] > 0 && expectPoints(told[i]!, changes[kind]));
+  }
+});
+
 test("the curves part where the sentence says so", () => {
   for (const { settings, found, said } of all) {
     const [here, there] = found.curves;
@@ -286,6 +304,25 @@ describe("the hand-made heads", () => {
           expect(row.indexOf(Math.max(...row))).toBe(aimOf(hand, word));
         }
       });
+    }
+  });
+
+  test("stand beside the filter of a convolution that does the same", () => {
+    for (const { settings, found, said } of all) {
+      const [size, head] = [found.names.length, HANDS.indexOf(settings.hand)];
+      if (size === 1) continue;
+      if (settings.hand === "first") {
+        expect(said.filter).toMatch(/^No filter of a convolution does this/);
+        continue;
+      }
+      const back = settings.hand === "back" ? 1 : 0;
+      const filter = (word: number, key: number) => Number(key === word - back);
+      const apart = found.names.flatMap((_, word) =>
+        word < back
+          ? []
+          : found.names.map((__, key) => Math.abs(found.hands[(head * size + word) * size + key]! - filter(word, key))),
+      );
+      expectPoints(said.filter, Math.max(...apart));
     }
   });
 

@@ -52,6 +52,8 @@ const TEXTS = [
   "to give to the to",
   "< & > “the” the",
   "日本語 park, 日本語",
+  "日本語",
+  "日本語 ☃ park",
   "one word and then another word and some more words than numbers fit",
 ];
 /** More tokens than the model reads. */
@@ -128,7 +130,10 @@ describe("in every setting of the sentence room", () => {
   test("the question is about a word that occurs twice, if there is one", () => {
     for (const { seen } of settingsSeen) {
       const asked = /^Which “(.+)” is which\?$/.exec(words.question(seen))?.[1];
-      const again = seen.shown.tokens.find((token, i) => seen.shown.tokens.indexOf(token, i + 1) > 0);
+      const { tokens, unknown } = seen.shown;
+      const again = tokens.find(
+        (token, i) => tokens.indexOf(token, i + 1) > 0 && /[\p{L}\p{N}]/u.test(token) && !unknown.includes(i),
+      );
       expect(asked).toBe(again?.replace(/^▁(?=.)/u, ""));
     }
   });
@@ -151,6 +156,28 @@ describe("in every setting of the sentence room", () => {
       }
     }
     expect(checked).toBeGreaterThan(300);
+  });
+
+  test("a headline is about words that the model knows", () => {
+    let headlines = 0;
+    for (const { seen, label } of settingsSeen) {
+      const names = namesOf(seen);
+      const { tokens, unknown } = seen.shown;
+      const others = names.filter((_, i) => unknown.includes(i) || !/[\p{L}\p{N}]/u.test(tokens[i]!));
+      const said = `${words.question(seen)} ${words.finding(seen)}`;
+      const asks = [...said.matchAll(/Which “([^”]+)”|“([^”]+)” (?:looks|→)/g)].map(
+        ([, which, asker]) => which ?? asker!,
+      );
+      expect([label, asks.filter((name) => others.includes(name))]).toEqual([label, []]);
+      const [, from, to, share] = /word to word in .* is “([^”]+)” → (itself|“[^”]+”) (.+)\.$/.exec(said) ?? [];
+      if (from === undefined) continue;
+      const { probs } = headsOf(seen.shown)[seen.head]!;
+      const own = names.flatMap((name, i) => (others.includes(name) ? [] : [i]));
+      standsFor(share!, Math.max(...own.flatMap((i) => own.map((j) => rowOf(probs, i)[j]!))));
+      standsFor(share!, rowOf(probs, names.indexOf(from))[names.indexOf(to === "itself" ? from : to!.slice(1, -1))]!);
+      headlines++;
+    }
+    expect(headlines).toBeGreaterThan(100);
   });
 
   test("what the finding says of positions is so", () => {
@@ -291,6 +318,15 @@ describe("in every setting of the sentence room", () => {
       }
     }
   });
+});
+
+test("what the model does not know is told, with its language", async () => {
+  const { shown } = await computed({ texts: "日本語 ☃ park" });
+  expect(shown.unknown.map((token) => shown.tokens[token])).toEqual(["日本語", "☃"]);
+  expect(words.tokensRead(shown)).toMatch(
+    /The model was trained on English\. It does not know “日本語”, “☃”: it reads them all as the same unknown token\.$/,
+  );
+  expect(words.tokensRead((await computed()).shown)).not.toMatch(/English/);
 });
 
 test("the first settings show the head that tells most about the two “park”", async () => {

@@ -56,7 +56,7 @@ async function shipped(
 }
 
 describe("The decoders of the lab", () => {
-  test("take at most 1 MB together in Generate, and 60 KB in Your tensors; none has more than a million numbers", () => {
+  test("take at most 1 MB together in Generate, and 60 KB in Your model; none has more than a million numbers", () => {
     const kinds = ["text", "sums", "repeat"];
     const [text, sums, repeat] = kinds.map((kind) => statSync(`${FOLDER}/${kind}.safetensors`).size);
     expect(text! + sums!).toBeLessThanOrEqual(1_000_000);

@@ -5,9 +5,10 @@ import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
 
-/** Clicks a room's link in the navigation. */
+/** Clicks a room's link in the navigation, or beside the open room. */
 async function go(page: Page, title: string, room: string) {
-  await page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name: title, exact: true }).click();
+  const nav = page.getByRole("navigation", { name: title === "Flash" ? "Beside this room" : "Rooms" });
+  await nav.getByRole("link", { name: title, exact: true }).click();
   await lab.ready(room, page);
 }
 
@@ -45,15 +46,15 @@ test("a room entered by its plain link has what was set there last, and the addr
   const page = await visit("positions");
   await page.locator("[data-field=words]").fill("two parks, two benches");
   await page.locator("[data-field=kind][value=rotary]").check({ force: true });
-  await go(page, "Masks and heads", "masks");
+  await go(page, "Masks", "masks");
   await page.locator("[data-field=causal][value=off]").check({ force: true });
   await go(page, "Positions", "positions");
   expect(await page.locator("[data-field=words]").inputValue()).toBe("two parks, two benches");
   expect(await page.evaluate(() => location.hash)).toMatch(
     /^#\/positions\?words=two\+parks%2C\+two\+benches&kind=rotary/,
   );
-  await page.locator("a[href='#/matrix'].next, .next a[href='#/matrix']").click();
-  await lab.ready("matrix", page);
+  await page.locator("a.next[href='#/masks']").waitFor();
+  await go(page, "Matrix", "matrix");
   await page.evaluate(() => (location.hash = "#/masks"));
   await page.waitForFunction(() => location.hash === "#/masks?causal=off");
   await lab.ready("masks", page);
@@ -73,7 +74,7 @@ test("the choice of an engine goes with the visitor from room to room", async ()
 test("a link to the open room leads nowhere", async () => {
   const page = await visit("masks");
   const entries = await page.evaluate(() => history.length);
-  await go(page, "Masks and heads", "masks");
+  await go(page, "Masks", "masks");
   expect(await page.evaluate(() => history.length)).toBe(entries);
   await page.close();
 });
@@ -84,7 +85,7 @@ test("an unknown room is named, and the first one opens", async () => {
   await lab.ready("lesson", page);
   await page.getByText("There is no room “cellar”. This is the first one: Lesson.").waitFor();
   expect(await page.evaluate(() => location.hash)).toBe("#/lesson");
-  await go(page, "Masks and heads", "masks");
+  await go(page, "Masks", "masks");
   expect(await page.getByText("There is no room").count()).toBe(0);
   await page.close();
 });
@@ -95,7 +96,7 @@ test("back returns to the height at which a room was left, and a new room opens 
   const height = await page.evaluate(() => scrollY);
   expect(height).toBeGreaterThan(100);
   await page.locator("a.next").click();
-  await lab.ready("train", page);
+  await lab.ready("flash", page);
   expect(await page.evaluate(() => scrollY)).toBe(0);
   await page.goBack();
   await lab.ready("masks", page);
@@ -117,7 +118,7 @@ test("4,000 lines of text survive another room and a reload, and the address sta
   await isWhole();
   await page.getByText("Too long for the address: texts.").waitFor();
   expect(await page.evaluate(() => location.hash.length)).toBeLessThan(40_000);
-  await go(page, "Masks and heads", "masks");
+  await go(page, "Masks", "masks");
   await go(page, "Sentence", "sentence");
   await isWhole();
   await page.goBack();
@@ -139,7 +140,7 @@ test("a room that was left stays away when its work fails afterwards", async () 
   const asked = page.waitForRequest(/\/model\//);
   await page.goto(`${lab.url}#/sentence?texts=A+park.`);
   await asked;
-  await go(page, "Masks and heads", "masks");
+  await go(page, "Masks", "masks");
   await page.waitForSelector("#busy", { state: "visible" }); // the first room's call still waits
   for (const route of held) await route.abort();
   await page.waitForSelector("#busy", { state: "hidden" });

@@ -14,15 +14,15 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export const ROOMS = [
   "lesson",
   "sentence",
-  "positions",
   "matrix",
-  "flash",
+  "positions",
   "masks",
+  "flash",
   "train",
   "generate",
+  "tensors",
   "device",
   "bench",
-  "tensors",
 ];
 /** Node and the browser may run different variants, so their sums differ in the last bits. */
 const TOLERANCE = 1e-5;

@@ -42,7 +42,7 @@ export function testLayout(lab: LabPage): void {
       await lab.page.setViewportSize({ width, height });
       await lab.enter("masks");
       if (width > 1000) expect(await doorsOutside(lab)).toBe(0);
-      await lab.page.getByRole("link", { name: "Your tensors" }).click();
+      await lab.page.getByRole("link", { name: "Your model" }).click();
       await lab.ready("tensors");
       const current = lab.page.locator("#rooms a[aria-current]");
       expect(await current.evaluate((link) => link.getBoundingClientRect().right <= innerWidth)).toBe(true);

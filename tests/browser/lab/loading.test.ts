@@ -68,7 +68,7 @@ test("a room that is not loaded yet shows its title and what it is about", async
     await route.continue();
   });
   await page.goto(`${lab.url}#/masks`);
-  await page.getByRole("heading", { name: "Masks and heads", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Masks", level: 1 }).waitFor();
   expect(await lab.axe(page)).toEqual([]);
   proceed();
   await lab.ready("masks", page);

@@ -20,7 +20,7 @@ const engine = {
   },
 } as unknown as Engine;
 
-const sentences = () => lab.page.locator(".said").textContent();
+const sentences = () => lab.page.locator(".said").first().textContent();
 const table = (name: string) => lab.page.getByRole("table", { name, exact: true });
 const lit = (name: string) => table(name).locator("td.marked").count();
 const changed = (name: string) => table(name).locator("td.changed").count();
@@ -152,6 +152,28 @@ test("an edit ripples downstream, is kept in the address, and survives a reload"
   await lab.ready("matrix");
   expect(await lab.tableNumbers("output")).toEqual(before);
   expect(await lab.page.getByLabel("W_V, row 1, column 2", { exact: true }).inputValue()).toBe("−7.5");
+});
+
+test.each(["rows", "columns"])("a table is pasted where it is seen, and counts as one change: %s", async (form) => {
+  await lab.enter(`matrix?form=${form}`);
+  const paste = (label: string, text: string) =>
+    lab.page.getByLabel(label, { exact: true }).evaluate((input, words) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", words);
+      input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }, text);
+  const value = (row: number, column: number) =>
+    lab.page.getByLabel(`X, row ${row}, column ${column}`, { exact: true }).inputValue();
+  const kept = await value(1, 2);
+  await paste("X, row 2, column 2", "[[1, 2, 3], [4.25, 5, 6]]");
+  await lab.page.waitForFunction(() => location.hash.includes("x="));
+  await lab.ready("matrix");
+  expect([await value(2, 2), await value(2, 4), await value(3, 2), await value(1, 2)]).toEqual([
+    "1",
+    "3",
+    "4.25",
+    kept,
+  ]);
 });
 
 describe("on a phone", () => {

@@ -185,7 +185,7 @@ describe("The example", () => {
 
 test("a model that is trained with learned positions opens, and reads the letters of its maps", async () => {
   await lab.enter("train?position=learned&width=32&heads=2&control=false", page);
-  await page.getByRole("button", { name: "Open this model in “Your tensors”" }).click();
+  await page.getByRole("button", { name: "Open this model in “Your model”" }).click();
   await page.getByRole("button", { name: "Load the model" }).click();
   await lab.ready("tensors", page);
   await page.getByText(/A model of the type GPT-2 with 2 layers of 2 heads, 32 wide, and 64 tokens/).waitFor();
@@ -194,7 +194,7 @@ test("a model that is trained with learned positions opens, and reads the letter
 
 test("with rotary positions there is no such model, and the button says why", async () => {
   await lab.enter("train?width=32&heads=2&control=false", page);
-  const button = page.getByRole("button", { name: "Open this model in “Your tensors”" });
+  const button = page.getByRole("button", { name: "Open this model in “Your model”" });
   expect(await button.isDisabled()).toBe(true);
   expect(await button.getAttribute("title")).toMatch(/no rotary positions/);
 });

@@ -60,6 +60,54 @@ test("the keyboard alone goes from room to room, sets and reads", async () => {
   await lab.page.getByText(/^Row “phone” of Q₁ times column “phone” of K₁ᵀ/).waitFor();
 });
 
+test("there are eight doors; Flash is beside Masks, and device and bench are behind the engine", async () => {
+  await lab.enter("masks");
+  const { page } = lab;
+  const doors = page.getByRole("navigation", { name: "Rooms" }).locator("#rooms a");
+  expect(await doors.allTextContents()).toEqual([
+    ...["Lesson", "Sentence", "Matrix", "Positions", "Masks", "Train", "Generate", "Your model"],
+  ]);
+  const current = () => page.locator("#rooms a[aria-current]").allTextContents();
+  const beside = page.getByRole("navigation", { name: "Beside this room" });
+  expect(await beside.getByRole("link").allTextContents()).toEqual(["Masks", "Flash"]);
+  await beside.getByRole("link", { name: "Flash" }).click();
+  await lab.ready("flash");
+  expect([await current(), await beside.locator("[aria-current]").allTextContents()]).toEqual([["Masks"], ["Flash"]]);
+  await page.locator("#engine summary").click();
+  await page.getByRole("navigation", { name: "Engine" }).getByRole("link", { name: "Bench" }).click();
+  await lab.ready("bench");
+  expect([await current(), await page.locator("#engine").getAttribute("open")]).toEqual([[], null]);
+  await beside.getByRole("link", { name: "Your device" }).click();
+  await lab.ready("device");
+  expect(await page.locator("#engine.here").count()).toBe(1);
+  expect(await page.locator("a.next b").textContent()).toBe("Bench");
+  await lab.enter("tensors");
+  expect(await page.locator("a.next b").textContent()).toBe("Lesson");
+  for (const [width, height] of [
+    [390, 500],
+    [820, 1180],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await page.locator("#engine summary").click();
+    const { x, y, width: wide, height: high } = (await page.locator("#engine-panel").boundingBox())!;
+    expect([x >= 0, x + wide <= width, y + high <= height]).toEqual([true, true, true]);
+    await page.locator("#engine summary").click();
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+});
+
+test("addresses from before still open their rooms, with their settings", async () => {
+  for (const [place, control, value] of [
+    ["flash?length=20", "length", "20"],
+    ["device?seconds=0.1", "seconds", "0.1"],
+    ["bench?log=false", "log", "on"],
+  ] as const) {
+    await lab.enter(place);
+    expect([place, await lab.page.locator(`main [data-field=${control}]`).inputValue()]).toEqual([place, value]);
+    expect(await lab.page.evaluate(() => location.hash)).toBe(`#/${place}`);
+  }
+});
+
 test("what is set survives a reload, through the address", async () => {
   await lab.enter("masks");
   await lab.page.getByRole("button", { name: "Mistral" }).click();
@@ -113,7 +161,7 @@ test("a file dropped anywhere leaves the page where it is, and it says where fil
   expect(await drop("h1", "file")).toEqual([true, true]);
   expect(await drop("#bar", "file")).toEqual([true, true]);
   const notice = lab.page.locator(".notice");
-  expect(await notice.textContent()).toBe("Files belong in the room Your tensors.");
+  expect(await notice.textContent()).toBe("Files belong in the room Your model.");
   await notice.getByRole("link").click();
   await lab.ready("tensors");
 });

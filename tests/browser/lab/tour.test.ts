@@ -99,7 +99,7 @@ test("a step survives a reload, with its prediction and its truth; back returns 
 test("the tour can be left at any time, and another room leads back to the step", async () => {
   const page = await lab.open();
   await lab.enter("masks?causal=off&tour=4", page);
-  await page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name: "Flash" }).click();
+  await page.getByRole("navigation", { name: "Beside this room" }).getByRole("link", { name: "Flash" }).click();
   await lab.ready("flash", page);
   expect(await page.locator("#tour .chips").isVisible()).toBe(false);
   await page.getByRole("link", { name: "Back to this step" }).click();

@@ -121,7 +121,7 @@ describe("a training of some hundred steps", () => {
         expect(weights[`layers.${layer}.attention.${name}`]!.shape).toEqual([32, 32]);
   });
 
-  test("a layer opens in “Your tensors”, with the same map", async () => {
+  test("a layer opens in “Your model”, with the same map", async () => {
     await page.locator('[data-head="2.1"]').click();
     await page.getByRole("heading", { name: "Layer 2 head 2" }).waitFor();
     const maps = () =>
@@ -129,7 +129,7 @@ describe("a training of some hundred steps", () => {
         ...(document.querySelector("attention-map") as unknown as { probs: { data: Float32Array } }).probs.data,
       ]);
     const here = await maps();
-    await press(page, "Open this layer in “Your tensors”");
+    await press(page, "Open this layer in “Your model”");
     await lab.ready("tensors", page);
     await page.getByText(/Your tensors: 2 heads, 64 queries and 64 keys; Query is layer2\.q/).waitFor();
     const there = (await maps()).slice(64 * 64);

@@ -88,7 +88,7 @@ describe.each(["light", "dark"] as const)("a fresh visitor, in %s,", (colorSchem
       await page.waitForFunction(() => location.hash.includes("gains="));
       const [there, effect] = [await hash(page), await page.textContent(".effect")];
       await page.locator("a.next, .next a").click();
-      await lab.ready("positions", page);
+      await lab.ready("matrix", page);
       expect(await page.evaluate(() => scrollY)).toBe(0);
       expect(await faults(page)).toEqual([]);
 

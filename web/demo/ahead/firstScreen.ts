@@ -2,7 +2,7 @@ import { lessonOf } from "../lab/rooms/lesson/lesson.js";
 import { fields } from "../lab/rooms/lesson/settings.js";
 import { stage } from "../lab/rooms/lesson/stage.js";
 import { question } from "../lab/rooms/lesson/words.js";
-import { DOORS } from "../lab/rooms/rooms.js";
+import { DOORS, NAVIGATION, type Door } from "../lab/rooms/rooms.js";
 import { State } from "../lab/shell/state.js";
 import type { Anatomy } from "../model/anatomy.js";
 import { asMarkup } from "../model/names.js";
@@ -19,10 +19,10 @@ export interface FirstScreen {
 export function firstScreen([placed, unplaced]: readonly [Anatomy, Anatomy]): FirstScreen {
   const settings = new State(fields).values;
   const door = DOORS[0]!;
-  const link = ({ id, title }: (typeof DOORS)[number], index: number) =>
+  const link = ({ id, title }: Door, index: number) =>
     `<li><a href="#/${id}" data-door="${id}"${index === 0 ? ' aria-current="page"' : ""}>${asMarkup(title)}</a></li>`;
   return {
-    rooms: DOORS.map(link).join(""),
+    rooms: NAVIGATION.map(link).join(""),
     room: [
       `<article class="room" data-room="${door.id}"><header>`,
       `<h1>${asMarkup(question(placed))}</h1>`,

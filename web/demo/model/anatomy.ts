@@ -10,6 +10,7 @@ export const SHOWN = 12;
 export interface Anatomy {
   readonly text: string;
   readonly tokens: readonly string[];
+  readonly unknown: readonly number[];
   readonly tokensLeftOut: number;
   /** The first numbers of what the first layer gets, [tokens, SHOWN]: the word alone, and with its place. */
   readonly words: Float32Array;
@@ -39,9 +40,9 @@ export interface LayerAnatomy {
 }
 
 /** The anatomy of an encoding that has its inside. */
-export function anatomyOf({ text, tokens, tokensLeftOut, inputs, layers }: Encoding): Anatomy {
+export function anatomyOf({ text, tokens, unknown, tokensLeftOut, inputs, layers }: Encoding): Anatomy {
   return {
-    ...{ text, tokens, tokensLeftOut },
+    ...{ text, tokens, unknown, tokensLeftOut },
     words: beginnings(inputs!.words, tokens.length),
     placed: beginnings(inputs!.placed, tokens.length),
     layers: layers.map((layer) => layerAnatomy(layer, layer.inside!, tokens.length)),

@@ -35,6 +35,8 @@ export interface EncodeOptions {
 export interface Encoding {
   readonly text: string;
   readonly tokens: readonly string[];
+  /** The indices of tokens that the model does not know. */
+  readonly unknown: readonly number[];
   /** How many tokens of the text were left out. */
   readonly tokensLeftOut: number;
   /** [OUTPUT_DIM], of length 1. */
@@ -101,6 +103,7 @@ export class Encoder {
     return {
       text,
       tokens: tokens.map((token) => token.text),
+      unknown: tokens.flatMap((token, t) => (this.tokenizer.isUnknown(token) ? [t] : [])),
       tokensLeftOut: all.length - tokens.length,
       embedding: unit(dense(meanRow(x, OUTPUT_DIM), this.hidden).map(Math.tanh)),
       layers,

@@ -11,9 +11,17 @@ export const DEFAULT_SENTENCES: readonly string[] = [PARK, PHONE];
 /** The sentences of the lab when it opens. The third one is similar in meaning to the first. */
 export const FIRST_SENTENCES: readonly string[] = [...DEFAULT_SENTENCES, "We left the vehicle near the playground."];
 
-/** The first token that occurs more than once, and the indices of its first two occurrences. */
-export function firstRepetition({ tokens }: Encoding): readonly [first: number, second: number] | undefined {
-  const first = tokens.findIndex((token, i) => tokens.indexOf(token, i + 1) > 0);
+/** The indices of the words that the model knows. Signs without a letter or a digit are no words. */
+export function knownWords({ tokens, unknown }: Pick<Encoding, "tokens" | "unknown">): number[] {
+  return tokens.flatMap((token, i) => (/[\p{L}\p{N}]/u.test(token) && !unknown.includes(i) ? [i] : []));
+}
+
+/** The first known word that occurs more than once: the indices of its first two occurrences. */
+export function firstRepetition(
+  encoding: Pick<Encoding, "tokens" | "unknown">,
+): readonly [first: number, second: number] | undefined {
+  const { tokens } = encoding;
+  const first = knownWords(encoding).find((i) => tokens.indexOf(tokens[i]!, i + 1) > 0) ?? -1;
   return first < 0 ? undefined : [first, tokens.indexOf(tokens[first]!, first + 1)];
 }
 

@@ -32,6 +32,11 @@ export class Tokenizer {
     for (let id = RESERVED_IDS; id < vocabulary.length; id++) this.#insert(vocabulary[id]![0], id);
   }
 
+  /** Whether the vocabulary has no piece for this token. All such tokens are one and the same input of the model. */
+  isUnknown({ id }: Token): boolean {
+    return id === UNKNOWN_ID;
+  }
+
   encode(text: string): Token[] {
     const symbols = normalize(text);
     return merged(this.#bestPath(symbols), symbols);

@@ -6,9 +6,12 @@ export interface Door {
   readonly title: string;
   /** A sentence about the room. */
   readonly lede: string;
+  /** What the door lies behind: another room, or the pill that names the engine. Absent: it is in the navigation. */
+  readonly behind?: "masks" | "engine";
   load(): Promise<{ readonly room: Room }>;
 }
 
+/** All rooms, in the order of the visit. */
 export const DOORS: readonly Door[] = [
   {
     id: "lesson",
@@ -23,28 +26,29 @@ export const DOORS: readonly Door[] = [
     load: () => import("./sentence/room.js"),
   },
   {
-    id: "positions",
-    title: "Positions",
-    lede: "The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.",
-    load: () => import("./positions/room.js"),
-  },
-  {
     id: "matrix",
     title: "Matrix",
     lede: "Attention on numbers that you can follow. Change one, and see what it changes on its way to the output.",
     load: () => import("./matrix/room.js"),
   },
   {
-    id: "flash",
-    title: "Flash",
-    lede: "How attention over long sequences fits in a few kilobytes: tile by tile, with a running maximum and a running sum.",
-    load: () => import("./flash/room.js"),
+    id: "positions",
+    title: "Positions",
+    lede: "The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.",
+    load: () => import("./positions/room.js"),
   },
   {
     id: "masks",
-    title: "Masks and heads",
+    title: "Masks",
     lede: "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, or write rules of your own, and see which pairs are left and what need not be computed.",
     load: () => import("./masks/room.js"),
+  },
+  {
+    id: "flash",
+    title: "Flash",
+    lede: "How attention over long sequences fits in a few kilobytes: tile by tile, with a running maximum and a running sum.",
+    behind: "masks",
+    load: () => import("./flash/room.js"),
   },
   {
     id: "train",
@@ -59,21 +63,41 @@ export const DOORS: readonly Door[] = [
     load: () => import("./generate/room.js"),
   },
   {
+    id: "tensors",
+    title: "Your model",
+    lede: "Drop a whole model, the weights of a layer, or queries, keys and values, and see what its heads do. Nothing leaves this page.",
+    load: () => import("./tensors/room.js"),
+  },
+  {
     id: "device",
     title: "Your device",
     lede: "How fast attention is on this machine, in this browser: every engine, checked before it is timed.",
+    behind: "engine",
     load: () => import("./device/room.js"),
   },
   {
     id: "bench",
     title: "Bench",
     lede: "Times that others have measured, side by side: every shape, engine and device of the files that you drop.",
+    behind: "engine",
     load: () => import("./bench/room.js"),
   },
-  {
-    id: "tensors",
-    title: "Your tensors",
-    lede: "Drop queries, keys and values, the weights of a layer, or a whole model, and see what its heads do. Nothing leaves this page.",
-    load: () => import("./tensors/room.js"),
-  },
 ];
+
+/** The doors of the navigation. */
+export const NAVIGATION = DOORS.filter(({ behind }) => behind === undefined);
+
+/** The rooms behind the pill that names the engine. */
+export const ENGINE_DOORS = DOORS.filter(({ behind }) => behind === "engine");
+
+/** The rooms that share a place with this one, and this one; only itself if it stands alone. */
+export function neighbours(door: Door): readonly Door[] {
+  const place = ({ id, behind }: Door) => behind ?? id;
+  return DOORS.filter((other) => place(other) === place(door));
+}
+
+/** The room after this one. The visit does not lead through the rooms of the engine. */
+export function nextRoom(door: Door): Door {
+  const way = door.behind === "engine" ? ENGINE_DOORS : DOORS.filter(({ behind }) => behind !== "engine");
+  return way[(way.indexOf(door) + 1) % way.length]!;
+}

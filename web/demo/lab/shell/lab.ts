@@ -1,5 +1,5 @@
 import { Engine } from "../engine/engine.js";
-import { DOORS, type Door } from "../rooms/rooms.js";
+import { DOORS, ENGINE_DOORS, NAVIGATION, type Door } from "../rooms/rooms.js";
 import { formatAddress, parseAddress } from "./address.js";
 import { stepAddress } from "../tour/steps.js";
 import { Tour, tourFields } from "../tour/tour.js";
@@ -31,7 +31,7 @@ export class Lab {
 
   constructor() {
     themeButton(byId("theme"));
-    byId("rooms").replaceChildren(...DOORS.map(({ id, title }) => element("li", {}, doorLink(id, title))));
+    byId("rooms").replaceChildren(...NAVIGATION.map(({ id, title }) => element("li", {}, doorLink(id, title))));
     byId("skip").onclick = () => byId("main").focus();
     takeDrops((files) => this.#room?.takeFiles(files));
     const { query } = parseAddress(location.hash);
@@ -44,6 +44,7 @@ export class Lab {
     });
     this.#place.onChange(() => this.#write());
     this.#badge = new EngineBadge(byId("engine"), byId("engine-panel"), this.#choice);
+    byId("engine-panel").append(element("nav", { "aria-label": "Engine" }, ...ENGINE_DOORS.map(engineLink)));
     this.#engine = this.#openEngine();
     this.#choice.onChange(() => this.#changeEngine());
     this.#follow();
@@ -122,10 +123,18 @@ function doorLink(id: string, title: string): HTMLAnchorElement {
   return element("a", { href: `#/${id}`, "data-door": id }, title);
 }
 
-function showDoor({ id, title }: Door): void {
+/** A room behind the pill, with what it is about. */
+function engineLink({ id, title, lede }: Door): HTMLAnchorElement {
+  return element("a", { href: `#/${id}`, "data-door": id }, element("b", {}, title), element("span", {}, lede));
+}
+
+function showDoor({ id, title, behind }: Door): void {
   document.title = `${title} · headwise lab`;
+  const pill = byId<HTMLDetailsElement>("engine");
+  pill.open = false;
+  pill.classList.toggle("here", behind === "engine");
   for (const link of document.querySelectorAll<HTMLAnchorElement>("[data-door]")) {
-    if (link.dataset["door"] !== id) link.removeAttribute("aria-current");
+    if (link.dataset["door"] !== id && link.dataset["door"] !== behind) link.removeAttribute("aria-current");
     else {
       link.setAttribute("aria-current", "page");
       link.scrollIntoView({ block: "nearest", inline: "center" });

@@ -60,7 +60,7 @@ export function parseMatrix(text: string, rows: number, columns: number, filler:
 }
 
 /** Sums and products of larger entries would not fit the cells. */
-const LARGEST_ENTRY = 999;
+export const LARGEST_ENTRY = 999;
 
 /** The number that was typed, with any minus sign and decimal mark; undefined if it is none, or too large. */
 export function entryOf(typed: string): number | undefined {

@@ -1,6 +1,7 @@
 import { element, withIndices } from "./element.js";
 import { at, entryOf, type Matrix } from "./matrix.js";
 import { decimal } from "./numbers.js";
+import { tableOf } from "./pastedTable.js";
 import { reachableWhenWide } from "./reachable.js";
 
 export interface Cell {
@@ -8,13 +9,18 @@ export interface Cell {
   readonly column: number;
 }
 
+/** A number that the visitor has put into a cell. */
+export interface Edit extends Cell {
+  readonly value: number;
+}
+
 export interface GridOptions {
   readonly name: string;
   /** "signed": two hues around 0. "share": one hue, from 0 up. */
   readonly tone?: "signed" | "share";
   readonly digits?: number;
-  /** Called when the visitor has changed a number. Without it the numbers are read-only. */
-  readonly onEdit?: (cell: Cell, value: number) => void;
+  /** Called when the visitor has typed a number or pasted a table. Without it the numbers are read-only. */
+  readonly onEdit?: (edits: readonly Edit[]) => void;
   /** Called with the cell under the pointer or the focus; undefined if there is none any more. */
   readonly onCell?: (cell: Cell | undefined) => void;
 }
@@ -153,7 +159,17 @@ export class NumberGrid {
     input.oninput = () => {
       const value = entryOf(input.value);
       input.ariaInvalid = String(value === undefined);
-      if (value !== undefined) onEdit({ row, column }, value);
+      if (value !== undefined) onEdit([{ row, column, value }]);
+    };
+    input.onpaste = (event) => {
+      const table = tableOf(event.clipboardData?.getData("text/plain") ?? "");
+      if (!table || table.flat().length < 2) return; // one number goes into its cell as if it were typed
+      event.preventDefault();
+      const edits = table.flatMap((values, r) =>
+        values.map((value, c) => ({ row: row + r, column: column + c, value })),
+      );
+      input.blur(); // its own number is shown again
+      onEdit(edits.filter((edit) => this.#cells[edit.row]?.[edit.column]));
     };
     input.onfocus = () => input.select();
     input.onblur = () => {

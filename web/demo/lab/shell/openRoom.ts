@@ -1,7 +1,7 @@
 import type { Difference } from "../engine/difference.js";
 import { embedButton } from "../embed/embedButton.js";
 import type { Engine } from "../engine/engine.js";
-import { DOORS, type Door } from "../rooms/rooms.js";
+import { DOORS, neighbours, nextRoom, type Door } from "../rooms/rooms.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
 import { Failure, inWords } from "./failure.js";
@@ -64,6 +64,7 @@ export class OpenRoom implements RoomView<Fields> {
     this.#article = element(
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
+      ...besides(door),
       element("header", {}, this.#title, element("p", { class: "lede" }, door.lede), this.#finding),
       this.#random, // before the numbers that it is about
       this.#notice,
@@ -237,9 +238,19 @@ export class OpenRoom implements RoomView<Fields> {
   }
 }
 
+/** Links to the rooms that have one place in the navigation; none if there is only this one. */
+function besides(door: Door): HTMLElement[] {
+  const all = neighbours(door);
+  const link = (each: Door) =>
+    element("a", { href: `#/${each.id}`, ...(each === door && { "aria-current": "page" }) }, each.title);
+  return all.length > 1
+    ? [element("nav", { class: "besides", "aria-label": "Beside this room" }, ...all.map(link))]
+    : [];
+}
+
 /** A link to the room after this one. */
-function nextDoor({ id }: Door): HTMLElement {
-  const next = DOORS[(DOORS.findIndex((door) => door.id === id) + 1) % DOORS.length]!;
+function nextDoor(door: Door): HTMLElement {
+  const next = nextRoom(door);
   return element(
     "a",
     { class: "next", href: `#/${next.id}` },

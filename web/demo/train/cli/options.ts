@@ -17,7 +17,7 @@ export interface TrainOptions {
   readonly help: boolean;
 }
 
-export const HELP = `Trains the small models of the lab's rooms Generate and Your tensors, with headwise.
+export const HELP = `Trains the small models of the lab's rooms Generate and Your model, with headwise.
 
   npm run train:demo -- [options]
 

@@ -2,6 +2,7 @@
 
 import { SHOWN, type Anatomy, type LayerAnatomy } from "../../../model/anatomy.js";
 import { tokenNames } from "../../../model/names.js";
+import { knownWords } from "../../../model/story.js";
 import type { Settings } from "./settings.js";
 
 const HEADS_PER_LAYER = 4;
@@ -17,20 +18,20 @@ export interface Lesson {
 }
 
 export function lessonOf(placed: Anatomy, unplaced: Anatomy, { head, word }: Pick<Settings, "head" | "word">): Lesson {
-  const first = twinsOf(placed)?.[0] ?? 0;
+  const first = twinsOf(placed)?.[0] ?? knownWords(placed)[0] ?? 0;
   const isThere = word >= 0 && word < placed.tokens.length;
   return { placed, unplaced, head, word: isThere ? word : first };
 }
 
-/** The longest word that occurs twice: its first two places. */
-export function twinsOf({ tokens }: Pick<Anatomy, "tokens">): readonly [first: number, second: number] | undefined {
-  const repeated = tokens.filter((token, at) => isWord(token) && tokens.indexOf(token) === at && tokens.includes(token, at + 1)); // prettier-ignore
-  const [longest] = repeated.toSorted((a, b) => b.length - a.length);
-  return longest === undefined ? undefined : [tokens.indexOf(longest), tokens.indexOf(longest, tokens.indexOf(longest) + 1)]; // prettier-ignore
-}
-
-function isWord(token: string): boolean {
-  return /\p{L}/u.test(token);
+/** The longest known word that occurs twice: its first two places. */
+export function twinsOf(
+  anatomy: Pick<Anatomy, "tokens" | "unknown">,
+): readonly [first: number, second: number] | undefined {
+  const { tokens } = anatomy;
+  const again = (at: number) => tokens.indexOf(tokens[at]!, at + 1);
+  const repeated = knownWords(anatomy).filter((at) => tokens.indexOf(tokens[at]!) === at && again(at) > 0);
+  const [longest] = repeated.toSorted((a, b) => tokens[b]!.length - tokens[a]!.length);
+  return longest === undefined ? undefined : [longest, again(longest)];
 }
 
 export function namesOf({ placed }: Pick<Lesson, "placed">): string[] {

@@ -1,12 +1,13 @@
 import type { Anatomy } from "../../../model/anatomy.js";
+import { unknownWords } from "../../../model/unknownWords.js";
 import { counted } from "../../shell/numbers.js";
 import { MOST_TOKENS } from "./settings.js";
 
 /** How the sentence was read. */
-export function readWords({ tokens, tokensLeftOut }: Anatomy): string {
-  const pieces = tokens.some((token, at) => at > 0 && /^\p{L}/u.test(token)) ? " A word that the model does not know is read in pieces." : ""; // prettier-ignore
+export function readWords({ tokens, tokensLeftOut, unknown }: Anatomy): string {
+  const pieces = tokens.some((token, at) => at > 0 && /^\p{L}/u.test(token) && !unknown.includes(at)) ? " A word that the model does not know is read in pieces." : ""; // prettier-ignore
   const beyond = tokensLeftOut > 0 ? ` The lesson shows the first ${MOST_TOKENS}; the room Sentence reads more.` : "";
-  return `${counted(tokens.length, "token")}.${beyond}${pieces}`;
+  return `${counted(tokens.length, "token")}.${beyond}${pieces}${unknownWords({ tokens, unknown })}`;
 }
 
 /** The question that the lesson answers. */

@@ -1,5 +1,5 @@
 import { card, element, withIndices } from "../../shell/element.js";
-import type { Cell, GridNotes } from "../../shell/numberGrid.js";
+import type { Cell, Edit, GridNotes } from "../../shell/numberGrid.js";
 import { FormGrid } from "./formGrid.js";
 import { attentionFormulas, joinFormulas, projectionFormulas } from "./formulas.js";
 import { originOf } from "./origin.js";
@@ -36,7 +36,7 @@ const STOPS: readonly { readonly name: string; readonly step: number; readonly n
 ];
 
 export interface DiagramEvents {
-  onEdit(name: Editable, cell: Cell, value: number): void;
+  onEdit(name: Editable, edits: readonly Edit[]): void;
   onHead(head: number): void;
 }
 
@@ -126,7 +126,7 @@ export class Diagram {
       this.#point(this.#pointed);
     };
     const editable = EDITABLE.find((given) => given === name);
-    const onEdit = (cell: Cell, value: number) => editable && this.#events.onEdit(editable, cell, value);
+    const onEdit = (edits: readonly Edit[]) => editable && this.#events.onEdit(editable, edits);
     return new FormGrid({ name, tone: name === "p" ? "share" : "signed", onCell, ...(editable && { onEdit }) });
   }
 
@@ -161,7 +161,7 @@ export class Diagram {
 }
 
 const HINT =
-  "Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame.";
+  "Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.";
 
 /** What stands around a part's numbers. */
 export function notesOf(name: Name, scene: Scene): GridNotes {

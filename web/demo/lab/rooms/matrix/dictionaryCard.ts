@@ -3,7 +3,7 @@ import { card, element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
 import { answerWords, clock, HOURS, type Answer } from "./dictionary.js";
 import type { fields } from "./settings.js";
-import { percent } from "./words.js";
+import { percent } from "./percent.js";
 
 /** A dictionary that softens into attention, by a slider. */
 export class DictionaryCard {

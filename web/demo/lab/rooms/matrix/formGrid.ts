@@ -14,7 +14,7 @@ export class FormGrid {
   constructor({ onEdit, onCell, ...options }: GridOptions) {
     this.#grid = new NumberGrid({
       ...options,
-      ...(onEdit && { onEdit: (cell, value) => onEdit(this.#turned(cell), value) }),
+      ...(onEdit && { onEdit: (edits) => onEdit(edits.map((edit) => ({ ...edit, ...this.#turned(edit) }))) }),
       ...(onCell && { onCell: (cell) => onCell(cell && this.#turned(cell)) }),
     });
   }

@@ -3,7 +3,7 @@ import { FormGrid } from "./formGrid.js";
 import { nameOf, axisLabels, SHAPES, type Name, type Scene } from "./parts.js";
 import { shapeWords } from "./sizes.js";
 import { binOf } from "./definition.js";
-import { headsWords, joinWords } from "./words.js";
+import { divideWords, headsWords, joinWords } from "./words.js";
 import type { Matrix } from "../../shell/matrix.js";
 
 /** The heads cut apart, each with its own weights and output, and joined again. */
@@ -33,7 +33,7 @@ export class HeadsCard {
     });
     this.#heads.replaceChildren(...figures);
     this.#joined.replaceChildren(picture("y", steps.y, scene));
-    this.#cut.textContent = headsWords(scene);
+    this.#cut.replaceChildren(...withIndices(`${headsWords(scene)} ${divideWords(scene)}`));
     this.#join.replaceChildren(...withIndices(joinWords(scene)));
   }
 }

@@ -17,6 +17,11 @@ export function ofProducts(positions: number): Operations {
   return { multiplications: 2 * positions * positions * WIDTH, waiting: 2, path: 1 };
 }
 
+/** The same two products as a program that takes one query after the other: q·Kᵀ, then p·V, for each. */
+export function ofLoop(positions: number): Operations {
+  return { ...ofProducts(positions), waiting: 2 * positions };
+}
+
 /** A recurrence h_t = A·h_(t−1) + B·x_t: every step waits for the one before. */
 export function ofRecurrence(positions: number): Operations {
   return { multiplications: 2 * positions * WIDTH * WIDTH, waiting: positions, path: positions - 1 };

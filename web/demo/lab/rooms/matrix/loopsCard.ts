@@ -1,12 +1,12 @@
 import { panel, slider } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
-import { loopsWords, ofProducts, ofRecurrence, WIDTH, type Operations } from "./loops.js";
+import { loopsWords, ofLoop, ofProducts, ofRecurrence, WIDTH, type Operations } from "./loops.js";
 import type { fields } from "./settings.js";
 
 const COUNTED: Readonly<Record<keyof Operations, string>> = {
   multiplications: "Multiplications",
-  waiting: "Steps that wait for each other",
+  waiting: "Steps, one after the other",
   path: "Steps from the first position to the last",
 };
 
@@ -17,7 +17,7 @@ export class LoopsCard {
   readonly #words = element("p", { class: "hint" });
 
   constructor(state: State<typeof fields>) {
-    const head = ["", "two products", "a recurrence"].map((name) =>
+    const head = ["", "two products", "a loop over queries", "a recurrence"].map((name) =>
       element(name ? "th" : "td", name ? { scope: "col" } : {}, name),
     );
     this.node = card(
@@ -31,14 +31,13 @@ export class LoopsCard {
 
   show(exponent: number): void {
     const positions = 2 ** exponent;
-    const [products, recurrence] = [ofProducts(positions), ofRecurrence(positions)];
+    const columns = [ofProducts, ofLoop, ofRecurrence].map((count) => count(positions));
     const rows = (Object.keys(COUNTED) as (keyof Operations)[]).map((what) =>
       element(
         "tr",
         {},
         element("th", { scope: "row" }, COUNTED[what]),
-        element("td", {}, products[what].toLocaleString("en")),
-        element("td", {}, recurrence[what].toLocaleString("en")),
+        ...columns.map((operations) => element("td", {}, operations[what].toLocaleString("en"))),
       ),
     );
     this.#rows.replaceChildren(...rows);
@@ -46,4 +45,4 @@ export class LoopsCard {
   }
 }
 
-const LOOPS_WORDS = `A recurrence reads one position after the other and keeps what it knows in a state of width ${WIDTH}. Attention compares all positions in one product, Q·Kᵀ, and mixes their values in another, P·V.`;
+const LOOPS_WORDS = `A recurrence reads one position after the other and keeps what it knows in a state of width ${WIDTH}. Attention compares all positions in one product, Q·Kᵀ, and mixes their values in another, P·V. A loop over the queries gives the same rows, one by one.`;

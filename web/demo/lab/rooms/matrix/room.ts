@@ -15,6 +15,7 @@ import { FormsCard } from "./forms.js";
 import { GrowthCard } from "./growthCard.js";
 import { HeadsCard } from "./heads.js";
 import { LoopsCard } from "./loopsCard.js";
+import { MixingCard } from "./mixingCard.js";
 import { sceneOf, type Scene } from "./parts.js";
 import { edited, fields, headOf, inputsOf, type Settings } from "./settings.js";
 import { LETTERS, type Sizes } from "./sizes.js";
@@ -22,7 +23,7 @@ import { Stepper } from "./stepper.js";
 import { snippet } from "./snippet.js";
 import { scoreStatistics } from "./variance.js";
 import { VarianceCard } from "./varianceCard.js";
-import { biasWords, finding, maskWords, scaleWords, softmaxWords, symmetryWords } from "./words.js";
+import { biasWords, finding, maskWords, maximumWords, scaleWords, softmaxWords, symmetryWords } from "./words.js";
 
 export const room = makeRoom(fields, open, {
   random: "Random here: only the vectors of “Why 1/√D”. They are the same every time.",
@@ -31,13 +32,14 @@ export const room = makeRoom(fields, open, {
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
   const diagram = new Diagram({
-    onEdit: (name, cell, value) => state.set(edited(state.values, name, cell, value)),
+    onEdit: (name, edits) => state.set(edited(state.values, name, edits)),
     onHead: (head) => state.set({ head: head + 1 }),
   });
   const [forms, heads, variance] = [new FormsCard(), new HeadsCard(), new VarianceCard(state)];
   const [growth, dictionary, loops] = [new GrowthCard(state), new DictionaryCard(state), new LoopsCard(state)];
+  const mixing = new MixingCard(state);
   const said = element("ul", { class: "said" });
-  const cards = [card("What these numbers say", said), ...[heads, variance, growth, dictionary, loops].map(({ node }) => node)]; // prettier-ignore
+  const cards = [card("What these numbers say", said), ...[heads, variance, growth, dictionary, loops, mixing].map(({ node }) => node)]; // prettier-ignore
   const stops = [forms.node, ...cards].map((node) => ({ name: cardName(node), nodes: [node] }));
   const stepper = new Stepper([...diagram.stops, ...stops], (stop) => state.set({ stop }));
   stage.append(controls(view), stepper.node, diagram.node, forms.node, element("div", { class: "cards" }, ...cards));
@@ -56,6 +58,7 @@ function open(view: RoomView<typeof fields>): void {
     view.finding(finding(scene));
     growth.show(inputs.sizes, settings.station);
     loops.show(settings.length);
+    mixing.show(scene, settings.oneQuery);
     const sharpness = HOURS.sharpness[settings.sharpness]!;
     dictionary.show(settings.hour, sharpness, await ask(view.engine, settings.hour, sharpness));
     variance.show(settings.dim, await scoreStatistics(view.engine, settings.dim));
@@ -87,6 +90,7 @@ function differences({ rows, columns }: Record<Form, Steps>, exact: Steps) {
 export function sentences(scene: Scene, { sameKeys, bias }: Settings): readonly string[] {
   return [
     softmaxWords(scene),
+    ...maximumWords(scene),
     symmetryWords(scene, sameKeys),
     scaleWords(scene),
     maskWords(scene),

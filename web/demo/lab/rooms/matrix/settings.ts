@@ -1,6 +1,6 @@
 import { choice, flag, number, text, type Values } from "../../shell/field.js";
 import { at, formatMatrix, matrix, parseMatrix, type Matrix } from "../../shell/matrix.js";
-import type { Cell } from "../../shell/numberGrid.js";
+import type { Edit } from "../../shell/numberGrid.js";
 import type { Inputs } from "./steps.js";
 import { HOURS } from "./dictionary.js";
 import { BIN, EXAMPLE, LARGEST } from "./example.js";
@@ -24,6 +24,8 @@ export const fields = {
   softmax: flag(true),
   bias: flag(true),
   sameKeys: flag(false),
+  /** W_Q is 0: all tokens have the query b_Q. */
+  oneQuery: flag(false),
   x: text(""),
   wq: text(""),
   bq: text(""),
@@ -45,14 +47,12 @@ export type Settings = Values<typeof fields>;
 
 /** The visitor's numbers, at the chosen sizes. */
 export function inputsOf(settings: Settings): Inputs {
-  const { positions, inputDim, headDim, valueDim, numHeads, bias, sameKeys } = settings;
+  const { positions, inputDim, headDim, valueDim, numHeads, bias, sameKeys, oneQuery } = settings;
   const sizes = { positions, inputDim, headDim, valueDim, numHeads };
   const read = (name: Editable) => cut(whole(settings, name), name, sizes);
-  const readBias = (name: Editable) => {
-    const m = read(name);
-    return bias ? m : { ...m, data: m.data.map(() => 0) };
-  };
-  const [wq, bq] = [read("wq"), readBias("bq")];
+  const zeros = (m: Matrix): Matrix => ({ ...m, data: m.data.map(() => 0) });
+  const readBias = (name: Editable) => (bias ? read(name) : zeros(read(name)));
+  const [wq, bq] = [oneQuery ? zeros(read("wq")) : read("wq"), readBias("bq")];
   return {
     sizes,
     x: read("x"),
@@ -76,16 +76,16 @@ export function headOf({ head, numHeads }: Settings): number {
   return Math.min(head, numHeads) - 1;
 }
 
-/** The change of the settings when a number of a matrix is changed. */
-export function edited(settings: Settings, name: Editable, { row, column }: Cell, value: number): Partial<Settings> {
+/** The change of the settings when numbers of a matrix are changed. */
+export function edited(settings: Settings, name: Editable, edits: readonly Edit[]): Partial<Settings> {
   const [rowExtent, columnExtent] = EXTENTS[name];
-  const [r, c] = [placeInExample(row, rowExtent, settings), placeInExample(column, columnExtent, settings)];
   const before = whole(settings, name);
-  return {
-    [name]: formatMatrix(
-      matrix(before.rows, before.columns, (i, j) => (i === r && j === c ? value : at(before, i, j))),
-    ),
-  };
+  const data = [...before.data];
+  for (const { row, column, value } of edits) {
+    const [r, c] = [placeInExample(row, rowExtent, settings), placeInExample(column, columnExtent, settings)];
+    data[r * before.columns + c] = value;
+  }
+  return { [name]: formatMatrix({ ...before, data }) };
 }
 
 /** A matrix at the largest size: the visitor's numbers, where the example's were changed. */

@@ -4,6 +4,7 @@ import { decimal } from "../../shell/numbers.js";
 import type { Form, Steps } from "./steps.js";
 import { visibleScores, whyHidden } from "./definition.js";
 import { placeName, type Scene } from "./parts.js";
+import { percent } from "./percent.js";
 
 const word = (position: number) => placeName("S", position);
 
@@ -38,6 +39,18 @@ export function softmaxWords({ inputs, parts, form }: Scene): string {
     ? `${word(empty[0]!)} sees nothing: its ${line} of P is all 0. Every other ${line} sums to 1.`
     : `Every ${line} of P sums to 1: a share of attention for each token.`;
   return `${sums} Without softmax the ${line} of ${word(row)} would add up to ${sum}.`;
+}
+
+/** What is subtracted before the powers, in the row with the largest score; none without softmax. */
+export function maximumWords({ inputs, parts, form }: Scene): readonly string[] {
+  if (!inputs.softmax) return [];
+  const { masked } = parts;
+  const largest = Math.max(...masked.data);
+  const row = Math.floor(masked.data.indexOf(largest) / masked.columns);
+  const line = form === "columns" ? "column" : "row";
+  return [
+    `Before it takes powers, headwise subtracts the largest score of each ${line}: for ${word(row)}, ${decimal(largest)}. Then no power is above 1, and none is too large for a computer. The weights stay: numerator and denominator get the same factor.`,
+  ];
 }
 
 export function symmetryWords({ parts }: Scene, sameKeys: boolean): string {
@@ -78,6 +91,14 @@ export function headsWords({ inputs: { sizes, softmax } }: Scene): string {
   const { numHeads, headDim, valueDim } = sizes;
   if (numHeads === 1) return `One head has one pattern of attention. It takes all of Q, K and V.`;
   return `The N·D = ${numHeads * headDim} features of Q and K are dealt out to ${numHeads} bins of ${headDim}, the N·O = ${numHeads * valueDim} features of V to ${numHeads} bins of ${valueDim}. Each bin has scores${softmax ? " and a softmax" : ""} of its own.`;
+}
+
+/** What stays if N·D is held and N is changed. */
+export function divideWords({ inputs: { sizes } }: Scene): string {
+  const width = sizes.numHeads * sizes.headDim;
+  const splits = Array.from({ length: width }, (_, i) => i + 1).filter((heads) => width % heads === 0);
+  const ways = splits.map((heads) => `${count(heads, "head")} of ${width / heads}`);
+  return `The ${count(width, "feature")} of Q can be cut in ${count(ways.length, "way")}: ${ways.join(", ")}. W_Q has ${count(sizes.inputDim * width, "number")} each time: more heads cost nothing there, and give more maps of fewer features.`;
 }
 
 export function joinWords({ inputs: { sizes }, form }: Scene): string {
@@ -132,8 +153,4 @@ function rowSum(m: Matrix, row: number): number {
 
 function rowsOf({ rows }: Matrix): number[] {
   return Array.from({ length: rows }, (_, row) => row);
-}
-
-export function percent(share: number): string {
-  return `${(100 * share).toFixed(0)}\u00a0%`;
 }

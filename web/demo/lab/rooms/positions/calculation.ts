@@ -1,7 +1,7 @@
 import { tokenNames } from "../../../model/names.js";
 import { asTensor, at, matrix, type Matrix } from "../../shell/matrix.js";
 import { handmadeWeights } from "./handmade.js";
-import { FIRST, placed, placesTable, turned, type Computer, type Placing } from "./placing.js";
+import { FIRST, placed, placesTable, turned, type Computer, type PlacedKind, type Placing } from "./placing.js";
 import type { Vector } from "./plane.js";
 import { placingOf, type Settings } from "./settings.js";
 import { DIM, embeddings, projected, wordsOf } from "./vocabulary.js";
@@ -33,6 +33,8 @@ export interface Calculation {
   readonly placed: Float32Array;
   /** The same words, with positions that are `offset` higher. */
   readonly moved: Float32Array;
+  /** By how much a weight changes at most when the text is moved, with each kind of positions. */
+  readonly changes: Readonly<Record<PlacedKind, number>>;
   /** The score of the first word with itself at distances −REACH … REACH: where the text begins, and moved. */
   readonly curves: readonly [here: readonly number[], there: readonly number[]];
   readonly added: Added;
@@ -48,8 +50,17 @@ export async function calculate(computer: Computer, settings: Settings): Promise
   const x = embeddings(words);
   const placing = placingOf(settings);
   const moved = FIRST + settings.offset;
+  const change = async (kind: PlacedKind) => {
+    const [here, there] = [await weights(computer, x, FIRST, { ...placing, kind }), await weights(computer, x, moved, { ...placing, kind })]; // prettier-ignore
+    return here.reduce((most, weight, i) => Math.max(most, Math.abs(weight - there[i]!)), 0);
+  };
   return {
     names: tokenNames(words),
+    changes: {
+      learned: await change("learned"),
+      sinusoidal: await change("sinusoidal"),
+      rotary: await change("rotary"),
+    },
     plain: await weights(computer, x, FIRST, { ...placing, kind: "none" }),
     placed: await weights(computer, x, FIRST, placing),
     moved: await weights(computer, x, moved, placing),

@@ -23,7 +23,18 @@ import { snippet } from "./snippet.js";
 import turnedTex from "./turned.tex";
 import { DIM, embeddings, wordsOf } from "./vocabulary.js";
 import wavesTex from "./waves.tex";
-import { addedWords, beginning, curvesWords, finding, handWords, planeWords, splitting, waveWords } from "./words.js";
+import {
+  addedWords,
+  beginning,
+  curvesWords,
+  filterWords,
+  finding,
+  handWords,
+  kindsWords,
+  planeWords,
+  splitting,
+  waveWords,
+} from "./words.js";
 
 /** The places of the sinusoidal table that are drawn: all at which a word may stand, and a few more. */
 const SHOWN = 80;
@@ -86,6 +97,7 @@ class Picture {
   readonly #formula = element("div");
   readonly #splitting = element("p", { class: "hint", "aria-live": "polite" });
   readonly #beginning = element("p", { class: "finding" });
+  readonly #kindsWords = element("p", { class: "hint" });
   readonly #curves = element("figure", { class: "wide-chart" });
   readonly #added = element("div", { class: "sums" });
   readonly #addedWords = element("p", { class: "finding" });
@@ -95,6 +107,7 @@ class Picture {
   readonly #plane = element("div");
   readonly #planeWords = element("p", { class: "finding" });
   readonly #handWords = element("p", { class: "finding" });
+  readonly #filterWords = element("p", { class: "hint" });
   readonly #wordSliders: readonly HTMLElement[];
   readonly #base: HTMLElement;
   readonly cards: readonly HTMLElement[];
@@ -137,6 +150,7 @@ class Picture {
           "Does it matter where the text begins?",
           panel(slider(state, "offset", "Move the text by (places)")),
           this.#beginning,
+          this.#kindsWords,
           this.#curves,
         ),
         card("Added: every place has its row", panel(first, other), this.#added, this.#addedWords),
@@ -177,6 +191,7 @@ class Picture {
         ),
         panel(choices(state, "hand", "The head looks at", HAND_NAMES), slider(state, "sharpness", "Sharpness s")),
         this.#handWords,
+        this.#filterWords,
         this.#hands,
       ),
     ];
@@ -196,12 +211,14 @@ class Picture {
     this.#splitting.textContent = splitting(settings);
     this.#showMaps(found, settings);
     this.#beginning.textContent = beginning(found, settings);
+    this.#kindsWords.textContent = kindsWords(found, settings);
     this.#showCurves(found, settings);
     this.#showAdded(found, settings);
     this.#showWaves(found, settings);
     this.#planeWords.textContent = planeWords(found, settings);
     this.#showPlane(found, settings);
     this.#handWords.textContent = handWords(found, settings);
+    this.#filterWords.textContent = filterWords(found, settings);
     this.#limitWords(names.length);
   }
 

@@ -67,6 +67,13 @@ export function beginning({ placed, moved }: Calculation, { kind, offset }: Sett
   return `Yes: ${later} the weights change by ${upTo(change)}.`;
 }
 
+/** The same for each kind of positions, side by side; "" where no text is moved. */
+export function kindsWords({ changes }: Pick<Calculation, "changes">, { offset }: Pick<Settings, "offset">): string {
+  if (offset === 0) return "";
+  const { learned, sinusoidal, rotary } = changes;
+  return `Side by side: learned positions change weights by ${upTo(learned)}, sinusoidal ones by ${upTo(sinusoidal)}, rotary ones by ${upTo(rotary)}.`;
+}
+
 function rounding(change: number): string {
   const points = 100 * change;
   return points < 0.001
@@ -151,6 +158,24 @@ export function handWords({ names, hands }: Calculation, { hand }: Settings): st
     default:
       return hand satisfies never;
   }
+}
+
+/** The hand-made head beside a convolution: a filter has one weight for each distance, the same at every place. */
+export function filterWords(
+  { names, hands }: Pick<Calculation, "names" | "hands">,
+  { hand }: Pick<Settings, "hand">,
+): string {
+  const size = names.length;
+  if (size === 1) return "";
+  if (hand === "first")
+    return "No filter of a convolution does this: the first word is at another distance from each word. A head asks for it by its place.";
+  const head = HANDS.indexOf(hand);
+  const distance = hand === "back" ? 1 : 0;
+  const weight = (word: number) => hands[(head * size + word) * size + word - distance]!;
+  const words = names.map((_, word) => word).slice(distance);
+  const apart = Math.max(...words.map((word) => 1 - weight(word)));
+  const [place, which] = distance === 1 ? ["one place back", " after the first word"] : ["at the place itself", ""];
+  return `A filter of a convolution with weight 1 ${place} looks there too: the weights of this head${which} differ from it by ${upTo(apart)}. A filter has the same weights for every word, and a fixed width; a head makes its weights from what it reads.`;
 }
 
 /** A share in percent, rounded down. */

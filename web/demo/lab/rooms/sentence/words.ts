@@ -8,7 +8,8 @@ import { percent, strongestLinks } from "../../../model/links.js";
 import { readable, tokenNames } from "../../../model/names.js";
 import type { StorageError } from "../../../model/packed.js";
 import { similarity } from "../../../model/similarity.js";
-import { firstRepetition, rowDifference } from "../../../model/story.js";
+import { firstRepetition, knownWords, rowDifference } from "../../../model/story.js";
+import { unknownWords } from "../../../model/unknownWords.js";
 import { decimal } from "../../shell/numbers.js";
 import { isBlind, isChanged, namesOf, shownHead, type Seen } from "./seen.js";
 
@@ -28,7 +29,7 @@ export function finding(seen: Seen): string {
   if (names.length === 0) return "There is nothing to read yet: type a sentence.";
   if (isBlind(seen)) return blindness(names.length);
   const twins = firstRepetition(shown);
-  if (!twins) return `The strongest link of ${headName(shownHead(seen))} is ${linksInWords(seen, 1)[0]}.`;
+  if (!twins) return strongestWords(seen);
   const apart = (encoding: Encoding) => rowDifference(headsOf(encoding)[head]!.probs, ...twins);
   if (options.positions === false) {
     const rows = apart(shown) < ROUNDING ? "look alike" : `differ by up to ${points(apart(shown))}`;
@@ -41,6 +42,15 @@ export function finding(seen: Seen): string {
       ? `Besides itself, ${one.name} looks most at ${one.to} (${percent(one.share)}) and ${other.name} at ${other.to} (${percent(other.share)})`
       : `${alone(one)}, ${alone(other)}`;
   return `${looks}. Without positions their rows ${apart(unplaced) < ROUNDING ? "are equal" : difference(apart(unplaced))}.`;
+}
+
+/** The strongest link from word to word. What the model does not know, and signs such as “.”, are no words. */
+function strongestWords(seen: Seen): string {
+  const words = knownWords(seen.shown);
+  if (words.length === 0) return "The model knows no word of this text. It was trained on English.";
+  const [link] = linksInWords(seen, 1, words);
+  const head = headName(shownHead(seen));
+  return link ? `The strongest link from word to word in ${head} is ${link}.` : `No word looks at a word in ${head}.`;
 }
 
 interface Besides {
@@ -119,12 +129,12 @@ export function rolloutWords(names: readonly string[], from: number, to: number,
   return `${percent(share)} of what is known at ${quoted(names[from]!)} comes from ${from === to ? "the token itself" : quoted(names[to]!)}.`;
 }
 
-export function tokensRead({ tokens, tokensLeftOut }: Encoding): string {
+export function tokensRead({ tokens, tokensLeftOut, unknown }: Encoding): string {
   const beyond =
     tokensLeftOut > 0
       ? ` The model reads ${MAX_TOKENS}: the last ${tokensLeftOut} ${tokensLeftOut === 1 ? "is" : "are"} left out.`
       : "";
-  return `${count(tokens.length, "token")}.${beyond}`;
+  return `${count(tokens.length, "token")}.${beyond}${unknownWords({ tokens, unknown })}`;
 }
 
 /** How many of the sentences are read. */
@@ -134,11 +144,14 @@ export function sentencesRead(read: number, given: number): string {
     : `${count(read, "sentence")} ${read === 1 ? "is" : "are"} read.`;
 }
 
-export function linksInWords(seen: Seen, most: number): string[] {
+/** The strongest links of the head that is shown, or of those between some of the tokens. */
+export function linksInWords(seen: Seen, most: number, among?: readonly number[]): string[] {
   if (isBlind(seen)) return [];
   const names = namesOf(seen);
-  return strongestLinks(shownHead(seen).probs, most)
-    .filter(({ prob }) => prob > 0)
+  const isAmong = (token: number) => among?.includes(token) ?? true;
+  return strongestLinks(shownHead(seen).probs, Infinity)
+    .filter(({ from, to, prob }) => prob > 0 && isAmong(from) && isAmong(to))
+    .slice(0, most)
     .map(({ from, to, prob }) => `${arrow(names, from, to)} ${percent(prob)}`);
 }
 

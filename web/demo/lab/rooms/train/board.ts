@@ -37,7 +37,7 @@ export class Board {
   readonly #charts: Charts;
   readonly #log: Log;
   readonly #chosen = new Chosen();
-  readonly #whole = button("Open this model in “Your tensors”", () => void this.#carryModel());
+  readonly #whole = button("Open this model in “Your model”", () => void this.#carryModel());
 
   #training: Training | undefined;
   #key = "";
@@ -95,7 +95,7 @@ export class Board {
           "div",
           { class: "row" },
           button("Save the weights", () => void this.#save()),
-          button("Open this layer in “Your tensors”", () => void this.#carry()),
+          button("Open this layer in “Your model”", () => void this.#carry()),
           this.#whole,
           button("Copy a link to these settings", () => void navigator.clipboard.writeText(location.href)),
         ),
