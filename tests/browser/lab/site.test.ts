@@ -36,8 +36,8 @@ describe("the static site, on a host without headers", () => {
     await visit.reload();
     await lab.ready("lesson", visit);
     await visit.locator(".flow").waitFor();
-    await visit.click("text=Flash");
-    await lab.ready("flash", visit);
+    await visit.getByRole("link", { name: "Positions", exact: true }).click();
+    await lab.ready("positions", visit);
     expect(await visit.locator(".failure:visible").count()).toBe(0);
     await context.setOffline(false);
   });

@@ -173,8 +173,8 @@ describe("a training", () => {
     await reachStep(page, 60);
     await pause(page);
     const [step, before] = [await stepOf(page), await seen(page)];
-    await page.getByRole("link", { name: "Flash", exact: true }).first().click();
-    await lab.ready("flash", page);
+    await page.getByRole("link", { name: "Positions", exact: true }).click();
+    await lab.ready("positions", page);
     await page.goBack();
     await lab.ready("train", page);
     expect([await stepOf(page), await seen(page)]).toEqual([step, before]);
@@ -196,8 +196,8 @@ describe("a training", () => {
     const page = await lab.open();
     await lab.enter(SMALL, page);
     await reachStep(page, 10);
-    await page.getByRole("link", { name: "Flash", exact: true }).first().click();
-    await lab.ready("flash", page);
+    await page.getByRole("link", { name: "Positions", exact: true }).click();
+    await lab.ready("positions", page);
     await page.goBack();
     await lab.ready("train", page);
     const step = await stepOf(page);
