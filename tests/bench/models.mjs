@@ -28,6 +28,8 @@ const GOALS = { loading: 0.7, memory: 1, prompt: 1.2 };
 /** What a process may take beside the weights: arrays on their way, and garbage that V8 has not collected yet. */
 const BESIDE = 64e6;
 const MOST_OF_BYTES = 1.05;
+/** The bytes of a second. */
+const GIGABIT = 125e6;
 
 const COLUMNS = ["what", "measured", "compared with", "ratio", "goal"];
 const inFolder = (name) => fileURLToPath(new URL(`models/${name}`, import.meta.url));
@@ -48,23 +50,31 @@ async function loadingRows() {
   try {
     writeFileSync(path.join(folder, "model.safetensors"), randomFile("F32", layers));
     writeFileSync(path.join(folder, "config.json"), JSON.stringify(configOf(layers)));
-    const server = spawn(process.execPath, [inFolder("fileServer.mjs"), folder], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const address = await new Promise((resolve) => server.stdout.once("data", (line) => resolve(String(line).trim())));
-    const places = { "from the disk": folder, "from a server on the same machine": address };
+    const servers = [[], [GIGABIT]].map((rate) =>
+      spawn(process.execPath, [inFolder("fileServer.mjs"), folder, ...rate], { stdio: ["ignore", "pipe", "inherit"] }),
+    );
+    const [server, connection] = await Promise.all(servers.map(addressOf));
+    const places = {
+      "from the disk": folder,
+      "from a connection of 1 Gbit/s": connection,
+      "from a server on the same machine": server,
+    };
     const runs = Object.fromEntries(Object.keys(places).map((name) => [name, []]));
     for (let round = 0; round < rounds; round++)
       for (const [name, place] of Object.entries(places))
         runs[name].push(
           JSON.parse(execFileSync(process.execPath, [inFolder("loading.mjs"), place], { encoding: "utf8" })),
         );
-    server.kill();
+    for (const each of servers) each.kill();
     return Object.entries(runs).flatMap(([name, all]) => rowsOfLoading(name, all));
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
+
+/** The first line that a server prints. */
+const addressOf = (server) =>
+  new Promise((resolve) => server.stdout.once("data", (line) => resolve(String(line).trim())));
 
 function rowsOfLoading(name, runs) {
   const median = (of) => summary(runs.map(of)).median;

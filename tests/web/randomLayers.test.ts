@@ -22,8 +22,15 @@ const layerCalls = calls.filter(
   ({ query, options: { layout } }) => query.shape.length === 3 && (layout === "BSE" || layout === "BES"),
 );
 
+/** Dtypes that hold 0 and 1 as they are. With int8 a row is multiplied as whole numbers, in blocks with a unit. */
+const weightDtypes = fc.constantFrom("float32" as const, "float16" as const, "bfloat16" as const);
+
 /** The results of a call, and of a layer that projects nothing. */
-async function bothWays(hw: Attention, { query, key, value, options }: Call): Promise<[unknown, unknown]> {
+async function bothWays(
+  hw: Attention,
+  { query, key, value, options }: Call,
+  weightDtype: "float32" | "float16" | "bfloat16",
+): Promise<[unknown, unknown]> {
   const { layout, numHeads, numKvHeads, ...rest } = options as typeof options & { layout: "BSE" | "BES" };
   const axis = layout === "BSE" ? 2 : 1;
   const [inputDim, keyInputDim, valueInputDim] = [query, key, value].map(({ shape }) => shape[axis]!) as [
@@ -40,6 +47,7 @@ async function bothWays(hw: Attention, { query, key, value, options }: Call): Pr
     numKvHeads: numKvHeads!,
     valueHeadDim: valueInputDim / numKvHeads!,
     outputProjection: false,
+    weightDtype,
     weights: { Wq: identity(inputDim), Wk: identity(keyInputDim), Wv: identity(valueInputDim) },
   });
   return [
@@ -63,10 +71,10 @@ describe.each(variants)("variant %s", (variant) => {
   });
   afterAll(() => hw.dispose());
 
-  test("a layer of identity weights is plain attention, whatever the options", async () => {
+  test("a layer of identity weights is plain attention, whatever the options and the dtype of the weights", async () => {
     await fc.assert(
-      fc.asyncProperty(layerCalls, async (call) => {
-        const [plain, layered] = await bothWays(hw, call);
+      fc.asyncProperty(layerCalls, weightDtypes, async (call, weightDtype) => {
+        const [plain, layered] = await bothWays(hw, call, weightDtype);
         expect(layered).toEqual(plain);
       }),
       { numRuns: RUNS },

@@ -1,10 +1,23 @@
-// node fileServer.mjs FOLDER: serves the files of a folder on this machine, with ranges, and prints its address.
+// node fileServer.mjs FOLDER [RATE]: serves the files of a folder on this machine, with ranges, and prints its address. RATE: the
+// bytes of a second that all answers together get, as from a connection; default: as many as the machine can.
 
 import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
+import { Transform } from "node:stream";
 
-const [folder] = process.argv.slice(2);
+const [folder, rate] = process.argv.slice(2);
+
+/** When the connection has sent all that it was given. */
+let free = 0;
+const connection = () =>
+  new Transform({
+    transform(chunk, _, done) {
+      const now = performance.now();
+      free = Math.max(free, now) + (1000 * chunk.length) / Number(rate);
+      setTimeout(done, free - now, null, chunk);
+    },
+  });
 
 const server = createServer(({ url, headers }, response) => {
   const file = path.join(folder, path.basename(url));
@@ -14,6 +27,7 @@ const server = createServer(({ url, headers }, response) => {
   const [start, end] = [Number(from), Math.min(Number(to), size - 1)];
   const range = headers.range && { "content-range": `bytes ${start}-${end}/${size}` };
   response.writeHead(headers.range ? 206 : 200, { etag: '"1"', "content-length": end - start + 1, ...range });
-  createReadStream(file, { start, end }).pipe(response);
+  const bytes = createReadStream(file, { start, end });
+  (rate ? bytes.pipe(connection()) : bytes).pipe(response);
 });
 server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));
