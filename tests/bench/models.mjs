@@ -47,12 +47,14 @@ process.exit(0); // otherwise the threads of ONNX Runtime would keep the process
 /** Loading from the disk and from a server, in turns. Each load is a process of its own. */
 async function loadingRows() {
   const folder = mkdtempSync(path.join(tmpdir(), "headwise-models-"));
+  const servers = [];
   try {
     writeFileSync(path.join(folder, "model.safetensors"), randomFile("F32", layers));
     writeFileSync(path.join(folder, "config.json"), JSON.stringify(configOf(layers)));
-    const servers = [[], [GIGABIT]].map((rate) =>
-      spawn(process.execPath, [inFolder("fileServer.mjs"), folder, ...rate], { stdio: ["ignore", "pipe", "inherit"] }),
-    );
+    for (const rate of [[], [GIGABIT]]) {
+      const options = [inFolder("fileServer.mjs"), folder, ...rate];
+      servers.push(spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] }));
+    }
     const [server, connection] = await Promise.all(servers.map(addressOf));
     const places = {
       "from the disk": folder,
@@ -65,16 +67,17 @@ async function loadingRows() {
         runs[name].push(
           JSON.parse(execFileSync(process.execPath, [inFolder("loading.mjs"), place], { encoding: "utf8" })),
         );
-    for (const each of servers) each.kill();
     return Object.entries(runs).flatMap(([name, all]) => rowsOfLoading(name, all));
   } finally {
+    for (const each of servers) each.kill();
     rmSync(folder, { recursive: true });
   }
 }
 
 /** The first line that a server prints. */
-const addressOf = (server) =>
-  new Promise((resolve) => server.stdout.once("data", (line) => resolve(String(line).trim())));
+function addressOf(server) {
+  return new Promise((resolve) => server.stdout.once("data", (line) => resolve(String(line).trim())));
+}
 
 function rowsOfLoading(name, runs) {
   const median = (of) => summary(runs.map(of)).median;

@@ -8,14 +8,17 @@ import { Transform } from "node:stream";
 
 const [folder, rate] = process.argv.slice(2);
 
-/** When the connection has sent all that it was given. */
+/** When the connection has sent all that it was given, in milliseconds. */
 let free = 0;
+/** A timer may be late by some milliseconds, so the connection waits only for more than this, and may catch up as much. */
+const SLACK = 10;
 const connection = () =>
   new Transform({
     transform(chunk, _, done) {
       const now = performance.now();
-      free = Math.max(free, now) + (1000 * chunk.length) / Number(rate);
-      setTimeout(done, free - now, null, chunk);
+      free = Math.max(free, now - SLACK) + (1000 * chunk.length) / Number(rate);
+      if (free - now < SLACK) done(null, chunk);
+      else setTimeout(done, free - now, null, chunk);
     },
   });
 
