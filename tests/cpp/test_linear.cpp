@@ -291,6 +291,17 @@ TEST(LinearOfInt8, GivesWhatInfinitiesAndNaNsGiveInFloat32) {
     }
 }
 
+/// The product with a stored weight has the bits of that with the call's own float32.
+void expect_its_product(const Call& call, ConstArray stored) {
+  LinearWeights weights = call.weights();
+  weights.weight = stored;
+  Floats y(static_cast<std::size_t>(call.shape.rows * call.shape.out));
+  ASSERT_TRUE(linear(pool_of(1), call.shape, {call.x.data()}, weights, {y.data()}).ok());
+  const Floats expected = output_of(call);
+  for (std::size_t n = 0; n < y.size(); ++n)
+    EXPECT_TRUE(y[n] == expected[n] || (std::isnan(y[n]) && std::isnan(expected[n]))) << y[n] << " " << expected[n];
+}
+
 TEST(LinearOfFloat16, HasTheBitsOfTheWidenedWeightIfItOrXIsHuge) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   for (const float odd : {65504.0f, 0x1p-24f, -infinity, nan})
@@ -302,14 +313,8 @@ TEST(LinearOfFloat16, HasTheBitsOfTheWidenedWeightIfItOrXIsHuge) {
         std::vector<std::uint16_t> halves(call.weight.size());
         floats_to_halves(call.weight.data(), static_cast<std::int64_t>(halves.size()), halves.data());
         halves_to_floats(halves.data(), static_cast<std::int64_t>(halves.size()), call.weight.data());
-        LinearWeights weights = call.weights();
-        weights.weight = {halves.data(), Dtype::float16};
-        Floats y(static_cast<std::size_t>(rows * 40));
-        ASSERT_TRUE(linear(pool_of(1), call.shape, {call.x.data()}, weights, {y.data()}).ok());
-        const Floats expected = output_of(call);
-        for (std::size_t n = 0; n < y.size(); ++n)
-          EXPECT_TRUE(y[n] == expected[n] || (std::isnan(y[n]) && std::isnan(expected[n])))
-              << y[n] << " " << expected[n] << " odd " << odd << " factor " << factor;
+        SCOPED_TRACE(testing::Message() << "odd " << odd << " factor " << factor);
+        expect_its_product(call, {halves.data(), Dtype::float16});
       }
 }
 
@@ -359,13 +364,8 @@ TEST(LinearOfBfloat16, KeepsInfinitiesNaNsAndTheSmallestNumbers) {
         Call call({rows, 67, 40}, out_in);
         call.weight[call.at(5, 20)] = call.weight[call.at(66, 3)] = odd;
         const auto bits = round_to(Dtype::bfloat16, call.weight);
-        LinearWeights weights = call.weights();
-        weights.weight = {bits.data(), Dtype::bfloat16};
-        Floats y(static_cast<std::size_t>(rows * 40));
-        ASSERT_TRUE(linear(pool_of(1), call.shape, {call.x.data()}, weights, {y.data()}).ok());
-        const Floats expected = output_of(call);
-        for (std::size_t n = 0; n < y.size(); ++n)
-          EXPECT_TRUE(y[n] == expected[n] || (std::isnan(y[n]) && std::isnan(expected[n]))) << odd;
+        SCOPED_TRACE(odd);
+        expect_its_product(call, {bits.data(), Dtype::bfloat16});
       }
 }
 

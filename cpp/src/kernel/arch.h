@@ -121,7 +121,7 @@ inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) 
 
 /// Loads Count (1 or 2) vectors of bfloat16, which are the upper halves of float32.
 template <class Arch, int Count>
-inline void load_bfloats(const Bfloat16* x, Floats<Arch> (&vectors)[Count]) {
+inline void load_halves(const Bfloat16* x, Floats<Arch> (&vectors)[Count]) {
 #if defined(__wasm__)
   const v128_t halves = Count == 2 ? wasm_v128_load(x) : wasm_v128_load64_zero(x), zero = wasm_i16x8_const_splat(0);
   vectors[0] = Floats<Arch>(wasm_i16x8_shuffle(zero, halves, 0, 8, 1, 9, 2, 10, 3, 11));
@@ -236,10 +236,7 @@ inline void load_columns(const T* const* rows, std::ptrdiff_t first, Floats<Arch
       columns[i] = Floats<Arch>::load_unaligned(row);
     } else {
       Floats<Arch> numbers[1];
-      if constexpr (std::is_same_v<T, Bfloat16>)
-        load_bfloats<Arch>(row, numbers);
-      else
-        load_halves<Arch>(row, numbers);
+      load_halves<Arch>(row, numbers);
       columns[i] = numbers[0];
     }
   }

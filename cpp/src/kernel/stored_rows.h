@@ -29,30 +29,23 @@ inline void load_stored(const float* x, Floats<Arch> (&vectors)[Count]) {
   for (int v = 0; v < Count; ++v) vectors[v] = Floats<Arch>::load_unaligned(x + v * Floats<Arch>::size);
 }
 template <class Arch, int Count>
-inline void load_stored(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
-  constexpr int step = Count == 1 ? 1 : 2;
-  for (int v = 0; v < Count; v += step) {
-    Floats<Arch> halves[step];
-    load_halves<Arch>(x + v * Floats<Arch>::size, halves);
-    std::copy_n(halves, step, vectors + v);
-  }
-}
-template <class Arch, int Count>
-inline void load_stored(const Bfloat16* x, Floats<Arch> (&vectors)[Count]) {
-  constexpr int step = Count == 1 ? 1 : 2;
-  for (int v = 0; v < Count; v += step) {
-    Floats<Arch> numbers[step];
-    load_bfloats<Arch>(x + v * Floats<Arch>::size, numbers);
-    std::copy_n(numbers, step, vectors + v);
-  }
-}
-template <class Arch, int Count>
 inline void load_stored(const std::int8_t* x, Floats<Arch> (&vectors)[Count]) {
   constexpr int step = Count == 1 ? 1 : 2;
   for (int v = 0; v < Count; v += step) {
     Integers<Arch> bytes[step];
     load_bytes<Arch>(x + v * Floats<Arch>::size, bytes);
     for (int i = 0; i < step; ++i) vectors[v + i] = xsimd::to_float(bytes[i]);
+  }
+}
+
+/// float16 or bfloat16.
+template <class Arch, int Count, class T>
+inline void load_stored(const T* x, Floats<Arch> (&vectors)[Count]) {
+  constexpr int step = Count == 1 ? 1 : 2;
+  for (int v = 0; v < Count; v += step) {
+    Floats<Arch> numbers[step];
+    load_halves<Arch>(x + v * Floats<Arch>::size, numbers);
+    std::copy_n(numbers, step, vectors + v);
   }
 }
 

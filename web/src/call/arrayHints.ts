@@ -44,7 +44,8 @@ export function dtypeHint(argument: string, dtype: Dtype, dtypes: readonly Dtype
   if (argument === "bias" && dtype === "bool") return "A mask of booleans, true = may attend, is the option `mask`.";
   if (dtype === "bfloat16" && dtypes.includes("float32"))
     return "bfloat16 is a dtype of weights. toFloat32(tensor) converts it, exactly.";
-  if (ARRAYS_OF[dtype].includes("Uint16Array")) return undefined; // its array may hold bits, and a conversion of bits would be wrong
+  // a Uint16Array may hold bits, and a conversion of bits would be wrong
+  if (ARRAYS_OF[dtype].includes("Uint16Array")) return undefined;
   return `${arrayFrom("data", undefined, dtypes)} converts it${meaning(argument, dtypes)}.`;
 }
 

@@ -288,9 +288,9 @@ export class Attention extends Disposing {
    * do not depend on the other rows.
    *
    * A weight may be kept in fewer bytes: in float16 or bfloat16, or in int8 with a scale for each output, which
-   * `quantizeWeight` makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of
-   * generating text takes about as long as reading the bytes of the weight. A weight in a tensor of `allocate` is not copied;
-   * with WebGPU, give a weight that many calls use to `uploadWeight` once.
+   * `quantizeWeight` makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in
+   * registers. So a step of generating text takes about as long as reading the bytes of the weight. A weight in a tensor of
+   * `allocate` is not copied; with WebGPU, give a weight that many calls use to `uploadWeight` once.
    *
    * @param x - `[…, inputDim]`, of any rank from 1 on; float32 or float16.
    * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` it is `[outputDim, inputDim]`, as PyTorch has

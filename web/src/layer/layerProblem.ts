@@ -60,8 +60,8 @@ export interface LayerOptions {
   readonly weights: LayerWeights;
   /**
    * In which type the layer keeps its weights: `"float16"` and `"bfloat16"` need half the bytes of float32, `"int8"` with one
-   * scale for each output about a quarter. Weights are rounded when the layer is made and by `update`; gradients are those of the rounded
-   * weights. Default `"float32"`.
+   * scale for each output about a quarter. Weights are rounded when the layer is made and by `update`. Gradients are those
+   * of the rounded weights. Default `"float32"`.
    */
   readonly weightDtype?: WeightDtype | undefined;
   /**

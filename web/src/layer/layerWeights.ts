@@ -18,8 +18,8 @@ import {
 export type Weight = FloatWeightLike | FloatTensor["data"];
 
 /**
- * Weights of a layer, float32, float16 or bfloat16. Names are the names of the formula, or the names of a state dict of PyTorch's
- * `nn.MultiheadAttention`. D is modelDim / numHeads, Dv is valueHeadDim. Every bias is optional.
+ * Weights of a layer, float32, float16 or bfloat16. Names are the names of the formula, or the names of a state dict of
+ * PyTorch's `nn.MultiheadAttention`. D is modelDim / numHeads, Dv is valueHeadDim. Every bias is optional.
  *
  * The shapes of tensors give the layer's widths. Arrays have no shape: then give the widths as options.
  */

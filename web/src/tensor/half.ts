@@ -1,5 +1,5 @@
-// Conversions of float16 (IEEE 754 binary16) and bfloat16 (the upper half of a float32). A library for them would be a tenth of the package. A test compares this
-// code with one.
+// Conversions of float16 (IEEE 754 binary16) and bfloat16 (the upper half of a float32). A library for them would be a tenth
+// of the package. A test compares the code for float16 with one.
 
 const LEAST_EXPONENT = -14;
 const INFINITE = 0x7c00;

@@ -1,7 +1,7 @@
 // Packs a piece of one weight of float32, float16, bfloat16 or int8, as it was given, into its columns of a matrix
-// [in, weight4] of float32, float16, bfloat16, or int8 if the weight is int8. Heads are padded to whole vec4, and `in` and the columns to whole tiles. If
-// heads turn, the two features of a pair become neighbours. The matrix holds zeros at first; pieces are added to it bit by
-// bit. One invocation packs one vec4.
+// [in, weight4] of float32, float16, bfloat16, or int8 if the weight is int8. Heads are padded to whole vec4, and `in` and
+// the columns to whole tiles. If heads turn, the two features of a pair become neighbours. The matrix holds zeros at first;
+// pieces are added to it bit by bit. One invocation packs one vec4.
 
 struct Shape {
   first: u32,        // element (0, 0)
