@@ -6,7 +6,7 @@ import path from "node:path";
 import { transformSync } from "esbuild";
 
 import { dist } from "../../web/build/paths.mjs";
-import { gzipped } from "../../web/build/sizes.mjs";
+import { appSizes, gzipped } from "../../web/build/sizes.mjs";
 
 /**
  * Pages say whole KB, so a figure may be half of one off. How small gzip makes the same bytes depends on its version and on
@@ -19,15 +19,21 @@ const contentsOf = (name) => readFileSync(path.join(dist, name));
 const minified = (name) => transformSync(contentsOf(name).toString(), { minify: true, format: "esm" }).code;
 const sizeOf = (...names) => names.reduce((sum, name) => sum + gzipped(contentsOf(name)), 0);
 
+const app = appSizes();
+
 const LOADER = "wasm/headwise.relaxed.js";
 const MODULE = "wasm/headwise.relaxed.wasm";
-const FILES = ["index.js", LOADER, MODULE, "inline.js", "webgpu-engine.js"];
+const FILES = [LOADER, MODULE, "inline.js", "webgpu-engine.js"];
 /** Entries that a page adds to `headwise`. Its bundler minifies them. */
 const ADDED = ["formula.js", "train.js", "models.js", "inspect.js"];
 
-/** Sizes after gzip, in KB of 1000 bytes. `page` is what a page loads to compute on wasm. */
+/**
+ * Sizes after gzip, in KB of 1000 bytes. `app …` is JavaScript that a bundler has made small. `page` is what a page loads to
+ * compute on wasm; by default the part that chooses between engines comes too.
+ */
 export const builtSizes = () => ({
-  page: sizeOf("index.js", LOADER, MODULE),
+  page: app.plain + app.auto + sizeOf(LOADER, MODULE),
+  ...Object.fromEntries(Object.entries(app).map(([name, size]) => [`app ${name}`, size])),
   ...Object.fromEntries(FILES.map((name) => [name, sizeOf(name)])),
   ...Object.fromEntries(ADDED.map((name) => [`${name} minified`, gzipped(minified(name))])),
 });

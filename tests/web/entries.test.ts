@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { createAttention, HeadwiseError, ShapeError, type Attention, type FloatTensor } from "headwise";
@@ -196,10 +196,22 @@ test("a tensor inside headwise/inline keeps its numbers when memory grows, its a
 test("headwise/inline holds nothing that loads, starts or evaluates, and no entry names a place on the network", async () => {
   const found = async (name: string, pattern: RegExp) =>
     (await readFile(new URL(`../../dist/${name}.js`, import.meta.url), "utf8")).match(pattern) ?? [];
+  const parts = (await readdir(new URL("../../dist/", import.meta.url)))
+    .filter((name) => /^part-.*\.js$/.test(name))
+    .map((name) => name.replace(/\.js$/, ""));
   const forbidden = /\b(import|fetch|Worker|importScripts|eval|Function)\s*\(/g;
   expect(await found("inline", forbidden)).toEqual([]);
-  expect(await found("index", forbidden)).toContain("fetch(");
-  for (const name of ["index", "index.node", "worker", "worker-entry", "inline", "webgpu-engine", "wasm/headwise.simd"])
+  expect((await Promise.all(parts.map((name) => found(name, forbidden)))).flat()).toContain("fetch(");
+  for (const name of [
+    "index",
+    "index.node",
+    "worker",
+    "worker-entry",
+    "inline",
+    "webgpu-engine",
+    "wasm/headwise.simd",
+    ...parts,
+  ])
     expect(await found(name, /https?:\/\/[\w.]+/g)).toEqual([]);
 });
 

@@ -348,7 +348,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     ],
     async run(hw, [shape, options]: never[]) {
       await hw.warmup(shape!, options);
-      return hw.plan(shape!, options).bytes;
+      return (await hw.plan(shape!, options)).bytes;
     },
   },
   allocate: {

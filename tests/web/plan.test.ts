@@ -27,8 +27,11 @@ async function withInstance(options: object, use: (hw: Attention) => unknown): P
 
 describe("plan", () => {
   test("gives bytes by purpose, and computes and allocates nothing, however large the shape is", () =>
-    withInstance({}, (hw) => {
-      const { bytes, engine, why } = hw.plan(BERT, { causal: true, returns: { lse: true, probs: { heads: [0, 1] } } });
+    withInstance({}, async (hw) => {
+      const { bytes, engine, why } = await hw.plan(BERT, {
+        causal: true,
+        returns: { lse: true, probs: { heads: [0, 1] } },
+      });
       const tensor = 4 * 12 * 128 * 64;
       for (const name of ["query", "key", "value", "output"]) {
         expect(bytes.wasm![name]).toBeGreaterThanOrEqual(tensor);
@@ -39,58 +42,53 @@ describe("plan", () => {
       const { total, ...parts } = bytes.wasm!;
       expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBe(total);
       expect([engine, why]).toEqual(["wasm", "The instance has only wasm."]);
-      const huge = hw.plan({ ...BERT, queryLength: 2 ** 23 });
+      const huge = await hw.plan({ ...BERT, queryLength: 2 ** 23 });
       expect(huge.bytes.wasm!.total).toBeGreaterThan(2 ** 36);
       expect(huge.why).toMatch(
         /^The instance has only wasm\. It does not fit: it needs \d+ bytes, and calls have \d+\.$/,
       );
     }));
 
-  test("can be awaited, like the other methods", () =>
-    withInstance({}, async (hw) => {
-      // eslint-disable-next-line @typescript-eslint/await-thenable -- the design allows both
-      const { engine } = await hw.plan(BERT);
-      expect(engine).toBe("wasm");
-    }));
-
   test("predicts by assumptions before the first calls, and by the times of calls after them", () =>
     withInstance({}, async (hw) => {
-      const before = hw.plan(BERT);
+      const before = await hw.plan(BERT);
       expect(before.basis.wasm).toBe("assumed, refined by 0 calls");
       expect(before.milliseconds.wasm).toBeGreaterThan(0);
-      expect(hw.plan({ ...BERT, queryLength: 256 }).milliseconds.wasm).toBeGreaterThan(before.milliseconds.wasm!);
+      expect((await hw.plan({ ...BERT, queryLength: 256 })).milliseconds.wasm).toBeGreaterThan(
+        before.milliseconds.wasm!,
+      );
       for (let call = 0; call < 4; ++call) await hw.warmup({ numHeads: 1, queryLength: 8, headDim: 4 });
       const x = zeros(4, 8);
       for (let call = 0; call < 4; ++call) await hw.scaledDotProductAttention(x, x, x);
-      expect(hw.plan(BERT).basis.wasm).toBe("assumed, refined by 3 calls");
+      expect((await hw.plan(BERT)).basis.wasm).toBe("assumed, refined by 3 calls");
     }));
 
   test("finds the longest sequence that fits: a call of that length is computed, and one a fifth longer is not", () =>
     withInstance({ maximumMemory: 32 * MIB }, async (hw) => {
       const shape = { numHeads: 2, queryLength: 1, keyLength: 1000, headDim: 64 };
-      const { longest } = hw.plan(shape);
+      const { longest } = await hw.plan(shape);
       const keys = longest.wasm!;
       expect(keys).toBeGreaterThan(20_000);
       const attend = (length: number) =>
         hw.scaledDotProductAttention(zeros(1, 2, 1, 64), zeros(1, 2, length, 64), zeros(1, 2, length, 64));
       expect((await attend(keys)).output.shape).toEqual([1, 2, 1, 64]);
       await expect(attend(Math.round(1.2 * keys))).rejects.toMatchObject({ code: "OUT_OF_MEMORY" });
-      const self = hw.plan({ numHeads: 2, queryLength: 1000, headDim: 64 }).longest.wasm!;
+      const self = (await hw.plan({ numHeads: 2, queryLength: 1000, headDim: 64 })).longest.wasm!;
       expect(self).toBeLessThan(keys);
       expect(
-        hw.plan({ numHeads: 2, queryLength: 1000, headDim: 64 }, { returns: { probs: true } }).longest.wasm,
+        (await hw.plan({ numHeads: 2, queryLength: 1000, headDim: 64 }, { returns: { probs: true } })).longest.wasm,
       ).toBeLessThan(self);
     }));
 
   test("refuses what the call would refuse, with its own name", () =>
-    withInstance({}, (hw) => {
-      expect(() => hw.plan({ ...BERT, numKvHeads: 5 })).toThrow(/^plan: .*must divide/);
-      expect(() => hw.plan({ ...BERT, numHeads: 0 })).toThrow(
+    withInstance({}, async (hw) => {
+      await expect(hw.plan({ ...BERT, numKvHeads: 5 })).rejects.toThrow(/^plan: .*must divide/);
+      await expect(hw.plan({ ...BERT, numHeads: 0 })).rejects.toThrow(
         "plan: shape.numHeads must be an integer of at least 1, got 0",
       );
-      expect(() => hw.plan(BERT, { casual: true } as never)).toThrow('plan: unknown option "casual"');
-      expect(() => hw.plan(BERT, { mask: { data: new Uint8Array(6), shape: [2, 3] } })).toThrow(ShapeError);
-      expect(hw.plan(BERT, { layout: "BSE" }).bytes.wasm!.total).toBeGreaterThan(0);
+      await expect(hw.plan(BERT, { casual: true } as never)).rejects.toThrow('plan: unknown option "casual"');
+      await expect(hw.plan(BERT, { mask: { data: new Uint8Array(6), shape: [2, 3] } })).rejects.toThrow(ShapeError);
+      expect((await hw.plan(BERT, { layout: "BSE" })).bytes.wasm!.total).toBeGreaterThan(0);
     }));
 
   test.each<[entry: string, create: () => Promise<Attention>]>([
@@ -98,8 +96,8 @@ describe("plan", () => {
     ["headwise/inline", () => createInline()],
   ])("works in %s, with the same bytes", async (_entry, create) => {
     const [hw, other] = [await create(), await createAttention({ threads: 1 })];
-    expect(hw.plan(BERT).bytes).toEqual(other.plan(BERT).bytes);
-    expect(hw.plan(BERT).longest).toEqual(other.plan(BERT).longest);
+    expect((await hw.plan(BERT)).bytes).toEqual((await other.plan(BERT)).bytes);
+    expect((await hw.plan(BERT)).longest).toEqual((await other.plan(BERT)).longest);
     hw.dispose();
     other.dispose();
   });
@@ -153,9 +151,9 @@ describe("a plan of an instance with two engines", () => {
     return instance.hw;
   }
 
-  test("says that the GPU was not measured, and takes wasm", () => {
+  test("says that the GPU was not measured, and takes wasm", async () => {
     const { hw } = syntheticInstance(FAST);
-    const { engine, why, milliseconds, basis, bytes } = hw.plan(large);
+    const { engine, why, milliseconds, basis, bytes } = await hw.plan(large);
     expect(engine).toBe("wasm");
     expect(why).toMatch(/^WebGPU is not used: no call so far was large enough to gain from a GPU\./);
     expect(milliseconds.webgpu).toBeUndefined();
@@ -167,19 +165,22 @@ describe("a plan of an instance with two engines", () => {
 
   test("takes the engine that is predicted to be faster, with both times", async () => {
     const fast = await calibrated(FAST);
-    const plan = fast.plan(large);
+    const plan = await fast.plan(large);
     expect(plan.engine).toBe("webgpu");
     expect(plan.why).toMatch(/^webgpu is predicted to take [\d.]+ ms, the other [\d.]+ ms\.$/);
     expect(plan.milliseconds.webgpu).toBeLessThan(plan.milliseconds.wasm!);
     expect(plan.basis.webgpu).toMatch(/^measured in this process, refined by \d+ calls/);
-    expect(fast.plan({ numHeads: 1, queryLength: 4, headDim: 16 }).engine).toBe("wasm");
+    expect((await fast.plan({ numHeads: 1, queryLength: 4, headDim: 16 })).engine).toBe("wasm");
     const slow = await calibrated(SLOW);
-    expect(slow.plan(large).engine).toBe("wasm");
+    expect((await slow.plan(large)).engine).toBe("wasm");
   });
 
   test("says which limit of a GPU a call exceeds, and how long a sequence may be there", async () => {
     const hw = await calibrated(FAST);
-    const { engine, why, bytes, longest } = hw.plan({ ...large, queryLength: 8192 }, { returns: { probs: true } });
+    const { engine, why, bytes, longest } = await hw.plan(
+      { ...large, queryLength: 8192 },
+      { returns: { probs: true } },
+    );
     expect(engine).toBe("wasm");
     expect(why).toMatch(/^The GPU cannot compute it: plan: probs needs a buffer of \d+ bytes, over the device's /);
     expect(bytes.webgpu).toBeUndefined();

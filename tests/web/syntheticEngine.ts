@@ -17,6 +17,7 @@ import type { GpuEngine } from "../../web/src/engine/gpuModule.js";
 import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { DeviceLostError } from "../../web/src/errors/errors.js";
 import { Attention } from "../../web/src/instance/attention.js";
+import { instanceHere } from "../../web/src/instance/instanceHere.js";
 import { AutoEngine } from "../../web/src/instance/autoEngine.js";
 import type { LayerBackwardProblem } from "../../web/src/layer/backwardProblem.js";
 import type { EngineLayer } from "../../web/src/layer/engineLayer.js";
@@ -314,7 +315,7 @@ export function syntheticInstance(
   };
   const engine = new AutoEngine(wasm, open, true, { host, threads });
   const report = { version: "0", backend: "wasm", variant: "relaxed", threads, reasons: {} } as const;
-  const hw = Attention.over({ engine, report: { ...report, calibration: NO_CALIBRATION } });
+  const hw = Attention.over({ engine, report: { ...report, calibration: NO_CALIBRATION } }, instanceHere);
   return { hw, engine, wasm, gpu, open, clock };
 }
 

@@ -129,7 +129,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "rotaryEmbedding, llama3": [(more) => rotate({ scaling: { ...more, kind: "llama3", factor: 2, originalLength: 8 } })],
   linear: [(options) => hw.linear(rows, matrix, undefined, options)],
   linearBackward: [(options) => hw.linearBackward({ ...options, x: rows, weight: matrix, dOutput: rows })],
-  plan: [(options) => hw.plan(shape, options).longest],
+  plan: [async (options) => (await hw.plan(shape, options)).longest],
   warmup: [(options) => hw.warmup(shape, options)],
   "warmup, shape": [(more) => hw.warmup({ ...more, ...shape })],
 

@@ -1,6 +1,6 @@
 // What headwise says in Node if its worker, or a thread of it, does not start.
 
-import { copyFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,7 +18,8 @@ describe("the script of the worker", () => {
   let entry: string;
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), "headwise-script-"));
-    copyFileSync(path.join(dist, "worker.node.js"), path.join(folder, "worker.node.js"));
+    for (const name of readdirSync(dist).filter((file) => /^(worker\.node|part-.*)\.js$/.test(file)))
+      copyFileSync(path.join(dist, name), path.join(folder, name));
     cpSync(path.join(dist, "wasm"), path.join(folder, "wasm"), { recursive: true });
     writeFileSync(path.join(folder, "package.json"), '{ "type": "module" }');
     entry = pathToFileURL(path.join(folder, "worker.node.js")).href;

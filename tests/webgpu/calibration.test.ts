@@ -13,9 +13,11 @@ import type { Kind } from "../../web/src/calibration/kind.js";
 import { layerKind } from "../../web/src/calibration/layerKind.js";
 import { raceProblem } from "../../web/src/calibration/race.js";
 import type { CacheProblem } from "../../web/src/cache/cacheProblem.js";
+import { here } from "../../web/src/call/late.js";
 import type { Engine } from "../../web/src/engine/engine.js";
 import type { GpuEngine } from "../../web/src/engine/gpuModule.js";
 import { layerProblem } from "../../web/src/layer/layerProblem.js";
+import * as runners from "../../web/src/wasm/runners.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
 import { runProgram } from "../web/programs.js";
 import { openWasmCore } from "../web/sourceWasm.js";
@@ -111,7 +113,7 @@ describeOnGpu("The checks of a GPU", () => {
   let wasm: Engine;
   let webgpu: GpuEngine;
   beforeAll(async () => {
-    wasm = new WasmEngine(await openWasmCore());
+    wasm = new WasmEngine(await openWasmCore(), here(runners));
     const { openWebgpu } = await import("../../web/src/webgpu/webgpuEngine.js");
     webgpu = await openWebgpu("test", { gpu: gpu! });
   });

@@ -241,11 +241,11 @@ describeOnGpu("formulas in every place of WebGPU", () => {
     layer.dispose();
   });
 
-  test("formulas count in the memory of a call", () => {
+  test("formulas count in the memory of a call", async () => {
     const shape = { batchSize: 1, numHeads: H, queryLength: 2, keyLength: 60, headDim: D };
-    const bytes = (options: AttentionOptions) => hw.plan(shape, options).bytes.webgpu!;
+    const bytes = async (options: AttentionOptions) => (await hw.plan(shape, options)).bytes.webgpu!;
     // both tables, w, and what the kernels know of them
-    expect(bytes({ score, visible })["formulas"]).toBeGreaterThan(4 * (DOCUMENTS.length + BONUS.length + 1));
-    expect(bytes({})["formulas"]).toBeUndefined();
+    expect((await bytes({ score, visible }))["formulas"]).toBeGreaterThan(4 * (DOCUMENTS.length + BONUS.length + 1));
+    expect((await bytes({}))["formulas"]).toBeUndefined();
   });
 });

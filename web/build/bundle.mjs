@@ -1,8 +1,9 @@
-// web/src → dist: one self-contained module for each entry of the package, with its source map, and the types. The
-// modules that a program imports are readable: its bundler makes them small. Bundlers copy those that are named by URL as
-// they are, so these are small already.
+// web/src → dist: a module for each entry of the package, with its source map, and the types. The modules that a program
+// imports are readable: its bundler makes them small. `headwise` and `headwise/worker` load parts of their code when a call
+// first needs them: files `part-…` that they share. Every other module is one file. Bundlers copy those that are named by URL
+// as they are, so these are small already.
 
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -54,9 +55,9 @@ const isInline = ({ file }) => file.startsWith("inline.");
 
 /** The order in which bundles are made: what the first picture in the terminal needs, the others, and `inline`. */
 const GROUPS = {
-  node: ENTRIES.filter(({ file }) => file === "index.node.js"),
-  modules: ENTRIES.filter((entry) => entry.file !== "index.node.js" && !isInline(entry)),
-  inline: ENTRIES.filter(isInline), // contains a module of WebAssembly
+  inParts: ENTRIES.filter(({ file }) => /^(index|worker)(\.node)?\.js$/.test(file)),
+  modules: ENTRIES.filter(({ file }) => !/^(index|worker)(\.node)?\.js$|^inline\./.test(file)),
+  inline: ENTRIES.filter(({ file }) => file.startsWith("inline.")), // contains a module of WebAssembly
 };
 
 /** Makes the bundles of some groups, or of all. */
@@ -66,17 +67,29 @@ export async function bundle(groups = Object.keys(GROUPS)) {
     const inputs = ["web/src", ...CONFIGURATION];
     if (group === "inline") inputs.push(...Object.values(inlineModule).map(fromRoot));
     const outputs = entries.flatMap(({ file }) => [`dist/${file}`, `dist/${file}.map`, metafileOf(file)]);
+    if (group === "inParts") outputs.push(...partFiles().map((name) => `dist/${name}`));
     await whenStale(`bundle-${group}`, { inputs, outputs }, async () => {
       removeStrangers();
-      for (const entry of entries) await bundleEntry(entry);
+      if (group === "inParts") await bundleInParts(entries);
+      else for (const entry of entries) await bundleEntry(entry);
       if (group === "inline") printSizes();
     });
   }
 }
 
-/** Removes files that are no longer an entry: npm would pack them. */
+/** The files of parts that the last build has made. */
+function partFiles() {
+  const made = path.join(root, metafileOf("index.js"));
+  if (!existsSync(made)) return [];
+  const { outputs } = JSON.parse(readFileSync(made, "utf8"));
+  return Object.keys(outputs)
+    .map((file) => path.basename(file))
+    .filter((name) => name.startsWith("part-"));
+}
+
+/** Removes files that are no longer an entry or a part: npm would pack them. */
 function removeStrangers() {
-  const files = new Set(ENTRIES.flatMap(({ file }) => [file, `${file}.map`]));
+  const files = new Set([...ENTRIES.flatMap(({ file }) => [file, `${file}.map`]), ...partFiles()]);
   const strangers = readdirSync(dist).filter((name) => /\.(c?js|map)$/.test(name) && !files.has(name));
   for (const name of strangers) rmSync(path.join(dist, name));
 }
@@ -105,6 +118,34 @@ async function bundleEntry({ file, source, platform, isSmall = false }) {
   if (isSmall) restoreHints(outfile);
   keepLibraries(`${outfile}.map`);
   writeMetafile(file, metafile);
+}
+
+/**
+ * Makes the entries that load parts of their code, for pages and Node at once. All files lie beside each other, since the
+ * addresses of the engine's files are relative.
+ */
+async function bundleInParts(entries) {
+  const { metafile } = await esbuild({
+    ...asShipped(),
+    entryPoints: entries.map(({ file, source }) => ({ in: source, out: path.basename(file, ".js") })),
+    outdir: dist,
+    chunkNames: "part-[name]-[hash]",
+    splitting: true,
+    format: "esm",
+    platform: "browser",
+    external: ["node:*"],
+    plugins: [publicNames(false)],
+  });
+  for (const file of Object.keys(metafile.outputs).map((name) => path.join(root, name)))
+    if (file.endsWith(".map")) keepLibraries(file);
+    else withoutBareImports(file);
+  for (const { file } of entries) writeMetafile(file, metafile);
+  removeStrangers();
+}
+
+/** Removes imports of nothing, which esbuild writes for the order of modules: no module of the package does anything then. */
+function withoutBareImports(file) {
+  writeFileSync(file, readFileSync(file, "utf8").replace(/^import "\.\/part-[^"]+";$/gm, ""));
 }
 
 /** What tells bundlers to leave an `import()` alone. esbuild drops it together with white space. */

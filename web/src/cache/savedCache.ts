@@ -1,8 +1,8 @@
 import type { CallArguments } from "../call/callArguments.js";
 import type { Eventually } from "../call/context.js";
-import type { OptionReader } from "../call/options.js";
+import { readOptions, type OptionReader } from "../call/options.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
-import { CACHE_NAMES, type KvCacheOptions } from "./cacheProblem.js";
+import { CACHE_NAMES, cacheProblem, type CacheProblem, type KvCacheOptions } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { keepOwnPositions, splitSaved } from "./ownPositions.js";
 
@@ -22,8 +22,14 @@ export interface SavedCacheProblem {
 
 const FREE = ["from", "placement", "signal"];
 
+/** Reads a call of kvCache: a new cache, or with the option `from` one that was saved. */
+export function kvCacheProblem(call: CallArguments, options: unknown): CacheProblem | SavedCacheProblem {
+  const reader = readOptions(call, options, [...CACHE_NAMES, "from"]);
+  return savedProblem(call, reader) ?? cacheProblem(reader);
+}
+
 /** Reads a call of kvCache that has the option `from`; undefined: it has none. */
-export function savedProblem(call: CallArguments, options: OptionReader): SavedCacheProblem | undefined {
+function savedProblem(call: CallArguments, options: OptionReader): SavedCacheProblem | undefined {
   if (!options.has("from")) return undefined;
   const known = CACHE_NAMES.find((name) => !FREE.includes(name) && options.has(name));
   if (known) throw options.refuse(known, "be absent in a call with from: the bytes say it");
@@ -41,7 +47,7 @@ interface Loader {
 }
 
 /** Makes the cache that was saved. */
-export async function loadCache(
+export async function restoreCache(
   engine: Loader,
   { operation, from, placement }: SavedCacheProblem,
 ): Promise<EngineCache> {

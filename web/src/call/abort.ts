@@ -1,6 +1,14 @@
 // All code that uses a caller's signal calls these functions. A signal may come from an old engine or a polyfill. It
 // has `aborted` and `addEventListener`. It may lack `throwIfAborted` and `reason`, and `fetch` may refuse it.
 
+import { isObject } from "../foreign/describe.js";
+
+/** Whether this is a signal, perhaps of another realm. */
+export function isSignal(value: unknown): value is AbortSignal {
+  const { aborted, addEventListener } = (isObject(value) ? value : {}) as Partial<AbortSignal>;
+  return typeof aborted === "boolean" && typeof addEventListener === "function";
+}
+
 /** Throws the signal's reason if the signal has aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw reasonOf(signal);

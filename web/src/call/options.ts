@@ -3,6 +3,7 @@ import { isCallable, type AnyFunction } from "../foreign/callable.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isArray } from "../foreign/typedArray.js";
 import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
+import { isSignal } from "./abort.js";
 import type { CallArguments } from "./callArguments.js";
 import { otherName } from "./otherNames.js";
 import { suggestion } from "./suggestion.js";
@@ -210,14 +211,8 @@ export class OptionReader {
   signal(): AbortSignal | undefined {
     const signal = this.value("signal");
     if (signal === undefined) return undefined;
-    const isSignal = this.call.guarded(
-      this.name("signal"),
-      () =>
-        isObject(signal) &&
-        typeof (signal as Partial<AbortSignal>).aborted === "boolean" &&
-        typeof (signal as Partial<AbortSignal>).addEventListener === "function",
-    );
-    if (!isSignal) throw this.refuse("signal", "be an AbortSignal");
+    if (!this.call.guarded(this.name("signal"), () => isSignal(signal)))
+      throw this.refuse("signal", "be an AbortSignal");
     return signal as AbortSignal;
   }
 

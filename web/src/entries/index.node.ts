@@ -1,5 +1,6 @@
 import type { Attention } from "../instance/attention.js";
 import type { CreateOptions } from "../instance/createOptions.js";
+import { lateParts } from "../instance/lateParts.js";
 import { createOn } from "../instance/openEngine.js";
 import { nodeHost } from "../wasm/nodeHost.js";
 import { nodePlace } from "../wasm/nodePlace.js";
@@ -17,5 +18,5 @@ export * from "./exports.js";
  * @throws The reason of `signal` if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(nodePlace, nodeHost, options);
+  return createOn(nodePlace, nodeHost, lateParts, options);
 }

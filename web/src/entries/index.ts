@@ -1,5 +1,6 @@
 import type { Attention } from "../instance/attention.js";
 import type { CreateOptions } from "../instance/createOptions.js";
+import { lateParts } from "../instance/lateParts.js";
 import { createOn } from "../instance/openEngine.js";
 import { browserHost } from "../wasm/browserHost.js";
 import { browserPlace } from "../wasm/browserPlace.js";
@@ -18,5 +19,5 @@ export * from "./exports.js";
  * @throws The reason of `signal` if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(browserPlace, browserHost, options);
+  return createOn(browserPlace, browserHost, lateParts, options);
 }

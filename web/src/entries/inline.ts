@@ -5,11 +5,14 @@
  *
  * @module
  */
+import { here } from "../call/late.js";
 import { Attention } from "../instance/attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
+import { instanceHere } from "../instance/instanceHere.js";
 import { openWasm } from "../instance/openWasm.js";
 import type { WasmSource } from "../wasm/host.js";
 import { inlineHost } from "../wasm/inlineHost.js";
+import * as runners from "../wasm/runners.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 
 export * from "./exports.js";
@@ -51,5 +54,5 @@ const ABSENT = {
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
   const wanted = readCreateOptions(options, ABSENT);
   const { core, report } = await openWasm(OPERATION, inlineHost, wanted);
-  return Attention.over({ engine: new WasmEngine(core), report }, wanted);
+  return Attention.over({ engine: new WasmEngine(core, here(runners)), report }, instanceHere, wanted);
 }

@@ -9,6 +9,7 @@ import { namesOf, readOptions } from "../call/options.js";
 import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { Attention } from "../instance/attention.js";
 import { openGpuAlone } from "../instance/openGpu.js";
+import { instanceHere } from "../instance/instanceHere.js";
 
 export * from "./exports.js";
 
@@ -52,5 +53,6 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   throwIfAborted(wanted.signal);
-  return Attention.over(await openGpuAlone("createAttention", wanted), { yields: reader.flag("yield", true) });
+  const yields = reader.flag("yield", true);
+  return Attention.over(await openGpuAlone("createAttention", wanted), instanceHere, { yields });
 }

@@ -5,12 +5,11 @@ import {
   type AttentionProblem,
 } from "../attention/attentionProblem.js";
 import type { NoReturns, NoValue, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
-import {
-  backwardProblem,
-  type AttentionBackwardOptions,
-  type GradientReturns,
-  type GradientsAt,
-  type UsualGradients,
+import type {
+  AttentionBackwardOptions,
+  GradientReturns,
+  GradientsAt,
+  UsualGradients,
 } from "../attention/backwardProblem.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import {
@@ -21,10 +20,10 @@ import {
   type MergeResult,
 } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
-import { CACHE_NAMES, cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
+import type { CacheProblem, KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import { KvCache } from "../cache/kvCache.js";
-import { loadCache, savedProblem, type SavedCacheOptions } from "../cache/savedCache.js";
+import type { KvCache } from "../cache/kvCache.js";
+import type { SavedCacheOptions } from "../cache/savedCache.js";
 import { Pace } from "../calibration/pace.js";
 import { attentionWork } from "../calibration/work.js";
 import type { OrAbsent } from "../call/asked.js";
@@ -43,32 +42,31 @@ import type { LocationChoice, LocationOption } from "../call/location.js";
 import { argument, readOptions } from "../call/options.js";
 import { Queue } from "../call/queue.js";
 import { renamed } from "../call/renamed.js";
+import { signalIn, snapshot } from "../call/snapshot.js";
 import type { Engine, Opened } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { Report } from "../engine/report.js";
 import { DisposedError, UnsupportedError } from "../errors/errors.js";
-import { Layer } from "../layer/layer.js";
-import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
-import {
-  linearBackwardProblem,
-  linearProblem,
-  type AllLinearGradients,
-  type LinearBackwardOptions,
-  type LinearGradientsAt,
-  type LinearOptions,
-  type LinearReturns,
+import type { Layer } from "../layer/layer.js";
+import type { LayerOptions } from "../layer/layerProblem.js";
+import type {
+  AllLinearGradients,
+  LinearBackwardOptions,
+  LinearGradientsAt,
+  LinearOptions,
+  LinearReturns,
 } from "../linear/linearProblem.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
-import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
+import type { RotaryOptions } from "../position/rotaryProblem.js";
 import type { GpuFloats, GpuFloatWeight, OnGpu } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
 import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
 import { withTurns } from "../call/turns.js";
-import { planCall, type CallPlan } from "./callPlan.js";
-import { Gpu } from "./gpu.js";
-import { Outline, OutlineArguments } from "./outline.js";
+import type { CallPlan } from "./callPlan.js";
+import { Gpu, type InstanceContext } from "./gpu.js";
+import type { InstanceParts, Readers } from "./parts.js";
 import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
@@ -114,7 +112,8 @@ export class Attention extends Disposing {
   /** The speed of the only engine, for plans. */
   readonly #pace: Pace;
   readonly #queue = new Queue(this);
-  readonly #context: Context & { readonly engine: Engine };
+  readonly #parts: InstanceParts;
+  readonly #context: InstanceContext;
   /** Whether calls let the event loop turn. */
   readonly #yields: boolean;
   #disposed = false;
@@ -122,8 +121,9 @@ export class Attention extends Disposing {
   /** What belongs to the GPU; undefined for an instance without one. */
   readonly gpu: Gpu | undefined;
 
-  private constructor({ engine, report }: Opened, yields: boolean) {
+  private constructor({ engine, report }: Opened, parts: InstanceParts, yields: boolean) {
     super();
+    this.#parts = parts;
     this.#yields = yields && report.backend !== "webgpu"; // the results of a GPU come with an event
     this.#engine = engine;
     this.#report = report;
@@ -133,6 +133,7 @@ export class Attention extends Disposing {
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
       run: (call, work, signal) => this.#run(call, work, signal),
       record: (call, record, signal) => this.#record(call, record, signal),
+      with: (...call) => this.#with(...call),
       release: (operation, work) => this.#release(operation, work),
     };
     this.gpu = (engine.hasGpu ?? engine.places.includes("webgpu")) ? new Gpu(this.#context) : undefined;
@@ -143,8 +144,8 @@ export class Attention extends Disposing {
   }
 
   /** @internal */
-  static over(engine: Opened, { yields = false }: { readonly yields?: boolean } = {}): Attention {
-    return new this(engine, yields);
+  static over(engine: Opened, parts: InstanceParts, { yields = false }: { readonly yields?: boolean } = {}): Attention {
+    return new this(engine, parts, yields);
   }
 
   /** What was chosen, and why. Each reading shows what was measured by then. */
@@ -235,9 +236,12 @@ export class Attention extends Disposing {
     const L extends LocationChoice = "cpu",
   >(options: AttentionBackwardOptions<R> & LocationOption<L>): Promise<GradientsAt<L, R>> {
     const call = this.#arguments("attentionBackward", this.#engine.onGpu);
-    const problem = backwardProblem(call, options);
-    const gradients = await this.#run<unknown>(call, () => this.#engine.attentionBackward(problem), problem.signal);
-    return gradients as GradientsAt<L, R>;
+    return (await this.#with(
+      call,
+      [options] as const,
+      ({ backwardProblem }, given) => backwardProblem(call, ...given),
+      (problem) => this.#engine.attentionBackward(problem),
+    )) as GradientsAt<L, R>;
   }
 
   /**
@@ -276,11 +280,12 @@ export class Attention extends Disposing {
     options: Omit<RotaryOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
   ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("rotaryEmbedding", this.#engine.onGpu);
-    const problem = rotaryProblem(call, x, options);
-    return (await this.#run<unknown>(call, () => this.#engine.rotary(problem), problem.signal)) as OutputAt<
-      L,
-      OrAbsent<Into, X>
-    >;
+    return (await this.#with(
+      call,
+      [x, options] as const,
+      ({ rotaryProblem }, given) => rotaryProblem(call, ...given),
+      (problem) => this.#engine.rotary(problem),
+    )) as OutputAt<L, OrAbsent<Into, X>>;
   }
 
   /**
@@ -310,11 +315,12 @@ export class Attention extends Disposing {
     options: Omit<LinearOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
   ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("linear", this.#engine.onGpu);
-    const problem = linearProblem(call, this.#engine, x, weight, bias, options);
-    return (await this.#run<unknown>(call, () => this.#engine.linear(problem), problem.signal)) as OutputAt<
-      L,
-      OrAbsent<Into, X>
-    >;
+    return (await this.#with(
+      call,
+      [x, weight, bias, options] as const,
+      ({ linearProblem }, given) => linearProblem(call, this.#engine, ...given),
+      (problem) => this.#engine.linear(problem),
+    )) as OutputAt<L, OrAbsent<Into, X>>;
   }
 
   /**
@@ -331,9 +337,12 @@ export class Attention extends Disposing {
     const L extends LocationChoice = "cpu",
   >(options: LinearBackwardOptions<R> & LocationOption<L>): Promise<LinearGradientsAt<L, R>> {
     const call = this.#arguments("linearBackward", this.#engine.onGpu);
-    const problem = linearBackwardProblem(call, options);
-    const gradients = await this.#run<unknown>(call, () => this.#engine.linearBackward(problem), problem.signal);
-    return gradients as LinearGradientsAt<L, R>;
+    return (await this.#with(
+      call,
+      [options] as const,
+      ({ linearBackwardProblem }, given) => linearBackwardProblem(call, ...given),
+      (problem) => this.#engine.linearBackward(problem),
+    )) as LinearGradientsAt<L, R>;
   }
 
   /**
@@ -343,11 +352,14 @@ export class Attention extends Disposing {
    */
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
     const call = this.#arguments("multiHeadAttention");
-    const problem = layerProblem(call, options);
-    this.#checkPlace(call.operation, problem.placement);
     const createCache = (cache: CacheProblem) => this.#createCache(cache);
-    const make = async () => new Layer(this.#context, problem, await this.#engine.createLayer(problem), createCache);
-    return this.#run(call, make, problem.signal);
+    return this.#with(
+      call,
+      [options] as const,
+      ({ layerProblem }, given) => this.#placeable(layerProblem(call, ...given)),
+      async (problem, { Layer }) =>
+        new Layer(this.#context, problem, await this.#engine.createLayer(problem), createCache),
+    );
   }
 
   /**
@@ -360,11 +372,17 @@ export class Attention extends Disposing {
    */
   async kvCache(options: KvCacheOptions | SavedCacheOptions): Promise<KvCache> {
     const call = this.#arguments("kvCache");
-    const reader = readOptions(call, options, [...CACHE_NAMES, "from"]);
-    const problem = savedProblem(call, reader) ?? cacheProblem(reader);
-    this.#checkPlace(call.operation, problem.placement);
-    const make = () => ("from" in problem ? loadCache(this.#engine, problem) : this.#createCache(problem));
-    return this.#run(call, async () => new KvCache(this.#context, await make()), problem.signal);
+    const engine = this.#engine;
+    return this.#with(
+      call,
+      [options] as const,
+      ({ kvCacheProblem }, given) => this.#placeable(kvCacheProblem(call, ...given)),
+      async (problem, { KvCache, restoreCache }) =>
+        new KvCache(
+          this.#context,
+          await ("from" in problem ? restoreCache(engine, problem) : engine.createCache(problem)),
+        ),
+    );
   }
 
   /**
@@ -408,11 +426,12 @@ export class Attention extends Disposing {
    *
    * @throws ShapeError, OptionError or UnsupportedError as the call would; DisposedError.
    */
-  plan(shape: WarmupShape, options: AttentionOptions = {}): CallPlan {
+  async plan(shape: WarmupShape, options: AttentionOptions = {}): Promise<CallPlan> {
     this.#assertAlive("plan");
-    const call = new OutlineArguments("plan", this.#placement(this.#engine.onGpu));
-    const reader = readOptions(call, options, OPTION_NAMES);
-    const problem = warmupProblem(call, shape, reader, (_, extents, dtype) => new Outline(extents, dtype));
+    const given = snapshot([shape, options] as const);
+    const { outlinedProblem, planCall } = await this.#parts.plans.load("plan");
+    this.#assertAlive("plan");
+    const problem = outlinedProblem(this.#placement(this.#engine.onGpu), ...given);
     const { report } = this;
     const { engines, state } = report.calibration;
     const isOff = state === "off";
@@ -502,14 +521,14 @@ export class Attention extends Disposing {
   }
 
   #createCache(problem: CacheProblem): Eventually<EngineCache> {
-    this.#checkPlace(problem.operation, problem.placement);
-    return this.#engine.createCache(problem);
+    return this.#engine.createCache(this.#placeable(problem));
   }
 
   /** Throws if a layer or a cache shall lie in an engine that this instance does not have. */
-  #checkPlace(operation: string, placement: PlaceChoice = "auto"): void {
+  #placeable<P extends { readonly operation: string; readonly placement?: PlaceChoice | undefined }>(problem: P): P {
+    const { operation, placement = "auto" } = problem;
     const { places } = this.#engine;
-    if (placement === "auto" || places.includes(placement)) return;
+    if (placement === "auto" || places.includes(placement)) return problem;
     throw new UnsupportedError(
       `${operation}: placement must be "auto" or "${places.join('" or "')}", got "${placement}": this instance has no ` +
         `other engine`,
@@ -528,6 +547,33 @@ export class Attention extends Disposing {
     };
     const running = this.#queue.run(begin, signal, this.#engine.abandons);
     return this.#yields ? withTurns(running) : running;
+  }
+
+  /**
+   * Runs a call whose code is loaded when it is first needed. Arguments are read now if the code is there. Otherwise they
+   * are kept as they are now, and the call takes its turn and reads them then.
+   */
+  #with<Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
+    call: CallArguments,
+    given: Given,
+    read: (readers: Readers, given: Given) => Problem,
+    work: (problem: Problem, readers: Readers) => Eventually<T>,
+  ): Promise<T> {
+    const { operations } = this.#parts;
+    const { loaded } = operations;
+    if (loaded) {
+      const problem = read(loaded, given);
+      return this.#run(call, () => work(problem, loaded), problem.signal);
+    }
+    const coming = operations.load(call.operation);
+    coming.catch(() => undefined); // the call sees it at its turn
+    const kept = snapshot(given);
+    const readAndWork = async () => {
+      const readers = await coming;
+      this.#assertAlive(call.operation);
+      return work(read(readers, kept), readers);
+    };
+    return this.#run(call, readAndWork, signalIn(kept));
   }
 
   #attention(query: unknown, key: unknown, value: unknown, options: object): Promise<unknown> {

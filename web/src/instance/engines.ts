@@ -5,7 +5,7 @@ import type { Engine } from "../engine/engine.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import { NO_CALIBRATION, type EngineName, type LiveReport } from "../engine/report.js";
 import { isGpuFailure } from "./failure.js";
-import { Late } from "./late.js";
+import { Late } from "../call/late.js";
 import { assertAllIntact, type ProblemTensors } from "./tensors.js";
 
 /** How an AutoEngine calibrates. */

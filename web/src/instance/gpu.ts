@@ -1,19 +1,33 @@
-import type { Context } from "../call/context.js";
+import type { CallArguments } from "../call/callArguments.js";
+import type { Context, Eventually } from "../call/context.js";
 import type { Engine } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { uploadWeightProblem, type UploadWeightOptions } from "../linear/linearProblem.js";
-import { UploadedWeight } from "../linear/uploadedWeight.js";
+import type { UploadWeightOptions, UploadWeightProblem } from "../linear/linearProblem.js";
+import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import type { GpuFloatWeight, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
 import type { Dtype, FloatWeightLike, Tensor, TypedTensor } from "../tensor/tensor.js";
+import type { Readers } from "./parts.js";
+
+/** The part of an instance that its GPU uses. */
+export interface InstanceContext extends Context {
+  readonly engine: Engine;
+  /** Runs a call whose code may have to be loaded first. */
+  with<Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
+    call: CallArguments,
+    given: Given,
+    read: (readers: Readers, given: Given) => Problem,
+    work: (problem: Problem, readers: Readers) => Eventually<T>,
+  ): Promise<T>;
+}
 
 /** What belongs to the GPU of an instance: its device, and what lies there. */
 export class Gpu {
-  readonly #context: Context & { readonly engine: Engine };
+  readonly #context: InstanceContext;
 
   /** @internal */
-  constructor(context: Context & { readonly engine: Engine }) {
+  constructor(context: InstanceContext) {
     this.#context = context;
   }
 
@@ -64,10 +78,13 @@ export class Gpu {
     const { engine } = context;
     const call = context.arguments("gpu.uploadWeight", engine.onGpu);
     if (!engine.uploadWeight) throw inWorker(call.operation);
-    const problem = uploadWeightProblem(call, weight, options);
-    const upload = async () =>
-      new UploadedWeight(context, { ...problem.weight, ...problem }, await engine.uploadWeight!(problem));
-    return context.run(call, upload, problem.signal);
+    return context.with(
+      call,
+      [weight, options] as const,
+      ({ uploadWeightProblem }, given) => uploadWeightProblem(call, ...given),
+      async (problem, { UploadedWeight }) =>
+        new UploadedWeight(context, { ...problem.weight, ...problem }, await engine.uploadWeight!(problem)),
+    );
   }
 
   /**

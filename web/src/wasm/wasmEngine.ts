@@ -5,6 +5,7 @@ import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Eventually } from "../call/context.js";
+import type { Part } from "../call/late.js";
 import type { Engine } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import { NO_CALIBRATION, type LiveReport } from "../engine/report.js";
@@ -15,21 +16,22 @@ import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Dtype, TensorData } from "../tensor/tensor.js";
 import { runAttention } from "./attention.js";
-import { runBackward } from "./backward.js";
-import { createCache, loadCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
-import { createLayer } from "./layer.js";
-import { runLinear, runLinearBackward } from "./linear.js";
 import { runMerge } from "./merge.js";
-import { runRotary } from "./rotary.js";
+import type * as runners from "./runners.js";
 
-/** The engine that computes with WebAssembly. Each operation has a file of its own. */
+/**
+ * The engine that computes with WebAssembly. Each operation has a file of its own. What plain attention does not need may
+ * have to be loaded first.
+ */
 export class WasmEngine implements Engine {
   readonly places = ["wasm"] as const;
   readonly #core: WasmCore;
+  readonly #runners: Part<typeof runners>;
 
-  constructor(core: WasmCore) {
+  constructor(core: WasmCore, operations: Part<typeof runners>) {
     this.#core = core;
+    this.#runners = operations;
   }
 
   get live(): LiveReport {
@@ -41,7 +43,7 @@ export class WasmEngine implements Engine {
   }
 
   attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients> {
-    return runBackward(this.#core, problem);
+    return this.#run(problem.operation, (code) => code.runBackward(this.#core, problem));
   }
 
   merge(problem: MergeProblem): Eventually<PlacedMerge> {
@@ -49,27 +51,27 @@ export class WasmEngine implements Engine {
   }
 
   rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
-    return runRotary(this.#core, problem);
+    return this.#run(problem.operation, (code) => code.runRotary(this.#core, problem));
   }
 
   linear(problem: LinearProblem): Eventually<PlacedOutput> {
-    return runLinear(this.#core, problem);
+    return this.#run(problem.operation, (code) => code.runLinear(this.#core, problem));
   }
 
   linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
-    return runLinearBackward(this.#core, problem);
+    return this.#run(problem.operation, (code) => code.runLinearBackward(this.#core, problem));
   }
 
   createCache(problem: CacheProblem): Eventually<EngineCache> {
-    return createCache(this.#core, problem);
+    return this.#run(problem.operation, (code) => code.createCache(this.#core, problem));
   }
 
   loadCache(operation: string, bytes: Uint8Array): Eventually<EngineCache> {
-    return loadCache(this.#core, operation, bytes);
+    return this.#run(operation, (code) => code.loadCache(this.#core, operation, bytes));
   }
 
   createLayer(problem: LayerProblem): Eventually<EngineLayer> {
-    return createLayer(this.#core, problem);
+    return this.#run(problem.operation, (code) => code.createLayer(this.#core, problem));
   }
 
   locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {
@@ -83,6 +85,12 @@ export class WasmEngine implements Engine {
     later: (release: () => void) => void,
   ): EngineTensor<D> {
     return this.#core.heap.allocateTensor(operation, shape, dtype, later);
+  }
+
+  /** Runs an operation: at once if its code is here. */
+  #run<T>(operation: string, work: (code: typeof runners) => Eventually<T>): Eventually<T> {
+    const { loaded } = this.#runners;
+    return loaded ? work(loaded) : this.#runners.load(operation).then(work);
   }
 
   dispose(): void {

@@ -2,6 +2,7 @@ import { beforeAbort, throwIfAborted } from "../call/abort.js";
 import { UnsupportedError } from "../errors/errors.js";
 import { Attention } from "../instance/attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
+import { lateParts } from "../instance/lateParts.js";
 import { addressOf, engineFiles, type Place } from "../wasm/engineFiles.js";
 import type { Spawn } from "./channel.js";
 import { WorkerEngine } from "./workerEngine.js";
@@ -26,7 +27,7 @@ export async function createInWorker(
   const spawn = spawnAt(addressOf(OPERATION, files, "worker"));
   const { opened, close } = WorkerEngine.open(OPERATION, spawn, { ...options, source, files }, onProgress);
   try {
-    return Attention.over(await beforeAbort(opened, signal), options);
+    return Attention.over(await beforeAbort(opened, signal), lateParts, options);
   } catch (error) {
     close();
     throw error;

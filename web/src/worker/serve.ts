@@ -6,6 +6,7 @@ import type { KernelTime, LiveReport } from "../engine/report.js";
 import { scoreDerivatives } from "../formula/derivatives.js";
 import { knownFormula } from "../formula/knownGraph.js";
 import { openEngine } from "../instance/openEngine.js";
+import { enginesHere } from "../instance/enginesHere.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
 import { compiledFilesOf, keepCompiledFile } from "../wasm/compiledFiles.js";
@@ -66,7 +67,9 @@ class Server {
     const signs = setInterval(() => this.#send({ kind: "opening" }), SIGN_MILLISECONDS);
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
-      const { engine, report } = await openEngine(operation, this.#hostOf(options.files), wanted, () => this.#tell());
+      const { engine, report } = await openEngine(operation, this.#hostOf(options.files), enginesHere, wanted, () =>
+        this.#tell(),
+      );
       this.#engine = engine;
       engine.inTurn = (work) => this.#queue.run(work);
       const compiled = compiledFilesOf(options.files).filter((file) => !known.has(file));

@@ -1,5 +1,13 @@
+/** Code, or another value, that is there at once or is loaded when it is first needed. */
+export interface Part<T> {
+  /** The value, if it is here. */
+  readonly loaded: T | undefined;
+  /** @param operation - The public function that needs the value, for messages. */
+  load(operation: string): Promise<T>;
+}
+
 /** A value that is loaded when it is first needed. If loading fails, the next call tries again. */
-export class Late<T> {
+export class Late<T> implements Part<T> {
   readonly #load: (operation: string) => Promise<T>;
   #loading: Promise<T> | undefined;
   /** The value, after it has been loaded. */
@@ -23,3 +31,6 @@ export class Late<T> {
     }
   }
 }
+
+/** A value that is here. */
+export const here = <T>(loaded: T): Part<T> => ({ loaded, load: () => Promise.resolve(loaded) });

@@ -1,0 +1,3 @@
+// The engine of `backend: "auto"`.
+
+export { openAuto } from "../openAuto.js";

@@ -1,0 +1,11 @@
+// All operations but attention and merging: what an instance reads, and what WebAssembly runs.
+
+export { backwardProblem } from "../../attention/backwardProblem.js";
+export { KvCache } from "../../cache/kvCache.js";
+export { kvCacheProblem, restoreCache } from "../../cache/savedCache.js";
+export { Layer } from "../../layer/layer.js";
+export { layerProblem } from "../../layer/layerProblem.js";
+export { linearBackwardProblem, linearProblem, uploadWeightProblem } from "../../linear/linearProblem.js";
+export { UploadedWeight } from "../../linear/uploadedWeight.js";
+export { rotaryProblem } from "../../position/rotaryProblem.js";
+export * from "../../wasm/runners.js";

@@ -1,0 +1,7 @@
+// What WebAssembly runs for calls other than attention and merging.
+
+export { runBackward } from "./backward.js";
+export { createCache, loadCache } from "./cache.js";
+export { createLayer } from "./layer.js";
+export { runLinear, runLinearBackward } from "./linear.js";
+export { runRotary } from "./rotary.js";
