@@ -18,6 +18,8 @@ import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { DeviceLostError } from "../../web/src/errors/errors.js";
 import { Attention } from "../../web/src/instance/attention.js";
 import { instanceHere } from "../../web/src/instance/instanceHere.js";
+import * as placed from "../../web/src/instance/placed.js";
+import { here } from "../../web/src/call/late.js";
 import { AutoEngine } from "../../web/src/instance/autoEngine.js";
 import type { LayerBackwardProblem } from "../../web/src/layer/backwardProblem.js";
 import type { EngineLayer } from "../../web/src/layer/engineLayer.js";
@@ -313,7 +315,7 @@ export function syntheticInstance(
     store,
     identity: "0.0.0 relaxed 2",
   };
-  const engine = new AutoEngine(wasm, open, true, { host, threads });
+  const engine = new AutoEngine(wasm, open, true, { host, threads }, here(placed));
   const report = { version: "0", backend: "wasm", variant: "relaxed", threads, reasons: {} } as const;
   const hw = Attention.over({ engine, report: { ...report, calibration: NO_CALIBRATION } }, instanceHere);
   return { hw, engine, wasm, gpu, open, clock };

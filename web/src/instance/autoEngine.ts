@@ -6,6 +6,7 @@ import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Candidate } from "../calibration/calibrator.js";
 import type { Eventually, Recorded } from "../call/context.js";
+import type { Part } from "../call/late.js";
 import type { Engine, Owner } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
@@ -13,7 +14,6 @@ import type { KernelTime, LiveReport } from "../engine/report.js";
 import { DisposedError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
-import { withOwnWeights } from "../layer/ownWeights.js";
 import type {
   LinearBackwardProblem,
   LinearProblem,
@@ -26,11 +26,10 @@ import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import { masks, refuseOverlap } from "../wasm/attention.js";
-import { assumedAttend, assumedForward } from "./assumedCalls.js";
 import { attentionCandidate, backwardCandidate } from "./candidates.js";
 import { Engines, type Calibrating } from "./engines.js";
-import { PlacedCache } from "./placedCache.js";
-import { PlacedLayer } from "./placedLayer.js";
+import type { Placing } from "./parts.js";
+import type { PlacedCache } from "./placedCache.js";
 import { touchesGpu } from "./tensors.js";
 
 /**
@@ -43,6 +42,7 @@ export class AutoEngine implements Engine {
   instance: WeakRef<Owner> | undefined;
   inTurn: Engine["inTurn"];
   readonly #engines: Engines;
+  readonly #placing: Part<Placing>;
 
   /**
    * @param calibrating - How to calibrate, or why not to.
@@ -52,7 +52,9 @@ export class AutoEngine implements Engine {
     open: (operation: string) => Promise<GpuEngine>,
     readonly hasGpu: boolean,
     calibrating: Calibrating | string,
+    placing: Part<Placing>,
   ) {
+    this.#placing = placing;
     const openOurs = async (operation: string) => {
       const gpu = await open(operation);
       gpu.instance = this.instance;
@@ -145,30 +147,33 @@ export class AutoEngine implements Engine {
   }
 
   async createCache(problem: CacheProblem): Promise<EngineCache> {
+    const placing = await this.#placing.load(problem.operation);
     const make = (engine: Engine) => engine.createCache(problem);
-    const cache = await this.#made(problem, () => assumedAttend(problem), make);
-    return this.#placed(cache, problem, problem.placement);
+    const cache = await this.#made(problem, () => placing.assumedAttend(problem), make);
+    return this.#placed(placing, cache, problem, problem.placement);
   }
 
   async loadCache(operation: string, bytes: Uint8Array, placement: PlaceChoice = "auto"): Promise<EngineCache> {
+    const placing = await this.#placing.load(operation);
     const cache = await this.#engines.on(placement === "webgpu" ? "webgpu" : "wasm", operation, (engine) =>
       engine.loadCache(operation, bytes),
     );
-    return this.#placed(cache, problemOf(operation, cache.form), placement);
+    return this.#placed(placing, cache, problemOf(operation, cache.form), placement);
   }
 
-  #placed(cache: EngineCache, problem: CacheProblem, placement: PlaceChoice = "auto"): PlacedCache {
-    return new PlacedCache(this.#engines, cache, problem, this.hasGpu ? placement : cache.placement);
+  #placed(placing: Placing, cache: EngineCache, problem: CacheProblem, placement: PlaceChoice = "auto"): PlacedCache {
+    return new placing.PlacedCache(this.#engines, cache, problem, this.hasGpu ? placement : cache.placement);
   }
 
   async createLayer(given: LayerProblem): Promise<EngineLayer> {
     const staysHere = given.weightDtype === "int8" && given.placement !== "webgpu"; // to move, it would keep a copy in float32
     const problem: LayerProblem = staysHere ? { ...given, placement: "wasm" } : given;
     const moves = this.hasGpu && (problem.placement ?? "auto") === "auto";
-    const own = moves ? withOwnWeights(problem) : problem;
+    const placing = await this.#placing.load(problem.operation);
+    const own = moves ? placing.withOwnWeights(problem) : problem;
     const make = (engine: Engine) => engine.createLayer(own);
-    const layer = await this.#made(problem, () => assumedForward(problem), make);
-    return new PlacedLayer(this.#engines, layer, own, moves ? "auto" : layer.placement);
+    const layer = await this.#made(problem, () => placing.assumedForward(problem), make);
+    return new placing.PlacedLayer(this.#engines, layer, own, moves ? "auto" : layer.placement);
   }
 
   locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {

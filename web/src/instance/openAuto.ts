@@ -1,3 +1,4 @@
+import type { Part } from "../call/late.js";
 import type { Opened } from "../engine/engine.js";
 import { hasGpu } from "../engine/gpuOptions.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
@@ -6,17 +7,19 @@ import { AutoEngine } from "./autoEngine.js";
 import { calibrationHost } from "./calibrationHost.js";
 import type { CheckedOptions } from "./createOptions.js";
 import type { Calibrating } from "./engines.js";
+import type { Placing } from "./parts.js";
 
 /** The engine of `backend: "auto"` over a wasm engine and a GPU that it may open. */
 export function openAuto(
   { engine, report }: Opened,
   openGpu: (operation: string) => Promise<GpuEngine>,
   wanted: CheckedOptions,
+  placing: Part<Placing>,
   onReport?: () => void,
 ): Opened {
   const { variant, threads } = report;
   const calibrating = calibratingOf(wanted, `${version} ${variant} ${threads}`, threads, onReport);
-  return { engine: new AutoEngine(engine, openGpu, hasGpu(wanted), calibrating), report };
+  return { engine: new AutoEngine(engine, openGpu, hasGpu(wanted), calibrating, placing), report };
 }
 
 /** How `backend: "auto"` calibrates, or why it does not. */

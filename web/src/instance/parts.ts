@@ -3,12 +3,16 @@ import type * as runners from "../wasm/runners.js";
 import type * as auto from "./parts/auto.js";
 import type * as operations from "./parts/operations.js";
 import type * as plans from "./parts/plans.js";
+import type * as placed from "./placed.js";
 
 /** What WebAssembly runs for calls other than attention and merging. */
 export type Runners = typeof runners;
 
+/** How backend `"auto"` places layers and caches. */
+export type Placing = typeof placed;
+
 /** What an instance reads for those calls, and what it makes for the user. */
-export type Readers = Omit<typeof operations, keyof Runners>;
+export type Readers = Omit<typeof operations, keyof Runners | keyof Placing>;
 
 /** The code of an instance that a plain call does not need. */
 export interface InstanceParts {
@@ -18,13 +22,13 @@ export interface InstanceParts {
 
 /** The code of engines that a plain call does not need. */
 export interface EngineParts {
-  readonly operations: Part<Runners>;
+  readonly operations: Part<Runners & Placing>;
   readonly auto: Part<typeof auto>;
 }
 
 /** All code that a plain call does not need. */
 export interface Parts {
-  readonly operations: Part<Readers & Runners>;
+  readonly operations: Part<Readers & Runners & Placing>;
   readonly auto: Part<typeof auto>;
   readonly plans: Part<typeof plans>;
 }

@@ -9,7 +9,7 @@ import { Residence } from "../calibration/residence.js";
 import { moveWork } from "../calibration/work.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
-import { attendCandidate } from "./candidates.js";
+import { attendCandidate } from "./placedCandidates.js";
 import type { Engines } from "./engines.js";
 import { isGpuFailure } from "./failure.js";
 import { touchesGpu } from "./tensors.js";

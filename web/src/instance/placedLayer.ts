@@ -12,7 +12,7 @@ import type { LayerProblem } from "../layer/layerProblem.js";
 import { updatedProblem, type LayerUpdate } from "../layer/layerUpdate.js";
 import { withOwnWeights } from "../layer/ownWeights.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
-import { forwardCandidate } from "./candidates.js";
+import { forwardCandidate } from "./placedCandidates.js";
 import type { Engines } from "./engines.js";
 import type { PlacedCache } from "./placedCache.js";
 import { assertAllIntact, touchesGpu } from "./tensors.js";

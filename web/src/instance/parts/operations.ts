@@ -1,4 +1,5 @@
-// All operations but attention and merging: what an instance reads, and what WebAssembly runs.
+// All operations but attention and merging: what an instance reads, what WebAssembly runs, and how
+// backend "auto" places layers and caches.
 
 export { backwardProblem } from "../../attention/backwardProblem.js";
 export { KvCache } from "../../cache/kvCache.js";
@@ -9,3 +10,4 @@ export { linearBackwardProblem, linearProblem, uploadWeightProblem } from "../..
 export { UploadedWeight } from "../../linear/uploadedWeight.js";
 export { rotaryProblem } from "../../position/rotaryProblem.js";
 export * from "../../wasm/runners.js";
+export * from "../placed.js";
