@@ -51,8 +51,6 @@ export const metafiles = path.join(build, "metafiles");
 
 const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
 
-const isInline = ({ file }) => file.startsWith("inline.");
-
 /** The order in which bundles are made: what the first picture in the terminal needs, the others, and `inline`. */
 const GROUPS = {
   inParts: ENTRIES.filter(({ file }) => /^(index|worker)(\.node)?\.js$/.test(file)),

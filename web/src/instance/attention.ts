@@ -12,13 +12,7 @@ import type {
   UsualGradients,
 } from "../attention/backwardProblem.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
-import {
-  mergeProblem,
-  type AttentionPart,
-  type GpuMergeResult,
-  type MergeOptions,
-  type MergeResult,
-} from "../attention/mergeProblem.js";
+import type { AttentionPart, GpuMergeResult, MergeOptions, MergeResult } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
 import type { CacheProblem, KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -28,7 +22,7 @@ import { Pace } from "../calibration/pace.js";
 import { attentionWork } from "../calibration/work.js";
 import type { OrAbsent } from "../call/asked.js";
 import { CallArguments } from "../call/callArguments.js";
-import type { Context, Eventually, Recorded } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import {
   ENCODER,
@@ -257,9 +251,12 @@ export class Attention extends Disposing {
     options: MergeOptions & LocationOption<L> = {},
   ): Promise<L extends "gpu" ? GpuMergeResult : MergeResult> {
     const call = this.#arguments("mergeAttention", this.#engine.onGpu);
-    const problem = mergeProblem(call, parts, options);
-    const merged = await this.#run<unknown>(call, () => this.#engine.merge(problem), problem.signal);
-    return merged as L extends "gpu" ? GpuMergeResult : MergeResult;
+    return (await this.#with(
+      call,
+      [parts, options] as const,
+      ({ mergeProblem }, given) => mergeProblem(call, ...given),
+      (problem) => this.#engine.merge(problem),
+    )) as L extends "gpu" ? GpuMergeResult : MergeResult;
   }
 
   /**

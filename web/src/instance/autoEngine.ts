@@ -28,7 +28,7 @@ import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from
 import { masks, refuseOverlap } from "../wasm/attention.js";
 import { attentionCandidate, backwardCandidate } from "./candidates.js";
 import { Engines, type Calibrating } from "./engines.js";
-import type { Placing } from "./parts.js";
+import type { Placing } from "./placing.js";
 import type { PlacedCache } from "./placedCache.js";
 import { touchesGpu } from "./tensors.js";
 

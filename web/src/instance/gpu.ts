@@ -3,7 +3,7 @@ import type { Context, Eventually } from "../call/context.js";
 import type { Engine } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
-import type { UploadWeightOptions, UploadWeightProblem } from "../linear/linearProblem.js";
+import type { UploadWeightOptions } from "../linear/linearProblem.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import type { GpuFloatWeight, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";

@@ -1,4 +1,5 @@
 import { backwardProblem } from "../attention/backwardProblem.js";
+import { mergeProblem } from "../attention/mergeProblem.js";
 import { KvCache } from "../cache/kvCache.js";
 import { kvCacheProblem, restoreCache } from "../cache/savedCache.js";
 import { here } from "../call/late.js";
@@ -18,6 +19,7 @@ const readers: Readers = {
   layerProblem,
   linearBackwardProblem,
   linearProblem,
+  mergeProblem,
   restoreCache,
   rotaryProblem,
   uploadWeightProblem,

@@ -1,34 +1,28 @@
 import { Late } from "../call/late.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
+import { inTime } from "../wasm/inTime.js";
 import type { Parts } from "./parts.js";
 
-/** Parts that are loaded when a call first needs them: files beside this one, or what a bundler makes of them. */
-export const lateParts: Parts = /* @__PURE__ */ makeParts();
+const HINT =
+  "It is a file beside the package's script, or beside the script that a bundler made. Check the network, and that the " +
+  "server still has all files of this build. Some browsers try again only after the page was loaded again.";
 
-function makeParts(): Parts {
-  return {
-    auto: late("auto", () => import("./parts/auto.js")),
-    operations: late("operations", () => import("./parts/operations.js")),
-    plans: late("plans", () => import("./parts/plans.js")),
-  };
-}
+/** Parts that are loaded when a call first needs them: files beside this one, or what a bundler makes of them. */
+export const lateParts: Parts = {
+  auto: /* @__PURE__ */ late("auto", () => import("./parts/auto.js")),
+  operations: /* @__PURE__ */ late("operations", () => import("./parts/operations.js")),
+  plans: /* @__PURE__ */ late("plans", () => import("./parts/plans.js")),
+};
 
 function late<T>(name: string, load: () => Promise<T>): Late<T> {
   return new Late(async (operation) => {
     try {
-      return await load();
+      return await inTime(operation, load(), `the part "${name}" of headwise was not loaded`, HINT);
     } catch (cause) {
-      throw notLoaded(operation, name, cause);
+      if (AssetError.is(cause)) throw cause;
+      const what = `${operation}: the part "${name}" of headwise was not loaded`;
+      throw new AssetError(`${what}: ${thrownText(cause)}`, { cause, hint: HINT });
     }
-  });
-}
-
-function notLoaded(operation: string, name: string, cause: unknown): AssetError {
-  return new AssetError(`${operation}: the part "${name}" of headwise was not loaded: ${thrownText(cause)}`, {
-    cause,
-    hint:
-      "It is a file beside the package's script, or beside the script that a bundler made. Check the network, and that the " +
-      "server still has all files of this build. Some browsers try again only after the page was loaded again.",
   });
 }

@@ -7,7 +7,7 @@ import { AutoEngine } from "./autoEngine.js";
 import { calibrationHost } from "./calibrationHost.js";
 import type { CheckedOptions } from "./createOptions.js";
 import type { Calibrating } from "./engines.js";
-import type { Placing } from "./parts.js";
+import type { Placing } from "./placing.js";
 
 /** The engine of `backend: "auto"` over a wasm engine and a GPU that it may open. */
 export function openAuto(

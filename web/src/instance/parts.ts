@@ -3,13 +3,10 @@ import type * as runners from "../wasm/runners.js";
 import type * as auto from "./parts/auto.js";
 import type * as operations from "./parts/operations.js";
 import type * as plans from "./parts/plans.js";
-import type * as placed from "./placed.js";
+import type { Placing } from "./placing.js";
 
-/** What WebAssembly runs for calls other than attention and merging. */
+/** What WebAssembly runs for calls other than attention. */
 export type Runners = typeof runners;
-
-/** How backend `"auto"` places layers and caches. */
-export type Placing = typeof placed;
 
 /** What an instance reads for those calls, and what it makes for the user. */
 export type Readers = Omit<typeof operations, keyof Runners | keyof Placing>;

@@ -1,7 +1,8 @@
-// What WebAssembly runs for calls other than attention and merging.
+// What WebAssembly runs for calls other than attention.
 
 export { runBackward } from "./backward.js";
 export { createCache, loadCache } from "./cache.js";
 export { createLayer } from "./layer.js";
 export { runLinear, runLinearBackward } from "./linear.js";
+export { runMerge } from "./merge.js";
 export { runRotary } from "./rotary.js";

@@ -17,7 +17,6 @@ import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Dtype, TensorData } from "../tensor/tensor.js";
 import { runAttention } from "./attention.js";
 import type { WasmCore } from "./core.js";
-import { runMerge } from "./merge.js";
 import type * as runners from "./runners.js";
 
 /**
@@ -47,7 +46,7 @@ export class WasmEngine implements Engine {
   }
 
   merge(problem: MergeProblem): Eventually<PlacedMerge> {
-    return runMerge(this.#core, problem);
+    return this.#run(problem.operation, (code) => code.runMerge(this.#core, problem));
   }
 
   rotary(problem: RotaryProblem): Eventually<PlacedOutput> {

@@ -1,7 +1,8 @@
-// All operations but attention and merging: what an instance reads, what WebAssembly runs, and how
+// All operations but attention: what an instance reads, what WebAssembly runs, and how
 // backend "auto" places layers and caches.
 
 export { backwardProblem } from "../../attention/backwardProblem.js";
+export { mergeProblem } from "../../attention/mergeProblem.js";
 export { KvCache } from "../../cache/kvCache.js";
 export { kvCacheProblem, restoreCache } from "../../cache/savedCache.js";
 export { Layer } from "../../layer/layer.js";

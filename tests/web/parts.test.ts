@@ -1,0 +1,232 @@
+// Code that is loaded when a call first needs it. These instances have parts whose loading the test controls.
+
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+
+import "./asBuilt.js";
+import { here, Late, type Part } from "../../web/src/call/late.js";
+import { snapshot } from "../../web/src/call/snapshot.js";
+import { NO_CALIBRATION } from "../../web/src/engine/report.js";
+import { AssetError, DisposedError, OptionError } from "../../web/src/errors/errors.js";
+import { Attention } from "../../web/src/instance/attention.js";
+import { lateParts } from "../../web/src/instance/lateParts.js";
+import * as operations from "../../web/src/instance/parts/operations.js";
+import * as plans from "../../web/src/instance/parts/plans.js";
+import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
+import { randomTensor } from "./randomTensor.js";
+import { openWasmCore } from "./sourceWasm.js";
+
+type Operations = typeof operations;
+
+/** An instance whose operations arrive when `load` says so. */
+async function instanceWith(load: () => Promise<Operations>): Promise<Attention> {
+  const part = new Late(load);
+  const engine = new WasmEngine(await openWasmCore(), part);
+  const report = { version: "0", backend: "wasm", variant: "simd", threads: 1, maximumMemory: 2 ** 28 } as const;
+  return Attention.over({ engine, report: { ...report, reasons: {}, calibration: NO_CALIBRATION } }, { operations: part, plans: here(plans) }); // prettier-ignore
+}
+
+/** A part that arrives when the test lets it. */
+function gate() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, load: async () => (await opened, operations) };
+}
+
+const x = randomTensor(1, [6, 8]);
+const weight = randomTensor(2, [8, 8]);
+const heads = randomTensor(3, [1, 2, 6, 4]);
+const layerOptions = {
+  inputDim: 8,
+  numHeads: 2,
+  weights: { Wq: weight, Wk: weight, Wv: weight, Wo: weight },
+};
+
+const CALLS: Readonly<Record<string, (hw: Attention) => Promise<unknown>>> = {
+  linear: (hw) => hw.linear(x, weight),
+  linearBackward: (hw) => hw.linearBackward({ x, weight, dOutput: x }),
+  rotaryEmbedding: (hw) => hw.rotaryEmbedding(heads),
+  async attentionBackward(hw) {
+    const { output, lse } = await hw.scaledDotProductAttention(heads, heads, heads, { returns: { lse: true } });
+    return hw.attentionBackward({ query: heads, key: heads, value: heads, output, lse, dOutput: heads });
+  },
+  async mergeAttention(hw) {
+    const part = await hw.scaledDotProductAttention(heads, heads, heads, { returns: { lse: true } });
+    return hw.mergeAttention([part, part]);
+  },
+  async multiHeadAttention(hw) {
+    using layer = await hw.multiHeadAttention(layerOptions);
+    return layer.forward(x);
+  },
+  async kvCache(hw) {
+    using cache = await hw.kvCache({ numKvHeads: 2, headDim: 4, capacity: 8 });
+    await cache.append(heads, heads);
+    return cache.attend(heads, { causal: true });
+  },
+};
+
+let hw: Attention;
+afterEach(() => hw.dispose());
+
+describe("the first call that needs a part", () => {
+  test.each(Object.entries(CALLS))("%s gives what later calls give", async (_name, call) => {
+    const load = jest.fn(() => Promise.resolve(operations));
+    hw = await instanceWith(load);
+    const first = await call(hw);
+    expect(await call(hw)).toEqual(first);
+    expect(load).toHaveBeenCalledTimes(1);
+  });
+
+  test("keeps its turn: a later call sees what it has written", async () => {
+    const { open, load } = gate();
+    hw = await instanceWith(load);
+    const into = { data: new Float32Array(48), shape: [6, 8] };
+    const order: string[] = [];
+    const first = hw.linear(x, weight, undefined, { into }).finally(() => order.push("linear"));
+    const second = hw.scaledDotProductAttention(into, into, into).finally(() => order.push("attention"));
+    open();
+    expect((await first).data).toBe(into.data);
+    expect(order).toEqual(["linear"]);
+    const { output } = await hw.scaledDotProductAttention(into, into, into);
+    expect((await second).output).toEqual(output);
+    expect(output.data.some((number) => number !== 0)).toBe(true);
+  });
+
+  test("gives the very tensor that was given as into", async () => {
+    hw = await instanceWith(() => Promise.resolve(operations));
+    const into = { data: new Float32Array(48), shape: [6, 8] };
+    expect(await hw.linear(x, weight, undefined, { into })).toBe(into);
+  });
+
+  test("reads its options as they were when it was made", async () => {
+    const expected = await withOwn((own) => own.linear(x, weight, undefined, { weightLayout: "out-in" }));
+    const { open, load } = gate();
+    hw = await instanceWith(load);
+    const options: { weightLayout: "out-in" | "in-out" } = { weightLayout: "out-in" };
+    const coming = hw.linear(x, weight, undefined, options);
+    options.weightLayout = "in-out";
+    open();
+    expect(await coming).toEqual(expected);
+  });
+
+  test("reads what lies inside of its options as it was, too", async () => {
+    const expected = await withOwn(async (own) => (await own.multiHeadAttention(layerOptions)).forward(x));
+    const { open, load } = gate();
+    hw = await instanceWith(load);
+    const weights: Record<string, unknown> = { ...layerOptions.weights };
+    const coming = hw.multiHeadAttention({ ...layerOptions, weights });
+    delete weights.Wo;
+    weights.Wq = "gone";
+    open();
+    expect(await (await coming).forward(x)).toEqual(expected);
+  });
+
+  test("reads each property once", async () => {
+    hw = await instanceWith(() => Promise.resolve(operations));
+    const layout = jest.fn(() => "in-out" as const);
+    const options = Object.defineProperty({}, "weightLayout", { get: layout, enumerable: true });
+    await hw.linear(x, weight, undefined, options);
+    expect(layout).toHaveBeenCalledTimes(1);
+  });
+
+  test("refuses what later calls refuse, with the same words, and the instance goes on", async () => {
+    const wrong = (own: Attention) => own.linear(x, weight, undefined, { weightLayout: "sideways" as "in-out" });
+    const later = await withOwn((own) => wrong(own).catch(String));
+    hw = await instanceWith(() => Promise.resolve(operations));
+    expect(await wrong(hw).catch(String)).toBe(later);
+    expect(later).toMatch(/^OptionError: linear: weightLayout must be /);
+    await hw.linear(x, weight);
+  });
+
+  test.each<[string, object]>([
+    ["a getter throws", Object.defineProperty({}, "into", { get: () => fail(), enumerable: true })],
+    ["a proxy throws", new Proxy({}, { ownKeys: fail, getPrototypeOf: fail })],
+    ["the signal throws", { signal: new Proxy({}, { get: fail }) }],
+    ["the signal is none", { signal: "now" }],
+  ])("gets an OptionError if %s", async (_what, options) => {
+    hw = await instanceWith(() => Promise.resolve(operations));
+    await expect(hw.linear(x, weight, undefined, options)).rejects.toBeInstanceOf(OptionError);
+    await hw.linear(x, weight);
+  });
+
+  test("rejects when its signal aborts behind another call, and when it has aborted before", async () => {
+    hw = await instanceWith(() => Promise.resolve(operations));
+    const running = hw.scaledDotProductAttention(heads, heads, heads);
+    const controller = new AbortController();
+    const waiting = hw.linear(x, weight, undefined, { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    await running;
+    await expect(hw.linear(x, weight, undefined, { signal: AbortSignal.abort(new Error("never")) })).rejects.toThrow("never"); // prettier-ignore
+  });
+
+  test("is a DisposedError if the instance is disposed while the part comes", async () => {
+    const { open, load } = gate();
+    hw = await instanceWith(load);
+    const coming = hw.multiHeadAttention(layerOptions);
+    hw.dispose();
+    open();
+    await expect(coming).rejects.toBeInstanceOf(DisposedError);
+  });
+
+  test("rejects if the part cannot be loaded, other calls go on, and the next one tries again", async () => {
+    const load = jest.fn(() => Promise.resolve(operations)).mockRejectedValueOnce(new AssetError("linear: offline"));
+    hw = await instanceWith(load);
+    const failing = hw.linear(x, weight);
+    const plain = hw.scaledDotProductAttention(heads, heads, heads);
+    await expect(failing).rejects.toThrow("linear: offline");
+    await plain;
+    expect((await hw.linear(x, weight)).shape).toEqual([6, 8]);
+  });
+});
+
+test("plain attention, warmup and allocate need no part", async () => {
+  hw = await instanceWith(() => Promise.reject(new Error("a part was loaded")));
+  const y = hw.allocate([1, 2, 6, 4]);
+  await hw.warmup({ numHeads: 2, queryLength: 4, headDim: 8 });
+  await hw.scaledDotProductAttention(y, heads, heads, {
+    causal: true,
+    mask: { data: new Uint8Array(36).fill(1), shape: [6, 6] },
+    returns: { lse: true, probs: true, entropy: true, topK: { k: 2 } },
+  });
+});
+
+test("all parts of the package can be loaded", async () => {
+  hw = await instanceWith(() => Promise.resolve(operations));
+  expect(Object.keys(lateParts).sort()).toEqual(["auto", "operations", "plans"]);
+  for (const part of Object.values<Part<object>>({ ...lateParts })) expect(await part.load("test")).toBe(part.loaded);
+});
+
+describe("a snapshot", () => {
+  test("copies plain objects and arrays, and shares tensors, typed arrays, functions and objects of a class", () => {
+    const tensor = { data: new Float32Array(1), shape: [1] };
+    const given = { list: [1, { deep: true }], tensor, f: fail, map: new Map(), numbers: new Int32Array(2) };
+    const kept = snapshot(given);
+    expect(kept).toEqual(given);
+    expect(kept).not.toBe(given);
+    expect(kept.list).not.toBe(given.list);
+    expect(kept.list[1]).not.toBe(given.list[1]);
+    for (const name of ["tensor", "f", "map", "numbers"] as const) expect(kept[name]).toBe(given[name]);
+  });
+
+  test("ends in an object that contains itself, and keeps what cannot be read", () => {
+    const circle: { self?: object } = {};
+    circle.self = circle;
+    expect(snapshot(circle).self).toBeDefined();
+    const broken = Object.defineProperty({}, "x", { get: () => fail(), enumerable: true });
+    expect(snapshot(broken)).toBe(broken);
+  });
+});
+
+async function withOwn<T>(use: (own: Attention) => Promise<T>): Promise<T> {
+  const own = await instanceWith(() => Promise.resolve(operations));
+  await own.linear(x, weight); // its part is there now
+  try {
+    return await use(own);
+  } finally {
+    own.dispose();
+  }
+}
+
+function fail(): never {
+  throw new Error("not readable");
+}
