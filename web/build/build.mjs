@@ -21,7 +21,7 @@ import { buildWasm } from "./wasm.mjs";
  */
 export async function buildPicture(variant) {
   await underLock(async () => {
-    await buildModules([variant], ["node"]);
+    await buildModules([variant], ["inParts"]);
     const { buildCommand } = await import("../demo/command.mjs"); // needs the packages
     const inputs = ["web/demo/cli", "web/demo/model", "web/demo/command.mjs", "package-lock.json"];
     await whenStale("command", { inputs, outputs: ["dist-demo/cli.js"] }, buildCommand);
@@ -72,7 +72,7 @@ async function buildModules(modules, bundles) {
 }
 
 async function buildRunnable() {
-  await buildModules(["simd", "relaxed"], ["node", "modules"]);
+  await buildModules(["simd", "relaxed"], ["inParts", "modules"]);
   // The page contains the package, as a user's bundle does. Node computes its first picture.
   const entries = ["formula", "index", "index.node", "inspect", "models", "train", "viz"].map(
     (name) => `dist/${name}.js`,

@@ -1,4 +1,4 @@
-// node rollup.mjs FOLDER: Rollup with nothing but name resolution, with the page beside the bundle.
+// node rollup.mjs FOLDER: Rollup with nothing but name resolution, with the page beside the bundle. Its chunks need a folder.
 
 import path from "node:path";
 
@@ -12,5 +12,5 @@ const onwarn = ({ message }) => {
   throw new Error(message);
 };
 const bundle = await rollup({ input: path.join(folder, "main.js"), plugins: [nodeResolve({ browser: true })], onwarn });
-await bundle.write({ file: path.join(folder, "site/main.js"), format: "es" });
+await bundle.write({ dir: path.join(folder, "site"), format: "es" });
 await copyPage(folder);
