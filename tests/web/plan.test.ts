@@ -49,7 +49,7 @@ describe("plan", () => {
       );
     }));
 
-  test("predicts by assumptions before the first calls, and by the times of calls after them", () =>
+  test("predicts by assumptions at first, and by the times of the calls that follow the first plan", () =>
     withInstance({}, async (hw) => {
       const before = await hw.plan(BERT);
       expect(before.basis.wasm).toBe("assumed, refined by 0 calls");

@@ -1,6 +1,7 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { EngineName, EngineSpeed } from "../engine/report.js";
 import { assumedSpeed, loadOf, refined, type Speed } from "./speed.js";
-import type { Work } from "./work.js";
+import { attentionWork } from "./work.js";
 
 /** The speed of the only engine of an instance, learned from the times of its calls. It predicts; nothing is chosen. */
 export class Pace {
@@ -16,12 +17,18 @@ export class Pace {
   }
 
   /** Learns from a call. The first one compiles, so its time does not count. */
-  learn(work: Work, seconds: number): void {
+  learn(problem: AttentionProblem, seconds: number): void {
     if (!this.#begun) {
       this.#begun = true;
       return;
     }
-    this.#speed = refined(this.#speed, loadOf(this.#engine, work), seconds, this.#assumed, this.#calls++);
+    this.#speed = refined(
+      this.#speed,
+      loadOf(this.#engine, attentionWork(problem)),
+      seconds,
+      this.#assumed,
+      this.#calls++,
+    );
   }
 
   get speed(): EngineSpeed {

@@ -18,8 +18,7 @@ import type { CacheProblem, KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { KvCache } from "../cache/kvCache.js";
 import type { SavedCacheOptions } from "../cache/savedCache.js";
-import { Pace } from "../calibration/pace.js";
-import { attentionWork } from "../calibration/work.js";
+import type { Pace } from "../calibration/pace.js";
 import type { OrAbsent } from "../call/asked.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Eventually, Recorded } from "../call/context.js";
@@ -103,8 +102,8 @@ function turnsOf(self: WeakRef<Attention>): NonNullable<Engine["inTurn"]> {
 export class Attention extends Disposing {
   readonly #engine: Engine;
   readonly #report: Report;
-  /** The speed of the only engine, for plans. */
-  readonly #pace: Pace;
+  /** The speed of the only engine. It is measured from the first `plan` on. */
+  #pace: Pace | undefined;
   readonly #queue = new Queue(this);
   readonly #parts: InstanceParts;
   readonly #context: InstanceContext;
@@ -121,7 +120,6 @@ export class Attention extends Disposing {
     this.#yields = yields && report.backend !== "webgpu"; // the results of a GPU come with an event
     this.#engine = engine;
     this.#report = report;
-    this.#pace = new Pace(report.backend, report.threads);
     this.#context = {
       engine,
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
@@ -419,17 +417,19 @@ export class Attention extends Disposing {
   /**
    * What a call of scaledDotProductAttention with inputs of this shape would cost, before it is made: bytes of
    * memory by purpose, the predicted time on each engine, the engine that would compute it now and why, and the longest
-   * sequence that fits. Nothing is computed or allocated, so the shape may be larger than any memory.
+   * sequence that fits. Nothing is computed or allocated, so the shape may be larger than any memory. From the first plan on,
+   * the times of calls refine the prediction.
    *
    * @throws ShapeError, OptionError or UnsupportedError as the call would; DisposedError.
    */
   async plan(shape: WarmupShape, options: AttentionOptions = {}): Promise<CallPlan> {
     this.#assertAlive("plan");
     const given = snapshot([shape, options] as const);
-    const { outlinedProblem, planCall } = await this.#parts.plans.load("plan");
+    const { outlinedProblem, Pace, planCall } = await this.#parts.plans.load("plan");
     this.#assertAlive("plan");
     const problem = outlinedProblem(this.#placement(this.#engine.onGpu), ...given);
     const { report } = this;
+    this.#pace ??= new Pace(report.backend, report.threads);
     const { engines, state } = report.calibration;
     const isOff = state === "off";
     const speeds = isOff ? { [report.backend]: this.#pace.speed } : engines;
@@ -582,7 +582,7 @@ export class Attention extends Disposing {
     const compute = async () => {
       const begin = performance.now();
       const result = await this.#engine.attention(problem);
-      if (!touchesGpu(problem)) this.#pace.learn(attentionWork(problem), (performance.now() - begin) / 1000);
+      if (!touchesGpu(problem)) this.#pace?.learn(problem, (performance.now() - begin) / 1000);
       noteForMerge(result, problem.settings);
       return result;
     };
