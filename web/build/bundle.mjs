@@ -1,7 +1,7 @@
-// web/src → dist: a module for each entry of the package, with its source map, and the types. The modules that a program
-// imports are readable: its bundler makes them small. `headwise` and `headwise/worker` load parts of their code when a call
+// web/src → dist: a module for each entry of the package, and the types. The modules that a program imports are readable:
+// its bundler makes them small. `headwise` and `headwise/worker` load parts of their code when a call
 // first needs them: files `part-…` that they share. Every other module is one file. Bundlers copy those that are named by URL
-// as they are, so these are small already.
+// as they are, so these are small already, with a source map that holds the sources.
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -9,6 +9,8 @@ import path from "node:path";
 
 import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { build as esbuild } from "esbuild";
+import { rolldown } from "rolldown";
+import { dts } from "rolldown-plugin-dts";
 
 import { build, dist, inlineModule, root } from "./paths.mjs";
 import { run } from "./run.mjs";
@@ -51,10 +53,13 @@ export const metafiles = path.join(build, "metafiles");
 
 const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
 
+/** The entries that load parts of their code. */
+const IN_PARTS = /^(index|worker)(\.node)?\.js$/;
+
 /** The order in which bundles are made: what the first picture in the terminal needs, the others, and `inline`. */
 const GROUPS = {
-  inParts: ENTRIES.filter(({ file }) => /^(index|worker)(\.node)?\.js$/.test(file)),
-  modules: ENTRIES.filter(({ file }) => !/^(index|worker)(\.node)?\.js$|^inline\./.test(file)),
+  inParts: ENTRIES.filter(({ file }) => IN_PARTS.test(file)),
+  modules: ENTRIES.filter(({ file }) => !IN_PARTS.test(file) && !file.startsWith("inline.")),
   inline: ENTRIES.filter(({ file }) => file.startsWith("inline.")), // contains a module of WebAssembly
 };
 
@@ -64,7 +69,7 @@ export async function bundle(groups = Object.keys(GROUPS)) {
     const entries = GROUPS[group];
     const inputs = ["web/src", ...CONFIGURATION];
     if (group === "inline") inputs.push(...Object.values(inlineModule).map(fromRoot));
-    const outputs = entries.flatMap(({ file }) => [`dist/${file}`, `dist/${file}.map`, metafileOf(file)]);
+    const outputs = entries.flatMap(({ file }) => [`dist/${file}`, metafileOf(file)]);
     if (group === "inParts") outputs.push(...partFiles().map((name) => `dist/${name}`));
     await whenStale(`bundle-${group}`, { inputs, outputs }, async () => {
       removeStrangers();
@@ -87,7 +92,8 @@ function partFiles() {
 
 /** Removes files that are no longer an entry or a part: npm would pack them. */
 function removeStrangers() {
-  const files = new Set([...ENTRIES.flatMap(({ file }) => [file, `${file}.map`]), ...partFiles()]);
+  const maps = ENTRIES.filter(({ isSmall }) => isSmall).map(({ file }) => `${file}.map`);
+  const files = new Set([...ENTRIES.map(({ file }) => file), ...maps, ...partFiles()]);
   const strangers = readdirSync(dist).filter((name) => /\.(c?js|map)$/.test(name) && !files.has(name));
   for (const name of strangers) rmSync(path.join(dist, name));
 }
@@ -100,7 +106,6 @@ const asShipped = () => ({
   metafile: true,
   bundle: true,
   target: "es2022",
-  sourcemap: "linked",
   legalComments: "inline",
   logLevel: "warning",
   define: { HEADWISE_VERSION: JSON.stringify(version()) },
@@ -112,9 +117,14 @@ async function bundleEntry({ file, source, platform, isSmall = false }) {
   const supported = { "dynamic-import": !isRequired }; // Jest's `require` has no import()
   const entry = { entryPoints: [source], outfile, format: isRequired ? "cjs" : "esm", platform, supported };
   const plugins = [bareWgsl, inlinedModule, publicNames(isRequired)];
-  const { metafile } = await esbuild({ ...asShipped(), ...entry, minify: isSmall, plugins });
+  const { metafile } = await esbuild({
+    ...asShipped(),
+    ...entry,
+    minify: isSmall,
+    sourcemap: isSmall && "linked",
+    plugins,
+  });
   if (isSmall) restoreHints(outfile);
-  keepLibraries(`${outfile}.map`);
   writeMetafile(file, metafile);
 }
 
@@ -134,9 +144,7 @@ async function bundleInParts(entries) {
     external: ["node:*"],
     plugins: [publicNames(false)],
   });
-  for (const file of Object.keys(metafile.outputs).map((name) => path.join(root, name)))
-    if (file.endsWith(".map")) keepLibraries(file);
-    else withoutBareImports(file);
+  for (const file of Object.keys(metafile.outputs)) withoutBareImports(path.join(root, file));
   for (const { file } of entries) writeMetafile(file, metafile);
   removeStrangers();
 }
@@ -164,20 +172,6 @@ function insert(file, place, words) {
   const before = text.slice(0, place).split("\n");
   for (const segment of lines[before.length - 1]) if (segment[0] >= before.at(-1).length) segment[0] += words.length;
   writeFileSync(`${file}.map`, JSON.stringify({ ...map, mappings: encode(lines) }));
-}
-
-/**
- * Keeps only the text of libraries in a source map. The package ships web/src, and generated files have no readable
- * text.
- */
-function keepLibraries(file) {
-  const map = JSON.parse(readFileSync(file, "utf8"));
-  const kept = (source, text) => {
-    if (source.startsWith("../web/src/")) return null;
-    return source.includes("node_modules") ? text : "// generated: see the bundle itself";
-  };
-  map.sourcesContent = map.sources.map((source, n) => kept(source, map.sourcesContent[n]));
-  writeFileSync(file, JSON.stringify(map));
 }
 
 function writeMetafile(file, metafile) {
@@ -224,17 +218,39 @@ const publicNames = (isRequired) => ({
   },
 });
 
-/** Writes the public types. */
+/** Writes the public types: a file for each entry, and files that they share. */
 export async function emitTypes() {
   const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", ...CONFIGURATION];
   const required = ENTRIES.filter(({ file }) => file.endsWith(".cjs")).map(({ file }) => path.basename(file, ".cjs"));
-  const typesOf = (name) => `dist/types/entries/${name}.d.cts`;
-  const outputs = ["dist/types/entries/index.d.ts", ...required.map(typesOf)];
+  const typesOf = (name) => `dist/types/${name}.d.cts`;
+  const outputs = ["dist/types/index.d.ts", ...required.map(typesOf)];
   await whenStale("types", { inputs, outputs }, async () => {
-    rmSync(path.join(dist, "types"), { recursive: true, force: true });
+    const single = path.join(build, "types");
+    for (const folder of [single, path.join(dist, "types")]) rmSync(folder, { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
-    copyFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), path.join(dist, "types/entries/vizReact.d.ts"));
+    await bundleTypes(path.join(single, "entries"));
+    copyFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), path.join(dist, "types/vizReact.d.ts"));
     // `require` gives the same types. TypeScript looks for a file of its own for each way to load a module.
     for (const name of required) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.js";\n`);
   });
+}
+
+/** The entries whose types are public. Those for Node have the types of pages. */
+const TYPED = ENTRIES.filter(({ file }) => file.endsWith(".js") && !/\.node\.|worker-entry|webgpu-engine/.test(file));
+
+/** @param folder - The declarations of the entries, as TypeScript writes them. */
+async function bundleTypes(folder) {
+  const names = TYPED.map(({ file }) => path.basename(file, ".js"));
+  const bundle = await rolldown({
+    input: Object.fromEntries(names.map((name) => [name, path.join(folder, `${name}.d.ts`)])),
+    cwd: root,
+    external: [/^react/, /^headwise/],
+    plugins: [dts({ dtsInput: true })],
+  });
+  await bundle.write({
+    dir: path.join(dist, "types"),
+    entryFileNames: "[name].d.ts",
+    chunkFileNames: "shared/[name]-[hash].d.ts",
+  });
+  await bundle.close();
 }
