@@ -92,8 +92,7 @@ function partFiles() {
 
 /** Removes files that are no longer an entry or a part: npm would pack them. */
 function removeStrangers() {
-  const maps = ENTRIES.filter(({ isSmall }) => isSmall).map(({ file }) => `${file}.map`);
-  const files = new Set([...ENTRIES.map(({ file }) => file), ...maps, ...partFiles()]);
+  const files = new Set([...ENTRIES.flatMap(({ file }) => [file, `${file}.map`]), ...partFiles()]);
   const strangers = readdirSync(dist).filter((name) => /\.(c?js|map)$/.test(name) && !files.has(name));
   for (const name of strangers) rmSync(path.join(dist, name));
 }
@@ -106,10 +105,13 @@ const asShipped = () => ({
   metafile: true,
   bundle: true,
   target: "es2022",
+  sourcemap: "external", // for the coverage of web/src; the package leaves it out
   legalComments: "inline",
   logLevel: "warning",
   define: { HEADWISE_VERSION: JSON.stringify(version()) },
 });
+
+const SMALL = { minify: true, sourcemap: "linked" };
 
 async function bundleEntry({ file, source, platform, isSmall = false }) {
   const outfile = path.join(dist, file);
@@ -144,7 +146,8 @@ async function bundleInParts(entries) {
     external: ["node:*"],
     plugins: [publicNames(false)],
   });
-  for (const file of Object.keys(metafile.outputs)) withoutBareImports(path.join(root, file));
+  const made = Object.keys(metafile.outputs).filter((file) => file.endsWith(".js"));
+  for (const file of made) withoutBareImports(path.join(root, file));
   for (const { file } of entries) writeMetafile(file, metafile);
   removeStrangers();
 }

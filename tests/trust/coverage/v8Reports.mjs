@@ -1,16 +1,13 @@
 // Reads V8's counts from a folder. monocart-coverage-reports leads them back to the lines and branches of web/src.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-import swcJest from "@swc/jest";
 import { CoverageReport } from "monocart-coverage-reports";
 
 import { dist, root } from "../../../web/build/paths.mjs";
-import jestConfig from "../../jest.config.mjs";
-
-const SWC = jestConfig.transform["\\.ts$"][1];
+import typescript from "../../typescript.mjs";
 
 const isBundle = ({ url }) => path.posix.dirname(url) === pathToFileURL(dist).href && /\.c?js$/.test(url);
 const isSource = ({ url }) => url.startsWith(`${pathToFileURL(path.join(root, "web/src"))}/`) && url.endsWith(".ts");
@@ -28,7 +25,13 @@ export async function reportsOf(counts, folder) {
   const files = readdirSync(counts).filter((name) => name.endsWith(".json"));
   const isPage = (name) => name.startsWith("coverage-page-");
   const parts = [
-    { name: "node", files: files.filter((name) => !isPage(name)), isCounted: isBundle, textOf, first: unloaded() },
+    {
+      name: "node",
+      files: files.filter((name) => !isPage(name)),
+      isCounted: isBundle,
+      textOf,
+      first: unloaded(),
+    },
     { name: "pages", files: files.filter(isPage), isCounted: isBundle, textOf, first: [] },
     { name: "sources", files: files.filter((name) => !isPage(name)), isCounted: isSource, textOf: compiled, first: [] },
   ];
@@ -51,7 +54,7 @@ async function reportOf({ files, isCounted, textOf, first }, counts, outputDir) 
     return texts.get(url);
   };
   const add = async (scripts) => {
-    const entries = scripts.map(({ url, functions }) => ({ url, functions, source: textAt(url) }));
+    const entries = scripts.map(({ url, functions }) => ({ url, functions, source: textAt(url), ...mapOf(url) }));
     if (entries.length > 0) await report.add(entries);
   };
   await add(first);
@@ -64,11 +67,16 @@ async function reportOf({ files, isCounted, textOf, first }, counts, outputDir) 
 
 const textOf = (file) => readFileSync(file, "utf8");
 
+/** The source map of a bundle: most name none. */
+function mapOf(url) {
+  const file = `${fileURLToPath(url)}.map`;
+  return existsSync(file) ? { sourceMap: JSON.parse(textOf(file)) } : {};
+}
+
 /** A source as Jest has compiled it, with its source map. */
 function compiled(file) {
-  const transformer = swcJest.createTransformer(SWC);
   const options = { supportsStaticESM: true, supportsDynamicImport: true, config: { rootDir: root } };
-  return transformer.process(textOf(file), file, { ...options, transformerConfig: SWC }).code;
+  return typescript.process(textOf(file), file, { ...options, transformerConfig: {} }).code;
 }
 
 /** Counts in which no line of a bundle has run: so bundles that no test loads count, too. */
