@@ -122,9 +122,8 @@ async function bundleEntry({ file, source, platform, isSmall = false }) {
   const { metafile } = await esbuild({
     ...asShipped(),
     ...entry,
-    minify: isSmall,
-    sourcemap: isSmall && "linked",
     plugins,
+    ...(isSmall && SMALL),
   });
   if (isSmall) restoreHints(outfile);
   writeMetafile(file, metafile);
