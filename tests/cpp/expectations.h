@@ -9,7 +9,7 @@
 #define ASSERT_OK(expression)                     \
   do {                                            \
     const Status status_ = (expression);          \
-    ASSERT_TRUE(status_.ok()) << status_.message; \
+    ASSERT_TRUE(status_.ok()) << status_.message().text; \
   } while (false)
 
 namespace headwise {

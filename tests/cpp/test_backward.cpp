@@ -102,7 +102,7 @@ struct FormulaCase {
     outputs.output = problem.output.mutable_view();
     outputs.lse = problem.lse.data();
     const Status status = attention(pool_of(1), call.shape, call.inputs(), options(), outputs);
-    EXPECT_TRUE(status.ok()) << status.message;
+    EXPECT_TRUE(status.ok()) << status.message().text;
     return problem;
   }
   [[nodiscard]] gradients::Call backward(const Problem& problem) const {
@@ -400,7 +400,7 @@ TEST(Backward, GivesEachGradientAloneWithTheSameBits) {
     keep(outputs, results.view());
     const Status status =
         attention_backward(pool_of(2), of.call.shape, backward.backward_inputs(), backward.options, outputs);
-    EXPECT_TRUE(status.ok()) << status.message;
+    EXPECT_TRUE(status.ok()) << status.message().text;
     return results;
   };
   using Outputs = BackwardOutputs;
@@ -708,7 +708,7 @@ TEST(Backward, MemoryThatIsNotToBeHadIsAStatusAndLeavesNoTrace) {
     {
       const Allocations failing(n);
       const Status status = backward.run(2, results);
-      EXPECT_EQ(status.code, StatusCode::out_of_memory) << "allocation " << n << ": " << status.message;
+      EXPECT_EQ(status.code, StatusCode::out_of_memory) << "allocation " << n << ": " << status.message().text;
     }
     EXPECT_EQ(results.bits(), before) << "allocation " << n << ": an output was written";
   }

@@ -670,7 +670,7 @@ TEST(FormulaCalls, OnRingsReadPositionsAsAppended) {
     inputs.cache = cache.get();
     Results results(call.shape, call.returns, Dtype::float32);
     const Status status = cache->attend(pool_of(2), call.shape, inputs, call.options(), results.view());
-    ASSERT_TRUE(status.ok()) << status.message;
+    ASSERT_TRUE(status.ok()) << status.message().text;
     expect_near_reference(call.shape, call.options(), call.returns,
                           reference::attention(call.shape, inputs, call.options()), results);
   }
@@ -760,7 +760,7 @@ TEST(FormulaCalls, OutOfMemoryIsAStatusAtEveryAllocation) {
       EXPECT_GE(granted, 6);
       return;
     }
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
     EXPECT_EQ(results.bits(), before);
   }
 }
@@ -945,9 +945,9 @@ TEST(FormulaValidation, RefusesForgedProgramsBeforeAnyWork) {
     Results results(call.shape, call.returns, Dtype::float32);
     const std::vector<std::uint8_t> before = results.bits();
     const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
-    EXPECT_EQ(status.code, StatusCode::invalid_option) << status.message;
-    EXPECT_NE(std::string(status.message).find(forgery.word), std::string::npos) << status.message;
-    EXPECT_NE(std::string(status.message).find(forgery.visible ? "visible" : "score"), std::string::npos);
+    EXPECT_EQ(status.code, StatusCode::invalid_option) << status.message().text;
+    EXPECT_NE(std::string(status.message().text).find(forgery.word), std::string::npos) << status.message().text;
+    EXPECT_NE(std::string(status.message().text).find(forgery.visible ? "visible" : "score"), std::string::npos);
     EXPECT_EQ(results.bits(), before);
   }
 }
@@ -965,7 +965,7 @@ TEST(FormulaValidation, RefusesPositionsThatAreNotExact) {
     call.scalars.score = &formula;
     Results results(call.shape, call.returns, Dtype::float32);
     const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
-    EXPECT_EQ(status.code, StatusCode::unsupported) << status.message;
+    EXPECT_EQ(status.code, StatusCode::unsupported) << status.message().text;
     call.query_offset = {offset > 0 ? (1 << 24) - 2 : 1 - (1 << 24)};
     EXPECT_TRUE(attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view()).ok());
   }
@@ -980,7 +980,7 @@ TEST(FormulaValidation, AScoreDoesNotGoWithFailingOnEmptyRows) {
   call.scalars.score = &formula;
   Results results(call.shape, call.returns, Dtype::float32);
   const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
-  EXPECT_EQ(status.code, StatusCode::unsupported) << status.message;
+  EXPECT_EQ(status.code, StatusCode::unsupported) << status.message().text;
 }
 
 }  // namespace headwise::test_formula

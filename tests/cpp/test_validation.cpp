@@ -45,8 +45,8 @@ TEST_P(EveryRule, IsRefusedByNameBeforeAnyWork) {
   const std::vector<std::uint8_t> before = broken.results.bits();
   GetParam().breaks(broken);
   const Status status = broken.run();
-  EXPECT_EQ(status.code, GetParam().code) << status.message;
-  EXPECT_NE(std::string(status.message).find(GetParam().word), std::string::npos) << status.message;
+  EXPECT_EQ(status.code, GetParam().code) << status.message().text;
+  EXPECT_NE(std::string(status.message().text).find(GetParam().word), std::string::npos) << status.message().text;
   EXPECT_EQ(broken.results.bits(), before) << "an output was written";
   ASSERT_TRUE(call.run().ok());
   EXPECT_EQ(call.results.bits(), good) << "the refusal left a trace";

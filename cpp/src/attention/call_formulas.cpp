@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/rules.h"
+
 namespace headwise {
 
 namespace {
@@ -52,8 +54,8 @@ Status KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Sequ
   const std::int64_t scratch_bytes = FormulaTile::bytes(program, kernels, room);
   const std::int64_t rows = shape.batch_size * heads_ * query_length_;
   Buffer<char> scratch;
-  if (!rows_.allocate(rows)) return Status::out_of_memory(rows * static_cast<std::int64_t>(sizeof(Row)));
-  if (!scratch.allocate(pool.size() * scratch_bytes)) return Status::out_of_memory(pool.size() * scratch_bytes);
+  if (Error e = rows_.allocate(rows)) return e;
+  if (Error e = scratch.allocate(pool.size() * scratch_bytes)) return e;
   const Formula& formula = program.formula();
   pool.parallel_for(num_sequences * heads_, [&](std::int64_t task, int worker) {
     const Sequence& sequence = sequences[task / heads_];
@@ -103,7 +105,7 @@ void CallFormulas::compile(const AttentionOptions& options) {
 Status CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
                              std::int64_t num_sequences, const KernelTable& kernels) {
   if (rest_) {
-    if (Status status = tables_.read(rest_); !status.ok()) return status;
+    if (Error e = tables_.read(rest_)) return e;
   }
   return bounds_program_ ? bounds_.find(pool, shape, sequences, num_sequences, bounds_program_, kernels) : Status();
 }

@@ -47,9 +47,6 @@ void overwrite(ThreadPool& pool, const HeadRows& rows, const Patch& patch);
 /// Copies the chosen rows to [B, chosen heads, chosen rows, width].
 void copy_chosen(ThreadPool& pool, const HeadRows& rows, const Selection& selection, float* copies);
 
-/// Whether the rows that a call shows or overwrites exist.
-[[nodiscard]] Status validate_rows(const char* name, const Selection& selection, std::int64_t heads, std::int64_t rows);
-
 /// validate_rows() for all views. `num_keys` is what the call will attend to.
 [[nodiscard]] Status validate_views(const AttentionViews& views, const AttentionShape& shape, std::int64_t num_keys);
 

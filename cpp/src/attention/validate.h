@@ -27,11 +27,17 @@ struct CacheGrowth {
 [[nodiscard]] Status validate_cache(const AttentionShape& shape, const KvCache& cache);
 
 /// Whether the indices of a selection are below `heads` and `rows`.
-[[nodiscard]] Status validate_selection(const char* name, const Selection& selection, std::int64_t heads,
+[[nodiscard]] Status validate_selection(Argument name, const Selection& selection, std::int64_t heads,
                                         std::int64_t rows);
 
-/// validate_selection() for rows of [B, heads, rows, width] that a call overwrites, and whether an index occurs twice.
-[[nodiscard]] Status validate_patch(const char* name, const Patch& patch, std::int64_t heads, std::int64_t rows);
+/// The same for rows that are shown or overwritten one by one: no average.
+[[nodiscard]] Status validate_rows(Argument name, const Selection& selection, std::int64_t heads, std::int64_t rows);
+
+/// validate_rows() for rows of [B, heads, rows, width] that a call overwrites, and whether an index occurs twice.
+[[nodiscard]] Status validate_patch(Argument name, const Patch& patch, std::int64_t heads, std::int64_t rows);
+
+/// The rule on sinks.
+[[nodiscard]] Status check_sinks(const float* sinks, std::int64_t num_heads);
 
 /// All other rules, for a call that has passed the steps above. `growth` is what the cache gains before the call.
 [[nodiscard]] Status validate_options(const AttentionShape& shape, const AttentionInputs& inputs,

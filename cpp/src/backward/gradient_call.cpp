@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/rules.h"
+
 namespace headwise {
 
 std::int64_t GradientCall::query_width() const { return round_up(forward.shape.head_dim, kernels().panel_width); }
@@ -106,9 +108,8 @@ Status GradientScratches::allocate(const GradientCall& call, int workers) {
   tiles_ = choose_gradient_tiles(call.forward);
   bytes_ = GradientScratch::bytes(call, tiles_);
   std::int64_t total;
-  if (bytes_ < 0 || !multiply_sizes(workers, bytes_, &total))
-    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
-  return memory_.allocate(total) ? Status() : Status::out_of_memory(total);
+  if (bytes_ < 0 || !multiply_sizes(workers, bytes_, &total)) return refuse(Rule::scratch_size);
+  return memory_.allocate(total);
 }
 
 GradientScratch GradientScratches::of(const GradientCall& call, int worker) {

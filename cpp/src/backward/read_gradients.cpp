@@ -98,7 +98,7 @@ Status ReadGradients::allocate() {
   const std::int64_t size = sizeof(double), fitting = kMostReadBytes / size / std::max<std::int64_t>(entries_, 1);
   tasks_ = std::clamp<std::int64_t>(fitting, 1, kReadTasks);
   const std::int64_t count = tasks_ * entries_;
-  return sums_.allocate(count) ? Status() : Status::out_of_memory(count * size);
+  return sums_.allocate(count);
 }
 
 void ReadGradients::run() {

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
+
+#include "base/rules.h"
 
 namespace headwise {
 
@@ -51,14 +54,14 @@ class Buffer {
     return *this;
   }
 
-  /// False if there is no memory or the number of bytes overflows. The buffer is then empty.
-  [[nodiscard]] bool allocate(std::int64_t count) {
+  /// An error if there is no memory or the number of bytes overflows. The buffer is then empty.
+  [[nodiscard]] Status allocate(std::int64_t count) {
     *this = Buffer();
-    if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / sizeof(T))
-      return false;
-    data_ = static_cast<T*>(allocate_bytes(static_cast<std::size_t>(count) * sizeof(T)));
+    if (count >= 0 && static_cast<std::uint64_t>(count) <= std::numeric_limits<std::size_t>::max() / sizeof(T))
+      data_ = static_cast<T*>(allocate_bytes(static_cast<std::size_t>(count) * sizeof(T)));
     size_ = data_ ? count : 0;
-    return data_ != nullptr;
+    constexpr std::int64_t kSize = sizeof(T);
+    return data_ ? Status() : out_of_memory(std::min(count, std::numeric_limits<std::int64_t>::max() / kSize) * kSize);
   }
 
   [[nodiscard]] T* data() { return data_; }
@@ -72,6 +75,15 @@ class Buffer {
   T* data_ = nullptr;
   std::int64_t size_ = 0;
 };
+
+/// Allocates buffers, each followed by its size.
+template <class T, class... More>
+[[nodiscard]] Status allocate_all(Buffer<T>& buffer, std::int64_t count, More&&... more) {
+  const Error e = buffer.allocate(count);
+  if constexpr (sizeof...(More) > 0)
+    if (!e) return allocate_all(std::forward<More>(more)...);
+  return e;
+}
 
 /// Hands out 64-byte aligned pieces of a piece of memory. Without memory it only counts their bytes.
 class Placement {

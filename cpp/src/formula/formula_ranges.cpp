@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/rules.h"
+
 namespace headwise {
 
 namespace {
@@ -50,7 +52,7 @@ Status TableRanges::read(const FormulaProgram& program) {
     first_[n] = count;
     count += count_blocks(size_of(formula.tables[table]));
   });
-  if (!blocks_.allocate(count)) return Status::out_of_memory(count * static_cast<std::int64_t>(sizeof(ValueRange)));
+  if (Error e = blocks_.allocate(count)) return e;
   std::int64_t read = 0;
   for_each_look_up([&](std::int32_t n, std::int32_t table) {
     if (first_[n] < read) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/memory.h"
+#include "base/rules.h"
 
 namespace headwise {
 
@@ -70,8 +71,7 @@ Status WeightGradient::create(const WeightGradientJob& job) {
   }
   if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kBlock);
   const std::int64_t products = product_parts_.count * part_floats_, sums = sum_parts_.count * job.out;
-  if (!products_.allocate(products) || !sums_.allocate(sums))
-    return Status::out_of_memory((products + sums) * static_cast<std::int64_t>(sizeof(float)));
+  if (Error e = allocate_all(products_, products, sums_, sums)) return e;
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/array.h"
 #include "headwise/kv_cache.h"
 #include "position/rotary.h"
@@ -150,7 +151,7 @@ struct KvCache::Store {
   template <class BatchOf>
   [[nodiscard]] Status copy_means(const Store& from, BatchOf batch_of) {
     if (!from.key_means) return {};
-    if (Status status = ensure_means(); !status.ok()) return status;
+    if (Error e = ensure_means()) return e;
     const std::int64_t numbers = shape.num_kv_heads * shape.head_dim;
     for (std::int64_t b = 0; b < shape.batch_size; ++b)
       std::copy_n(from.key_mean(batch_of(b), 0), numbers, key_mean(b, 0));
@@ -164,15 +165,15 @@ struct KvCache::Store {
   /// cache has none.
   [[nodiscard]] Status ensure_angles();
   /// Sets every batch to no tokens. False if there is no memory.
-  [[nodiscard]] bool initialise(const KvCacheShape& cache_shape);
+  [[nodiscard]] Status initialise(const KvCacheShape& cache_shape);
   /// Allocates the blocks of all rows that batch b gains between `before` and `total` tokens, and copies those that it
   /// shares. Changes nothing that can be read. False if there is no memory.
-  [[nodiscard]] bool reserve(std::int64_t b, std::int64_t before, std::int64_t total);
+  [[nodiscard]] Status reserve(std::int64_t b, std::int64_t before, std::int64_t total);
   /// Gives back the blocks that hold no row.
   void trim_all();
 
  private:
-  [[nodiscard]] bool widen_table(std::int64_t blocks_wanted);
+  [[nodiscard]] Status widen_table(std::int64_t blocks_wanted);
   [[nodiscard]] bool own(std::int64_t b, std::int64_t n);
   [[nodiscard]] std::int64_t blocks_of(std::int64_t total) const;
 };

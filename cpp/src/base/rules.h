@@ -1,0 +1,70 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+#include "headwise/array.h"
+#include "headwise/status.h"
+
+namespace headwise {
+
+#define RULE(name, code, sentence) name,
+enum class Rule : std::uint16_t {
+#include "base/rules.def"
+};
+
+#define ARGUMENT(name, text) name,
+enum class Argument : std::uint8_t {
+#include "base/arguments.def"
+};
+
+/// A value that a sentence shows.
+struct Seen {
+  std::int64_t bits = 0;
+  Seen() = default;
+  template <std::integral T>
+  Seen(T whole) : bits(static_cast<std::int64_t>(whole)) {}
+  template <std::floating_point T>
+  Seen(T number) : bits(std::bit_cast<std::int64_t>(static_cast<double>(number))) {}
+};
+
+/// An argument, and an index in it.
+struct At {
+  Argument argument;
+  std::int64_t index;
+  At(Argument an_argument, std::int64_t an_index = 0) : argument(an_argument), index(an_index) {}
+};
+inline At at(std::int64_t index) { return {Argument::none, index}; }
+
+/// The status of a call that breaks `rule`.
+[[nodiscard]] Status refuse(Rule rule, At where, Seen first = {}, Seen second = {}, Seen third = {});
+[[nodiscard]] inline Status refuse(Rule rule, Seen first = {}, Seen second = {}, Seen third = {}) {
+  return refuse(rule, Argument::none, first, second, third);
+}
+
+[[nodiscard]] inline Status out_of_memory(std::int64_t bytes) { return refuse(Rule::out_of_memory, bytes); }
+
+/// For `if (Error e = check()) return e;`.
+struct Error {
+  Status status;
+  Error(const Status& a_status) : status(a_status) {}
+  explicit operator bool() const { return !status.ok(); }
+  operator Status() const { return status; }
+};
+
+[[nodiscard]] inline bool is_positive(double x) { return std::isfinite(x) && x > 0.0; }
+[[nodiscard]] inline bool is_not_negative(double x) { return std::isfinite(x) && x >= 0.0; }
+
+[[nodiscard]] inline Status check_dtype(Argument argument, Dtype dtype) {
+  return is_input_dtype(dtype) ? Status() : refuse(Rule::dtype, argument);
+}
+
+[[nodiscard]] inline Status check_count(Argument argument, std::int64_t value, std::int64_t least) {
+  const bool is_count = value >= least && value <= std::numeric_limits<std::int32_t>::max();
+  return is_count ? Status() : refuse(Rule::count, argument, least, value);
+}
+
+}  // namespace headwise
