@@ -53,7 +53,8 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   const Status status = loaded(bytes, &cache);
   if (!status.ok()) {
     if (cache) fail("bytes were refused and a cache was built");
-    if (status.code != StatusCode::corrupt_data && status.code != StatusCode::out_of_memory) fail(status.message().text);
+    if (status.code != StatusCode::corrupt_data && status.code != StatusCode::out_of_memory)
+      fail(status.message().text);
     return;
   }
   const std::vector<std::uint8_t> again = saved(*cache);

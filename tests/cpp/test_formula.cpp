@@ -701,11 +701,13 @@ TEST(FormulaCalls, ThatFailOnEmptyRowsAskTheVisibleFormula) {
   Case call = random_case({1, 2, 2, 8, 200, 8, 8}, 44);
   call.scalars.empty_rows = EmptyRows::fail;
   call.scalars.visible = &formula;
+  EmptyRowReport report;
+  call.scalars.empty_row_report = &report;
   Results results(call.shape, call.returns, Dtype::float32);
   const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
   EXPECT_EQ(status.code, StatusCode::empty_row);
-  ASSERT_EQ(status.row_count, 2);
-  EXPECT_EQ(status.rows[0].query, 4);
+  ASSERT_EQ(report.count, 2);
+  EXPECT_EQ(report.rows[0].query, 4);
 }
 
 TEST(FormulaCalls, OfLayersEqualTheOptionsAlsoOnACache) {

@@ -149,7 +149,8 @@ TEST(SavedKvCache, IsWrittenOnlyWhereItFitsExactly) {
     Bytes bytes(static_cast<std::size_t>(room), 0xaa);
     const Status status = cache->save(bytes.data(), room);
     EXPECT_EQ(status.code, StatusCode::invalid_shape);
-    EXPECT_NE(std::string(status.message().text).find(std::to_string(room)), std::string::npos) << status.message().text;
+    EXPECT_NE(std::string(status.message().text).find(std::to_string(room)), std::string::npos)
+        << status.message().text;
     EXPECT_EQ(bytes, Bytes(static_cast<std::size_t>(room), 0xaa));
   }
 }
