@@ -32,10 +32,10 @@ class Evaluation {
   Evaluation(ThreadPool& pool, const Call& call, Plan& plan)
       : pool_(pool), call_(call), plan_(plan), patched_probs_(call) {}
 
-  Status run();
+  Error run();
 
  private:
-  [[nodiscard]] Status allocate();
+  [[nodiscard]] Error allocate();
   void run_task(std::int64_t task, int worker);
   void attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
                    TileScratch& scratch);
@@ -59,7 +59,7 @@ class Evaluation {
   std::int64_t scratch_stride_ = 0;
 };
 
-Status Evaluation::allocate() {
+Error Evaluation::allocate() {
   if (Error e = wanted_.gather(call_.shape, call_.outputs)) return e;
   if (Error e = patched_probs_.allocate()) return e;
   const bool inspecting = wants_inspection(call_);
@@ -73,7 +73,7 @@ Status Evaluation::allocate() {
     return refuse(Rule::scratch_size);
   if (Error e = scratch_.allocate(bytes)) return e;
   if (Error e = allocate_all(split_softmax_, rows, split_outs_, outs)) return e;
-  return inspecting ? statistics_.allocate(query_rows) : Status();
+  return inspecting ? statistics_.allocate(query_rows) : Error();
 }
 
 SplitResult Evaluation::split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split) {
@@ -157,7 +157,7 @@ void Evaluation::run_task(std::int64_t task, int worker) {
     attend_rows(sequence, *plan, group, index, scratch);
 }
 
-Status Evaluation::run() {
+Error Evaluation::run() {
   if (Error e = allocate()) return e;
   const ThreadPool::Call call(pool_);
   pool_.parallel_for(
@@ -176,8 +176,8 @@ Status Evaluation::run() {
   return {};
 }
 
-Status attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                   const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
+Error attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                  const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
   PreparedCall prepared;
   if (Error e = prepared.prepare(pool, shape, inputs, options)) return e;
   const Call call = prepared.call(shape, inputs, options, outputs, source);
@@ -191,8 +191,8 @@ Status attend_from(ThreadPool& pool, const AttentionShape& shape, const Attentio
 
 }  // namespace
 
-Status attend_checked(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                      const AttentionOptions& options, const AttentionOutputs& outputs) {
+Error attend_checked(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                     const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (inputs.cache) return attend_from(pool, shape, inputs, options, outputs, KvCacheSource(*inputs.cache));
   const DenseSource arrays(shape, options.kv_layout.value_or(options.layout), inputs.key, inputs.value);
   return attend_from(pool, shape, inputs, options, outputs, arrays);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/rules.h"
 #include "headwise/kv_cache.h"
 
 namespace headwise {
@@ -138,8 +137,8 @@ bool is_shared(const BroadcastExtents& bias, const AttentionShape& shape, std::i
 
 }  // namespace
 
-Status PreparedCall::prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                             const AttentionOptions& options) {
+Error PreparedCall::prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                            const AttentionOptions& options) {
   const KernelTable& kernels = kernel_table();
   num_sequences_ = count_sequences(shape, options);
   if (Error e = sequences_.allocate(num_sequences_)) return e;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/rules.h"
-
 namespace headwise {
 
 namespace {
@@ -45,8 +43,8 @@ void narrow_by(const FormulaBound& bound, float integer, float limit, const KeyP
 
 }  // namespace
 
-Status KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                       std::int64_t num_sequences, const FormulaProgram& program, const KernelTable& kernels) {
+Error KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
+                      std::int64_t num_sequences, const FormulaProgram& program, const KernelTable& kernels) {
   if (shape.num_heads == 0) return {};
   heads_ = program.bounds_depend_on_head() ? shape.num_heads : 1;
   query_length_ = shape.query_length;
@@ -102,12 +100,12 @@ void CallFormulas::compile(const AttentionOptions& options) {
   }
 }
 
-Status CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                             std::int64_t num_sequences, const KernelTable& kernels) {
+Error CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
+                            std::int64_t num_sequences, const KernelTable& kernels) {
   if (rest_) {
     if (Error e = tables_.read(rest_)) return e;
   }
-  return bounds_program_ ? bounds_.find(pool, shape, sequences, num_sequences, bounds_program_, kernels) : Status();
+  return bounds_program_ ? bounds_.find(pool, shape, sequences, num_sequences, bounds_program_, kernels) : Error();
 }
 
 std::int64_t TileFormulas::bytes(const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,

@@ -4,7 +4,6 @@
 
 #include "attention/call.h"
 #include "attention/validate.h"
-#include "base/rules.h"
 #include "kernel/kernel_table.h"
 #include "source/kv_cache_store.h"
 
@@ -57,9 +56,9 @@ void copy_chosen(ThreadPool& pool, const HeadRows& rows, const Selection& select
                       });
 }
 
-Status validate_views(const AttentionViews& views, const AttentionShape& shape, std::int64_t num_keys) {
+Error validate_views(const AttentionViews& views, const AttentionShape& shape, std::int64_t num_keys) {
   const auto check = [](Argument name, const View& view, std::int64_t heads, std::int64_t rows) {
-    return view.data ? validate_rows(name, view.selection, heads, rows) : Status();
+    return view.data ? validate_rows(name, view.selection, heads, rows) : Error();
   };
   if (Error e = check(Argument::query, views.query, shape.num_heads, shape.query_length)) return e;
   if (Error e = check(Argument::key, views.key, shape.num_kv_heads, num_keys)) return e;

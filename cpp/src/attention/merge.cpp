@@ -98,7 +98,7 @@ void Merge::row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     columns(at + d * strides.feature, lse_at, all, std::min(kColumns, shape.value_dim - d));
 }
 
-Status check_parts(const AttentionPart* parts, std::int64_t num_parts) {
+Error check_parts(const AttentionPart* parts, std::int64_t num_parts) {
   if (num_parts < 1) return refuse(Rule::part_count);
   for (std::int64_t p = 0; p < num_parts; ++p)
     if (!is_input_dtype(parts[p].output.dtype)) return refuse(Rule::part_dtype, at(p));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "attention/attend_tile.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -77,7 +76,7 @@ TileSizes choose_tiles(const TileRequest& request) {
 
 bool reads_in_place(std::int64_t rows) { return rows <= kMaxDirectRows; }
 
-Status make_plan(const Call& call, int threads, Plan* plan) {
+Error make_plan(const Call& call, int threads, Plan* plan) {
   const AttentionShape& shape = call.shape;
   if (Error e = plan->sequence_plans.allocate(call.num_sequences)) return e;
   for (std::int64_t n = 0; n < call.num_sequences; ++n) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/rules.h"
-
 namespace headwise {
 
 const Sequence* sequence_of(const Call& call, std::int64_t batch, std::int64_t query) {
@@ -16,7 +14,7 @@ const Sequence* sequence_of(const Call& call, std::int64_t batch, std::int64_t q
   return after == end ? nullptr : after;
 }
 
-Status WantedRows::gather(const AttentionShape& shape, const AttentionOutputs& outputs) {
+Error WantedRows::gather(const AttentionShape& shape, const AttentionOutputs& outputs) {
   const auto is_everything = [](const Selection& selection) { return !selection.heads && !selection.queries; };
   all_ = outputs.output.data || outputs.lse || outputs.entropy ||
          (outputs.probs && is_everything(outputs.probs_selection)) ||
@@ -43,8 +41,8 @@ void WantedRows::add(const AttentionShape& shape, const Selection& selection) {
 namespace {
 
 /// Lists where each of `count` indices is among the chosen ones.
-Status list_places(const std::int32_t* chosen, std::int64_t num_chosen, std::int64_t count,
-                   Buffer<std::int32_t>& places) {
+Error list_places(const std::int32_t* chosen, std::int64_t num_chosen, std::int64_t count,
+                  Buffer<std::int32_t>& places) {
   if (Error e = places.allocate(count)) return e;
   if (chosen)
     std::fill_n(places.data(), count, -1);
@@ -70,7 +68,7 @@ void spread(std::int64_t width, float* weights, const std::uint8_t* visible) {
 
 }  // namespace
 
-Status PatchedProbs::allocate() {
+Error PatchedProbs::allocate() {
   if (!patch_.given()) return {};
   const Selection& selection = patch_.selection;
   if (Error e = list_places(selection.heads, selection.num_heads, call_.shape.num_heads, heads_)) return e;
@@ -95,7 +93,7 @@ void PatchedProbs::overwrite(const Sequence& sequence, const QueryRow& row, std:
     if (data[j] != 0.0f) visible[j] = 1;
 }
 
-Status find_empty_rows(const Call& call) {
+Error find_empty_rows(const Call& call) {
   constexpr FormulaRoom kRoom{1, 1, 64};
   Buffer<char> memory;
   const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRoom, 0);

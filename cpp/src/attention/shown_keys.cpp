@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/memory.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -75,7 +74,7 @@ void ShownKeys::read_row(const T* data, std::int64_t row) {
 }
 
 template <class T>
-Status ShownKeys::read_rows(ThreadPool& pool, const T* data, const BroadcastExtents& extents, int panel_width) {
+Error ShownKeys::read_rows(ThreadPool& pool, const T* data, const BroadcastExtents& extents, int panel_width) {
   extents_ = extents;
   panel_width_ = panel_width;
   const std::int64_t count = extents.extent[3], rows = extents.extent[0] * extents.extent[1] * extents.extent[2];
@@ -90,11 +89,11 @@ Status ShownKeys::read_rows(ThreadPool& pool, const T* data, const BroadcastExte
   return {};
 }
 
-Status ShownKeys::read(ThreadPool& pool, const std::uint8_t* mask, const BroadcastExtents& extents, int panel_width) {
+Error ShownKeys::read(ThreadPool& pool, const std::uint8_t* mask, const BroadcastExtents& extents, int panel_width) {
   return read_rows(pool, mask, extents, panel_width);
 }
 
-Status ShownKeys::read(ThreadPool& pool, ConstArray bias, const BroadcastExtents& extents, int panel_width) {
+Error ShownKeys::read(ThreadPool& pool, ConstArray bias, const BroadcastExtents& extents, int panel_width) {
   if (bias.dtype == Dtype::float16)
     return read_rows(pool, static_cast<const std::uint16_t*>(bias.data), extents, panel_width);
   return read_rows(pool, static_cast<const float*>(bias.data), extents, panel_width);

@@ -9,7 +9,6 @@
 #include "attention/call.h"
 #include "base/memory.h"
 #include "base/numbers.h"
-#include "base/rules.h"
 #include "formula/formula_program.h"
 #include "headwise/kv_cache.h"
 #include "source/kv_cache_store.h"
@@ -25,8 +24,8 @@ bool countable(std::initializer_list<std::int64_t> extents) {
   return static_cast<std::uint64_t>(product) <= std::numeric_limits<std::size_t>::max();
 }
 
-Status check_broadcast(Argument name, const BroadcastExtents& extents, const AttentionShape& shape,
-                       std::int64_t key_length) {
+Error check_broadcast(Argument name, const BroadcastExtents& extents, const AttentionShape& shape,
+                      std::int64_t key_length) {
   const std::int64_t full[4] = {shape.batch_size, shape.num_heads, shape.query_length, key_length};
   for (int axis = 0; axis < 4; ++axis)
     if (extents.extent[axis] != 1 && extents.extent[axis] != full[axis])
@@ -34,27 +33,27 @@ Status check_broadcast(Argument name, const BroadcastExtents& extents, const Att
   return {};
 }
 
-Status check_lengths(Rule rule, const std::int32_t* lengths, std::int64_t begin, std::int64_t end,
-                     std::int64_t longest) {
+Error check_lengths(Rule rule, const std::int32_t* lengths, std::int64_t begin, std::int64_t end,
+                    std::int64_t longest) {
   for (std::int64_t b = begin; lengths && b < end; ++b)
     if (lengths[b] < 0 || lengths[b] > longest) return refuse(rule, at(b), longest, lengths[b]);
   return {};
 }
 
-Status check_finite(Argument name, const float* values, std::int64_t count) {
+Error check_finite(Argument name, const float* values, std::int64_t count) {
   for (std::int64_t h = 0; values && h < count; ++h)
     if (!std::isfinite(values[h])) return refuse(Rule::finite, {name, h}, values[h]);
   return {};
 }
 
-Status check_cumulative(Argument name, const std::int32_t* starts, std::int64_t count, std::int64_t total) {
+Error check_cumulative(Argument name, const std::int32_t* starts, std::int64_t count, std::int64_t total) {
   if (starts[0] != 0) return refuse(Rule::ragged_start, name, starts[0]);
   for (std::int64_t n = 0; n < count; ++n)
     if (starts[n + 1] < starts[n]) return refuse(Rule::ragged_order, name, starts[n], starts[n + 1]);
-  return starts[count] == total ? Status() : refuse(Rule::ragged_end, name, total, starts[count]);
+  return starts[count] == total ? Error() : refuse(Rule::ragged_end, name, total, starts[count]);
 }
 
-Status check_extents(const AttentionShape& s) {
+Error check_extents(const AttentionShape& s) {
   constexpr std::int64_t kLargestIndex = std::numeric_limits<std::int32_t>::max();
   if (s.batch_size < 0) return refuse(Rule::batch_size, s.batch_size);
   if (s.query_length < 0) return refuse(Rule::query_length, s.query_length);
@@ -69,7 +68,7 @@ Status check_extents(const AttentionShape& s) {
   return {};
 }
 
-Status check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options) {
+Error check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options) {
   if (!options.cu_seq_lens_query && !options.cu_seq_lens_key) return {};
   if (!options.cu_seq_lens_query || !options.cu_seq_lens_key) return refuse(Rule::ragged_together);
   if (shape.batch_size != 1) return refuse(Rule::ragged_batch_size, shape.batch_size);
@@ -83,7 +82,7 @@ Status check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, 
   return check_cumulative(Argument::cu_seq_lens_key, options.cu_seq_lens_key, options.num_sequences, shape.key_length);
 }
 
-Status check_values(const AttentionShape& shape, const AttentionOptions& options) {
+Error check_values(const AttentionShape& shape, const AttentionOptions& options) {
   if (options.scale && !std::isfinite(*options.scale)) return refuse(Rule::scale);
   if (!is_not_negative(options.softcap)) return refuse(Rule::softcap);
   if (options.window_left < -1 || options.window_right < -1) return refuse(Rule::window_sides);
@@ -95,7 +94,7 @@ Status check_values(const AttentionShape& shape, const AttentionOptions& options
   return check_finite(Argument::head_gain, options.head_gain, shape.num_heads);
 }
 
-Status check_dropout(const AttentionInputs& inputs, const Dropout& dropout) {
+Error check_dropout(const AttentionInputs& inputs, const Dropout& dropout) {
   if (!(dropout.rate >= 0.0 && dropout.rate <= 1.0)) return refuse(Rule::dropout_rate);
   if (dropout.rate == 0.0) return {};
   if (inputs.cache) return refuse(Rule::dropout_cache);
@@ -104,8 +103,8 @@ Status check_dropout(const AttentionInputs& inputs, const Dropout& dropout) {
 }
 
 /// Positions are numbers in formulas. Float32 holds whole numbers below 2^24 exactly.
-Status check_positions(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                       const CacheGrowth& growth) {
+Error check_positions(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                      const CacheGrowth& growth) {
   constexpr std::int64_t kEnd = std::int64_t{1} << 24;
   const bool ragged = options.cu_seq_lens_query != nullptr;
   for (std::int64_t n = 0; n < count_sequences(shape, options); ++n) {
@@ -124,18 +123,18 @@ Status check_positions(const AttentionShape& shape, const AttentionInputs& input
   return {};
 }
 
-Status check_formulas(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                      const CacheGrowth& growth) {
+Error check_formulas(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                     const CacheGrowth& growth) {
   if (!options.score && !options.visible) return {};
-  if (Error e = options.score ? validate_formula(*options.score, FormulaRole::score) : Status()) return e;
+  if (Error e = options.score ? validate_formula(*options.score, FormulaRole::score) : Error()) return e;
   if (options.score && options.empty_rows == EmptyRows::fail) return refuse(Rule::score_empty_rows);
-  if (Error e = options.visible ? validate_formula(*options.visible, FormulaRole::visible) : Status()) return e;
+  if (Error e = options.visible ? validate_formula(*options.visible, FormulaRole::visible) : Error()) return e;
   return check_positions(shape, inputs, options, growth);
 }
 
-Status check_outputs(const AttentionShape& shape, std::int64_t key_length, const AttentionOutputs& outputs) {
+Error check_outputs(const AttentionShape& shape, std::int64_t key_length, const AttentionOutputs& outputs) {
   const auto check = [&](Argument name, bool wanted, const Selection& selection) {
-    return wanted ? validate_selection(name, selection, shape.num_heads, shape.query_length) : Status();
+    return wanted ? validate_selection(name, selection, shape.num_heads, shape.query_length) : Error();
   };
   if (Error e = check(Argument::probs, outputs.probs, outputs.probs_selection)) return e;
   if (outputs.scores && outputs.scores_selection.average) return refuse(Rule::average, Argument::scores);
@@ -149,14 +148,14 @@ Status check_outputs(const AttentionShape& shape, std::int64_t key_length, const
   return {};
 }
 
-Status check_indices(Rule rule, Argument name, const std::int32_t* indices, std::int64_t count, std::int64_t end) {
+Error check_indices(Rule rule, Argument name, const std::int32_t* indices, std::int64_t count, std::int64_t end) {
   for (std::int64_t n = 0; indices && n < count; ++n)
     if (indices[n] < 0 || indices[n] >= end) return refuse(rule, {name, n}, end - 1, indices[n]);
   return {};
 }
 
 /// Whether no index below `end` occurs twice. The indices have been checked.
-Status check_distinct(Rule rule, Argument name, const std::int32_t* indices, std::int64_t count, std::int64_t end) {
+Error check_distinct(Rule rule, Argument name, const std::int32_t* indices, std::int64_t count, std::int64_t end) {
   if (!indices || count < 2) return {};
   Buffer<std::uint8_t> seen;
   if (Error e = seen.allocate(end)) return e;
@@ -168,25 +167,25 @@ Status check_distinct(Rule rule, Argument name, const std::int32_t* indices, std
 
 }  // namespace
 
-Status check_sinks(const float* sinks, std::int64_t num_heads) {
+Error check_sinks(const float* sinks, std::int64_t num_heads) {
   for (std::int64_t h = 0; sinks && h < num_heads; ++h)
     if (!std::isfinite(sinks[h]) && sinks[h] != -kInfinity) return refuse(Rule::sink, at(h), sinks[h]);
   return {};
 }
 
-Status validate_selection(Argument name, const Selection& s, std::int64_t heads, std::int64_t rows) {
+Error validate_selection(Argument name, const Selection& s, std::int64_t heads, std::int64_t rows) {
   if (Error e = check_indices(Rule::selected_head, name, s.heads, s.num_heads, heads)) return e;
   if (Error e = check_indices(Rule::selected_query, name, s.queries, s.num_queries, rows)) return e;
   const bool is_empty = (s.heads ? s.num_heads : heads) == 0;
-  return s.average && is_empty ? refuse(Rule::average_of_none, name) : Status();
+  return s.average && is_empty ? refuse(Rule::average_of_none, name) : Error();
 }
 
-Status validate_rows(Argument name, const Selection& selection, std::int64_t heads, std::int64_t rows) {
+Error validate_rows(Argument name, const Selection& selection, std::int64_t heads, std::int64_t rows) {
   if (selection.average) return refuse(Rule::average, name);
   return validate_selection(name, selection, heads, rows);
 }
 
-Status validate_patch(Argument name, const Patch& patch, std::int64_t heads, std::int64_t rows) {
+Error validate_patch(Argument name, const Patch& patch, std::int64_t heads, std::int64_t rows) {
   const Selection& s = patch.selection;
   if (!patch.given()) return {};
   if (Error e = validate_rows(name, s, heads, rows)) return e;
@@ -194,25 +193,25 @@ Status validate_patch(Argument name, const Patch& patch, std::int64_t heads, std
   return check_distinct(Rule::repeated_query, name, s.queries, s.num_queries, rows);
 }
 
-Status validate_shape(const AttentionShape& s) {
+Error validate_shape(const AttentionShape& s) {
   if (Error e = check_extents(s)) return e;
   const bool fits = countable({s.batch_size, s.num_heads, s.query_length, s.head_dim}) &&
                     countable({s.batch_size, s.num_heads, s.query_length, s.value_dim}) &&
                     countable({s.batch_size, s.num_kv_heads, s.key_length, s.head_dim}) &&
                     countable({s.batch_size, s.num_kv_heads, s.key_length, s.value_dim});
-  return fits ? Status() : refuse(Rule::array_size);
+  return fits ? Error() : refuse(Rule::array_size);
 }
 
-Status validate_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
+Error validate_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
   for (const ConstArray& array : {inputs.query, inputs.key, inputs.value, inputs.bias})
     if (!is_input_dtype(array.dtype)) return refuse(Rule::input_dtype);
   return check_dtype(Argument::output, outputs.output.dtype);
 }
 
-Status validate_cache(const AttentionShape& shape, const KvCache& cache) {
+Error validate_cache(const AttentionShape& shape, const KvCache& cache) {
   const KvCacheShape& held = cache.shape();
   const auto check = [](Argument name, std::int64_t wanted, std::int64_t found) {
-    return wanted == found ? Status() : refuse(Rule::cache_extent, name, wanted, found);
+    return wanted == found ? Error() : refuse(Rule::cache_extent, name, wanted, found);
   };
   if (Error e = check(Argument::batch_size, shape.batch_size, held.batch_size)) return e;
   if (Error e = check(Argument::num_kv_heads, shape.num_kv_heads, held.num_kv_heads)) return e;
@@ -224,8 +223,8 @@ namespace {
 
 /// A call that is causal or has a window must not see keys that a ring has dropped. Queries at p see keys from p -
 /// reach on, and up to p + ahead.
-Status check_dropped(const AttentionShape& shape, const KvCache& cache, const AttentionOptions& options,
-                     const CacheGrowth& growth) {
+Error check_dropped(const AttentionShape& shape, const KvCache& cache, const AttentionOptions& options,
+                    const CacheGrowth& growth) {
   const KvCache::Store& store = cache.store();
   const bool causal = options.causal != Causal::none;
   if (!store.is_ring() || store.sight > 0 || (!causal && options.window_left < 0 && options.window_right < 0))
@@ -248,8 +247,8 @@ Status check_dropped(const AttentionShape& shape, const KvCache& cache, const At
 
 }  // namespace
 
-Status validate_options(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                        const AttentionOutputs& outputs, const CacheGrowth& growth) {
+Error validate_options(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                       const AttentionOutputs& outputs, const CacheGrowth& growth) {
   const auto length_held = [&](std::int64_t b) {
     return inputs.cache->store().length_of(inputs.cache->appended(b) + growth.of(b));
   };
@@ -277,8 +276,8 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
   return check_outputs(shape, key_length, outputs);
 }
 
-Status validate(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                const AttentionOutputs& outputs, const CacheGrowth& growth) {
+Error validate(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+               const AttentionOutputs& outputs, const CacheGrowth& growth) {
   AttentionShape arrays = shape;
   if (inputs.cache) arrays.key_length = 0;  // the keys lie in blocks
   if (Error e = validate_shape(arrays)) return e;

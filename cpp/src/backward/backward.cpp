@@ -19,13 +19,13 @@ namespace {
 
 static_assert(kMostDerivativeInstructions == kMostProgramInstructions);
 
-Status check_sources(const AttentionInputs& forward) {
+Error check_sources(const AttentionInputs& forward) {
   if (forward.cache) return refuse(Rule::gradient_cache);
   if (forward.arrival) return refuse(Rule::gradient_arrival);
   return {};
 }
 
-Status check_wanted(const BackwardInputs& inputs, const AttentionOptions& options, const BackwardOutputs& outputs) {
+Error check_wanted(const BackwardInputs& inputs, const AttentionOptions& options, const BackwardOutputs& outputs) {
   if (outputs.bias && !inputs.forward.bias.data) return refuse(Rule::gradient_bias);
   if (outputs.sinks && !options.sinks) return refuse(Rule::gradient_sinks);
   if (outputs.alibi_slopes && !options.alibi_slopes) return refuse(Rule::gradient_slopes);
@@ -33,7 +33,7 @@ Status check_wanted(const BackwardInputs& inputs, const AttentionOptions& option
   return {};
 }
 
-Status check_read(const FormulaRead& read, std::int64_t instructions, bool wanted) {
+Error check_read(const FormulaRead& read, std::int64_t instructions, bool wanted) {
   const auto is_index = [&](std::int32_t n) { return n >= -1 && n < instructions; };
   if (read.derivative < 0 || !is_index(read.derivative) || !is_index(read.row) || !is_index(read.column))
     return refuse(Rule::derivative_read);
@@ -41,7 +41,7 @@ Status check_read(const FormulaRead& read, std::int64_t instructions, bool wante
   return {};
 }
 
-Status check_derivative(const ScoreDerivative& derivative, bool reads_wanted) {
+Error check_derivative(const ScoreDerivative& derivative, bool reads_wanted) {
   if (Error e = validate_formula(derivative.formula, FormulaRole::derivative)) return e;
   if (derivative.num_reads < 0 || (derivative.num_reads > 0 && !derivative.reads))
     return refuse(Rule::formula_list, Argument::score_derivative);
@@ -51,8 +51,8 @@ Status check_derivative(const ScoreDerivative& derivative, bool reads_wanted) {
 }
 
 /// Every rule of the contract that can be checked without reading the arrays. Allocates nothing.
-Status validate_backward(const AttentionShape& shape, const BackwardInputs& inputs, const AttentionOptions& options,
-                         const BackwardOutputs& outputs) {
+Error validate_backward(const AttentionShape& shape, const BackwardInputs& inputs, const AttentionOptions& options,
+                        const BackwardOutputs& outputs) {
   if (Error e = check_sources(inputs.forward)) return e;
   AttentionOutputs of_forward;
   of_forward.output.dtype = inputs.output.dtype;
@@ -61,12 +61,12 @@ Status validate_backward(const AttentionShape& shape, const BackwardInputs& inpu
   if (static_cast<bool>(options.score) != static_cast<bool>(inputs.score_derivative))
     return refuse(Rule::derivative_together);
   if (Error e = check_wanted(inputs, options, outputs)) return e;
-  return inputs.score_derivative ? check_derivative(*inputs.score_derivative, outputs.reads) : Status();
+  return inputs.score_derivative ? check_derivative(*inputs.score_derivative, outputs.reads) : Error();
 }
 
 /// @param instructions  keeps what the program refers to
-Status compile(const ScoreDerivative& derivative, bool reads_wanted, Buffer<std::int32_t>* instructions,
-               FormulaProgram* program) {
+Error compile(const ScoreDerivative& derivative, bool reads_wanted, Buffer<std::int32_t>* instructions,
+              FormulaProgram* program) {
   const std::int64_t count = reads_wanted ? 3 * derivative.num_reads : 0;
   if (Error e = instructions->allocate(count)) return e;
   for (std::int64_t n = 0; n < count; ++n) {
@@ -78,7 +78,7 @@ Status compile(const ScoreDerivative& derivative, bool reads_wanted, Buffer<std:
 }
 
 /// All memory is allocated before any gradient is written.
-Status compute(ThreadPool& pool, const GradientCall& call) {
+Error compute(ThreadPool& pool, const GradientCall& call) {
   const BackwardOutputs& outputs = call.outputs;
   GradientScratches scratches;
   if (Error e = scratches.allocate(call, pool.size())) return e;

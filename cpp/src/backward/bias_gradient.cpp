@@ -148,7 +148,7 @@ void BiasSweep::store() const {
 
 }  // namespace
 
-Status BiasGradient::allocate() {
+Error BiasGradient::allocate() {
   const GradientTiles& tiles = scratches_.tiles();
   std::int64_t count;
   if (!multiply_sizes(pool_.size(), tiles.rows * tiles.keys, &count)) return refuse(Rule::scratch_size);

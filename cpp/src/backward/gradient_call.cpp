@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/rules.h"
-
 namespace headwise {
 
 std::int64_t GradientCall::query_width() const { return round_up(forward.shape.head_dim, kernels().panel_width); }
@@ -104,7 +102,7 @@ void GradientScratch::place(char* memory, const GradientCall& call, const Gradie
   place_scratch(*this, memory, call, sizes);
 }
 
-Status GradientScratches::allocate(const GradientCall& call, int workers) {
+Error GradientScratches::allocate(const GradientCall& call, int workers) {
   tiles_ = choose_gradient_tiles(call.forward);
   bytes_ = GradientScratch::bytes(call, tiles_);
   std::int64_t total;

@@ -283,7 +283,7 @@ bool InputGradients::are_wanted(const BackwardOutputs& outputs) {
   return outputs.query || outputs.key || outputs.value || wants_head_sums(outputs);
 }
 
-Status InputGradients::allocate() {
+Error InputGradients::allocate() {
   const Call& call = call_.forward;
   std::int64_t rows = 0, keys = 0;
   for (std::int64_t n = 0; n < call.num_sequences; ++n) {

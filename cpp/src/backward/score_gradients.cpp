@@ -6,7 +6,6 @@
 
 #include "attention/scores.h"
 #include "base/numbers.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -22,7 +21,7 @@ RowRun run_of(const Call& forward, ConstArray array, std::int64_t head, std::int
 
 }  // namespace
 
-Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs, Buffer<float>* deltas) {
+Error compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs, Buffer<float>* deltas) {
   const std::int64_t length = forward.shape.query_length, columns = forward.shape.value_dim;
   const std::int64_t heads = forward.shape.batch_size * forward.shape.num_heads, chunks = divide_up(length, kDeltaRows);
   std::int64_t each, bytes;  // each: floats of a worker's rows of output and gradient
@@ -56,8 +55,8 @@ constexpr float kLargestExactLse = 256.0f;
 
 }  // namespace
 
-Status PreciseLse::find(ThreadPool& pool, const AttentionShape& shape, const BackwardInputs& inputs,
-                        const AttentionOptions& options) {
+Error PreciseLse::find(ThreadPool& pool, const AttentionShape& shape, const BackwardInputs& inputs,
+                       const AttentionOptions& options) {
   const std::int64_t count = shape.batch_size * shape.num_heads * shape.query_length;
   const bool is_far = std::any_of(inputs.lse, inputs.lse + count, [](float value) {
     return std::isfinite(value) && std::abs(value) > kLargestExactLse;

@@ -21,6 +21,14 @@ void* allocate_bytes(std::size_t bytes) {
   return std::aligned_alloc(kAlign, rounded ? rounded : kAlign);
 }
 
+Error allocate_elements(std::int64_t count, std::int64_t size, void** memory) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / size;
+  const std::int64_t bytes = std::min(count, most) * size;
+  if (count >= 0 && count <= most && static_cast<std::uint64_t>(bytes) <= std::numeric_limits<std::size_t>::max())
+    *memory = allocate_bytes(static_cast<std::size_t>(bytes));
+  return *memory ? Error() : out_of_memory(bytes);
+}
+
 void free_bytes(void* pointer) {
   if (pointer && release_watch) release_watch();
   std::free(pointer);

@@ -34,6 +34,7 @@ inline constexpr std::int64_t kAlignment = 64;
 /// request goes to the system.
 void* allocate_bytes(std::size_t bytes);
 void free_bytes(void* pointer);
+[[nodiscard]] Error allocate_elements(std::int64_t count, std::int64_t size, void** memory);
 using AllocationGate = bool (*)(std::size_t bytes);
 using ReleaseWatch = void (*)();
 void set_allocation_gate(AllocationGate gate, ReleaseWatch watch = nullptr);
@@ -55,13 +56,13 @@ class Buffer {
   }
 
   /// An error if there is no memory or the number of bytes overflows. The buffer is then empty.
-  [[nodiscard]] Status allocate(std::int64_t count) {
+  [[nodiscard]] Error allocate(std::int64_t count) {
     *this = Buffer();
-    if (count >= 0 && static_cast<std::uint64_t>(count) <= std::numeric_limits<std::size_t>::max() / sizeof(T))
-      data_ = static_cast<T*>(allocate_bytes(static_cast<std::size_t>(count) * sizeof(T)));
+    void* memory = nullptr;
+    const Error status = allocate_elements(count, sizeof(T), &memory);
+    data_ = static_cast<T*>(memory);
     size_ = data_ ? count : 0;
-    constexpr std::int64_t kSize = sizeof(T);
-    return data_ ? Status() : out_of_memory(std::min(count, std::numeric_limits<std::int64_t>::max() / kSize) * kSize);
+    return status;
   }
 
   [[nodiscard]] T* data() { return data_; }
@@ -78,7 +79,7 @@ class Buffer {
 
 /// Allocates buffers, each followed by its size.
 template <class T, class... More>
-[[nodiscard]] Status allocate_all(Buffer<T>& buffer, std::int64_t count, More&&... more) {
+[[nodiscard]] Error allocate_all(Buffer<T>& buffer, std::int64_t count, More&&... more) {
   const Error e = buffer.allocate(count);
   if constexpr (sizeof...(More) > 0)
     if (!e) return allocate_all(std::forward<More>(more)...);

@@ -81,12 +81,10 @@ class MessageWriter {
 
 }  // namespace
 
-Status refuse(Rule rule, At where, Seen first, Seen second, Seen third) {
-  return {kRules[static_cast<int>(rule)].code,
-          where.argument,
-          rule,
-          static_cast<std::int32_t>(where.index),
-          {first.bits, second.bits, third.bits}};
+Error refuse(Rule rule, At where, Seen first, Seen second, Seen third) {
+  const StatusCode code = kRules[static_cast<int>(rule)].code;
+  return Status{
+      code, where.argument, rule, static_cast<std::int32_t>(where.index), {first.bits, second.bits, third.bits}};
 }
 
 Message Status::message() const {

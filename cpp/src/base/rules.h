@@ -39,32 +39,32 @@ struct At {
 };
 inline At at(std::int64_t index) { return {Argument::none, index}; }
 
+/// A status within the library. It is true if it is not ok: `if (Error e = check()) return e;`. Functions return the
+/// very object `e`, where a Status would be copied.
+struct [[nodiscard]] Error : Status {
+  Error() = default;
+  Error(const Status& status) : Status(status) {}
+  explicit operator bool() const { return !ok(); }
+};
+
 /// The status of a call that breaks `rule`.
-[[nodiscard]] Status refuse(Rule rule, At where, Seen first = {}, Seen second = {}, Seen third = {});
-[[nodiscard]] inline Status refuse(Rule rule, Seen first = {}, Seen second = {}, Seen third = {}) {
+[[nodiscard]] Error refuse(Rule rule, At where, Seen first = {}, Seen second = {}, Seen third = {});
+[[nodiscard]] inline Error refuse(Rule rule, Seen first = {}, Seen second = {}, Seen third = {}) {
   return refuse(rule, Argument::none, first, second, third);
 }
 
-[[nodiscard]] inline Status out_of_memory(std::int64_t bytes) { return refuse(Rule::out_of_memory, bytes); }
-
-/// For `if (Error e = check()) return e;`.
-struct Error {
-  Status status;
-  Error(const Status& a_status) : status(a_status) {}
-  explicit operator bool() const { return !status.ok(); }
-  operator Status() const { return status; }
-};
+[[nodiscard]] inline Error out_of_memory(std::int64_t bytes) { return refuse(Rule::out_of_memory, bytes); }
 
 [[nodiscard]] inline bool is_positive(double x) { return std::isfinite(x) && x > 0.0; }
 [[nodiscard]] inline bool is_not_negative(double x) { return std::isfinite(x) && x >= 0.0; }
 
-[[nodiscard]] inline Status check_dtype(Argument argument, Dtype dtype) {
-  return is_input_dtype(dtype) ? Status() : refuse(Rule::dtype, argument);
+[[nodiscard]] inline Error check_dtype(Argument argument, Dtype dtype) {
+  return is_input_dtype(dtype) ? Error() : refuse(Rule::dtype, argument);
 }
 
-[[nodiscard]] inline Status check_count(Argument argument, std::int64_t value, std::int64_t least) {
+[[nodiscard]] inline Error check_count(Argument argument, std::int64_t value, std::int64_t least) {
   const bool is_count = value >= least && value <= std::numeric_limits<std::int32_t>::max();
-  return is_count ? Status() : refuse(Rule::count, argument, least, value);
+  return is_count ? Error() : refuse(Rule::count, argument, least, value);
 }
 
 }  // namespace headwise

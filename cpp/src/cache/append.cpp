@@ -7,7 +7,6 @@
 #include "attention/validate.h"
 #include "base/memory.h"
 #include "base/numbers.h"
-#include "base/rules.h"
 #include "headwise/thread_pool.h"
 #include "kernel/row_run.h"
 #include "position/rotary.h"
@@ -77,7 +76,7 @@ std::int64_t gain_of(const std::int32_t* lengths, std::int64_t num_tokens, std::
   return lengths ? lengths[b] : num_tokens;
 }
 
-Status check_lengths(const KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
+Error check_lengths(const KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     const std::int64_t gain = gain_of(lengths, num_tokens, b);
     if (gain < 0 || gain > num_tokens) return refuse(Rule::append_length, at(b), num_tokens, gain);
@@ -99,8 +98,8 @@ AttentionShape arrays_shape(const KvCacheShape& shape, std::int64_t num_tokens) 
   return arrays;
 }
 
-Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
-                 const std::int32_t* given, std::int64_t planes, Buffer<float>* turned) {
+Error turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
+                const std::int32_t* given, std::int64_t planes, Buffer<float>* turned) {
   Buffer<double> positions;
   const std::int64_t tokens = store.shape.batch_size * num_tokens, rows = given ? planes * tokens : tokens;
   if (Error e = positions.allocate(rows)) return e;
@@ -155,14 +154,14 @@ void store_gain(KvCache::Store& store, const KeyValueSource& source, std::int64_
   }
 }
 
-Status reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
+Error reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
     if (Error e = store.reserve(b, store.appended[b], store.appended[b] + gain_of(lengths, num_tokens, b))) return e;
   return {};
 }
 
 /// Whether the rotary embedding has a row for every new token.
-Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
+Error check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
   if (!store.shape.rotary && tokens.positions) return refuse(Rule::positions_rotary_cache);
   if (store.shape.cache_positions && tokens.positions) return refuse(Rule::ring_places_positions);
   if (!store.shape.rotary) return {};
@@ -182,7 +181,7 @@ Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens)
 
 }  // namespace
 
-Status check_append(const KvCache& cache, const NewTokens& tokens) {
+Error check_append(const KvCache& cache, const NewTokens& tokens) {
   if (Error e = validate_shape(arrays_shape(cache.shape(), tokens.num_tokens))) return e;
   if (Error e = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths)) return e;
   if (Error e = check_new_positions(cache.store(), tokens)) return e;
@@ -190,7 +189,7 @@ Status check_append(const KvCache& cache, const NewTokens& tokens) {
   return check_dtype(Argument::value, tokens.value.dtype);
 }
 
-Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) {
+Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) {
   ConstArray key = tokens.key;
   KvCache::Store& store = cache.store();
   Buffer<float> turned;
@@ -262,7 +261,7 @@ Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionS
   if (Error e = before.allocate(shape.batch_size)) return e;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) before[b] = static_cast<std::int32_t>(appended(b));
   if (Error e = append_checked(pool, *this, tokens)) return e;
-  Status status = attend(pool, shape, inputs, options, outputs, inside);
+  Error status = attend(pool, shape, inputs, options, outputs, inside);
   // A ring that has dropped a token cannot go back. The new one then stays.
   if (!status.ok()) (void)rewind_each(before.data());
   return status;

@@ -7,7 +7,6 @@
 #include "attention/validate.h"
 #include "base/memory.h"
 #include "base/numbers.h"
-#include "base/rules.h"
 #include "headwise/arrival.h"
 #include "position/rotary.h"
 #include "source/key_value_source.h"
@@ -24,8 +23,8 @@ struct QueryAngles {
   bool kept_differ = false;
 
   /// Refuses positions that tables of cos and sin do not have.
-  [[nodiscard]] Status find(const AttentionShape& shape, const AttentionInputs& inputs,
-                            const AttentionOptions& options) {
+  [[nodiscard]] Error find(const AttentionShape& shape, const AttentionInputs& inputs,
+                           const AttentionOptions& options) {
     const KvCache::Store& store = inputs.cache->store();
     const std::int64_t length = shape.query_length, rows = shape.batch_size * length;
     if (inputs.query_positions) planes = inputs.query_position_planes;
@@ -62,8 +61,8 @@ struct CachedQueries {
 };
 
 /// Turns the queries of a call to a rotary cache. `inputs` then has those of `turned`.
-Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
-                    AttentionInputs* inputs, CachedQueries* turned) {
+Error turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
+                   AttentionInputs* inputs, CachedQueries* turned) {
   const KvCache::Store& store = inputs->cache->store();
   QueryAngles angles;
   if (Error e = angles.find(shape, *inputs, options)) return e;
@@ -86,8 +85,8 @@ Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attenti
 
 }  // namespace
 
-Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                     const AttentionOptions& options, const AttentionOutputs& outputs) {
+Error attend_cached(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                    const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (!inputs.cache->shape().rotary) return attend_checked(pool, shape, inputs, options, outputs);
   AttentionInputs turned_inputs = inputs;
   CachedQueries turned;
@@ -97,7 +96,7 @@ Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const Attent
 
 namespace {
 
-Status validate_inside(const AttendInside& inside, const AttentionShape& shape, std::int64_t num_keys) {
+Error validate_inside(const AttendInside& inside, const AttentionShape& shape, std::int64_t num_keys) {
   if (Error e = validate_patch(Argument::patch_query, inside.query, shape.num_heads, shape.query_length)) return e;
   if (Error e = validate_patch(Argument::patch_head_outputs, inside.head_outputs, shape.num_heads, shape.query_length))
     return e;
@@ -111,7 +110,7 @@ class AttendWithInside {
                    const AttentionOptions& options, const AttentionOutputs& outputs, const AttendInside& inside)
       : pool_(pool), shape_(shape), inputs_(inputs), options_(options), outputs_(outputs), inside_(inside) {}
 
-  [[nodiscard]] Status run() {
+  [[nodiscard]] Error run() {
     if (Error e = prepare_queries()) return e;
     AttentionOutputs outputs = outputs_;
     if (keeps_heads()) {
@@ -141,7 +140,7 @@ class AttendWithInside {
   }
 
   /// The queries as attention sees them, in a buffer if they are turned, overwritten or shown.
-  Status prepare_queries() {
+  Error prepare_queries() {
     Buffer<float>& query = queries_.all;
     if (inputs_.cache->shape().rotary) {
       if (Error e = turn_queries(pool_, shape_, options_, &inputs_, &queries_)) return e;

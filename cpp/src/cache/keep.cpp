@@ -32,7 +32,7 @@ struct Branch {
   [[nodiscard]] bool turns() const { return count > 0 && shift(count - 1) != origin_shift(); }
 };
 
-Status check_branch(const KvCache::Store& store, std::int64_t b, const Branch& branch) {
+Error check_branch(const KvCache::Store& store, std::int64_t b, const Branch& branch) {
   const std::int64_t held = store.appended[b];
   if (branch.from < 0 || branch.from > held || branch.count < 0)
     return refuse(Rule::keep_from, at(b), held, branch.from);
@@ -110,14 +110,14 @@ void move_rows(const Branch& branch, bool turns, RowMover mover) {
 
 /// Angles that turn a key from one position to another. They do not multiply it: its amplitude is that of its first
 /// turn.
-Status create_turning(const KvCacheShape& shape, RotaryAngles* angles) {
+Error create_turning(const KvCacheShape& shape, RotaryAngles* angles) {
   if (!shape.rotary || shape.rotary->scaling == RotaryScaling::tables) return {};
   RotaryOptions options = *shape.rotary;
   options.attention_factor = 1.0;
   return angles->create(options, shape.head_dim);
 }
 
-Status reserve_moved(KvCache::Store& store, const Buffer<Branch>& branches) {
+Error reserve_moved(KvCache::Store& store, const Buffer<Branch>& branches) {
   for (std::int64_t b = 0; b < branches.size(); ++b)
     if (Error e = store.reserve(b, branches[b].from + branches[b].first_moved(), branches[b].end())) return e;
   return {};

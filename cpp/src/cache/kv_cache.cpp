@@ -16,7 +16,7 @@ namespace headwise {
 namespace {
 
 /// The rules on the shape of a cache.
-Status check_cache_shape(const KvCacheShape& shape) {
+Error check_cache_shape(const KvCacheShape& shape) {
   const struct {
     Argument name;
     std::int64_t value, least;
@@ -40,7 +40,7 @@ Status check_cache_shape(const KvCacheShape& shape) {
   return {};
 }
 
-Status check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t length) {
+Error check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t length) {
   if (length < 0) return refuse(Rule::rewind_length, length);
   if (length <= store.shape.keep_first || length >= store.appended[b] ||
       store.dropped_of(length) == store.dropped_of(store.appended[b]))
@@ -89,7 +89,7 @@ void clear_rows(KvCache::Store& store, std::int64_t b, std::int64_t from, std::i
 }
 
 /// Gives a copy the angles and means that its original has, and hands it out.
-Status finish_copy(const KvCache::Store& source, std::unique_ptr<KvCache> made, std::unique_ptr<KvCache>* copy) {
+Error finish_copy(const KvCache::Store& source, std::unique_ptr<KvCache> made, std::unique_ptr<KvCache>* copy) {
   if (Error e = made->store().copy_means(source)) return e;
   if (source.angles.half() > 0)
     if (Error e = made->store().ensure_angles()) return e;
@@ -108,7 +108,7 @@ Status KvCache::create(const KvCacheShape& shape, std::unique_ptr<KvCache>* cach
   if (!store) return out_of_memory(sizeof(Store));
   if (Error e = store->initialise(shape)) return e;
   cache->reset(new (std::nothrow) KvCache(std::move(store)));
-  return *cache ? Status{} : out_of_memory(sizeof(KvCache));
+  return *cache ? Error{} : out_of_memory(sizeof(KvCache));
 }
 
 Status KvCache::rewind(std::int64_t length) {
@@ -208,7 +208,7 @@ std::int64_t KvCache::bytes() const {
 
 namespace {
 
-Status check_indices(const std::int32_t* indices, std::int64_t batch_size) {
+Error check_indices(const std::int32_t* indices, std::int64_t batch_size) {
   for (std::int64_t b = 0; b < batch_size; ++b)
     if (indices[b] < 0 || indices[b] >= batch_size)
       return refuse(Rule::select_index, at(b), batch_size - 1, indices[b]);

@@ -280,7 +280,7 @@ void write_arrays(Writer& writer, const KvCacheShape& shape) {
 class ReadArrays {
  public:
   /// @param rest  how many bytes there are
-  [[nodiscard]] Status read(Reader& reader, KvCacheShape& shape, std::int64_t rest) {
+  [[nodiscard]] Error read(Reader& reader, KvCacheShape& shape, std::int64_t rest) {
     if (!shape.rotary || shape.rotary->scaling < RotaryScaling::longrope) return {};
     RotaryOptions& rotary = *shape.rotary;
     const std::int64_t half = rotary_dim_of(rotary, shape.head_dim) / 2;
@@ -349,7 +349,7 @@ std::int64_t given_position_bytes(const std::uint8_t* bytes, std::int64_t size) 
 }
 
 /// All checks that do not need the header.
-Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
+Error check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   if (size < static_cast<std::int64_t>(sizeof kMagic) || std::memcmp(bytes, kMagic, sizeof kMagic) != 0)
     return refuse(Rule::saved_magic);
   if (size < header_bytes({}) + kChecksumBytes) return refuse(Rule::saved_truncated);
@@ -375,7 +375,7 @@ std::int64_t saved_mean_bytes(const KvCacheShape& shape, std::int64_t version) {
 }
 
 /// Reads and checks tokens and origins. The rows and means must take exactly `row_bytes`.
-Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t version, std::int64_t row_bytes) {
+Error read_batches(Reader& reader, KvCache::Store& store, std::int64_t version, std::int64_t row_bytes) {
   const std::int64_t farthest = store.shape.rotary ? std::int64_t{1} << 52 : 0;
   std::int64_t tokens = 0, batches = 0, bytes = 0, means = 0;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
@@ -446,7 +446,7 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
 
   std::unique_ptr<KvCache> loaded;
   if (Error e = create(header.shape, &loaded)) {
-    if (e.status.code != StatusCode::out_of_memory) e.status.code = StatusCode::corrupt_data;
+    if (e.code != StatusCode::out_of_memory) e.code = StatusCode::corrupt_data;
     return e;
   }
   Store& store = *loaded->store_;

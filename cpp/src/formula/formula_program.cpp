@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/memory.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -22,7 +21,7 @@ class Rules {
   Rules(const Formula& formula, FormulaRole role)
       : formula_(formula), role_(role), name_(kNames[static_cast<int>(role)]) {}
 
-  Status check() {
+  Error check() {
     for (const auto& list : {List{formula_.num_instructions, formula_.instructions},
                              {formula_.num_numbers, formula_.numbers},
                              {formula_.num_tables, formula_.tables},
@@ -38,7 +37,7 @@ class Rules {
       if (Error e = check_bound(formula_.bounds[n])) return e;
     const bool has_value = formula_.result >= 0 && formula_.result < formula_.num_instructions;
     const bool may_lack_value = role_ == FormulaRole::visible && formula_.result == -1;
-    return has_value || may_lack_value ? Status() : refuse(Rule::formula_result, name_);
+    return has_value || may_lack_value ? Error() : refuse(Rule::formula_result, name_);
   }
 
  private:
@@ -47,14 +46,14 @@ class Rules {
     const void* data;
   };
 
-  [[nodiscard]] Status check_table(const FormulaTable& table, std::int64_t n) const {
+  [[nodiscard]] Error check_table(const FormulaTable& table, std::int64_t n) const {
     std::int64_t size = 0;
     const bool fits = table.rows >= 0 && table.columns >= 0 && multiply_sizes(table.rows, table.columns, &size) &&
                       size <= std::numeric_limits<std::int32_t>::max() && (size == 0 || table.data);
-    return fits ? Status() : refuse(Rule::formula_table, {name_, n}, table.rows, table.columns);
+    return fits ? Error() : refuse(Rule::formula_table, {name_, n}, table.rows, table.columns);
   }
 
-  [[nodiscard]] Status check_instruction(std::int64_t n) {
+  [[nodiscard]] Error check_instruction(std::int64_t n) {
     const FormulaInstruction& instruction = formula_.instructions[n];
     const auto [operation, a, b, c] = instruction;
     const At here{name_, n};
@@ -69,7 +68,7 @@ class Rules {
       return {};
     }
     if (operation == FormulaOperation::number || operation == FormulaOperation::parameter)
-      return a >= 0 && a < formula_.num_numbers ? Status() : refuse(Rule::formula_number, here);
+      return a >= 0 && a < formula_.num_numbers ? Error() : refuse(Rule::formula_number, here);
     if (is_look_up(operation)) {
       if (a < 0 || a >= formula_.num_tables) return refuse(Rule::formula_look_up, here);
       if (operation == FormulaOperation::table1 && formula_.tables[a].rows != 1)
@@ -83,7 +82,7 @@ class Rules {
     return {};
   }
 
-  [[nodiscard]] Status check_bound(const FormulaBound& bound) const {
+  [[nodiscard]] Error check_bound(const FormulaBound& bound) const {
     if (role_ != FormulaRole::visible) return refuse(Rule::formula_bounds, name_);
     if (bound.coefficient == 0) return refuse(Rule::formula_coefficient, name_);
     for (const std::int32_t of : {bound.integer, bound.limit})
@@ -108,7 +107,7 @@ int count_operands(FormulaOperation operation) {
   return operation == FormulaOperation::select ? 3 : 2;
 }
 
-Status validate_formula(const Formula& formula, FormulaRole role) { return Rules(formula, role).check(); }
+Error validate_formula(const Formula& formula, FormulaRole role) { return Rules(formula, role).check(); }
 
 namespace {
 

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "base/rules.h"
-
 namespace headwise {
 
 namespace {
@@ -34,7 +32,7 @@ void read_level(const T* elements, std::int64_t size, ValueRange* blocks) {
 
 }  // namespace
 
-Status TableRanges::read(const FormulaProgram& program) {
+Error TableRanges::read(const FormulaProgram& program) {
   program_ = &program;
   const Formula& formula = program.formula();
   const auto for_each_look_up = [&](auto visit) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "attention/validate.h"
-#include "base/rules.h"
 #include "cache/append.h"
 #include "cache/attend_cached.h"
 #include "layer/head_steps.h"
@@ -53,7 +52,7 @@ std::int64_t projection_scratch(const Layer::Packed& layer) {
 
 }  // namespace
 
-Status Forward::allocate() {
+Error Forward::allocate() {
   const std::int64_t query_tokens = inputs_.batch_size * inputs_.query_length;
   const std::int64_t key_tokens = projects_keys() ? inputs_.batch_size * key_length_ : 0;
   const std::int64_t width = layer_.shape.value_head_dim;
@@ -76,7 +75,7 @@ Status Forward::allocate() {
                       count_sequences(shape_, options_), lengths_before_, inputs_.batch_size);
 }
 
-Status Forward::attend() {
+Error Forward::attend() {
   attention_inputs_.query.data = query_.data();
   attention_inputs_.key.data = key_.data();
   attention_inputs_.value.data = value_.data();
@@ -87,7 +86,7 @@ Status Forward::attend() {
                        : attend_checked(pool_, shape_, attention_inputs_, options_, outputs);
 }
 
-Status Forward::run() {
+Error Forward::run() {
   if (Error e = check_arguments()) return e;
   if (appends())
     if (Error e = widen_ring()) return e;
@@ -192,7 +191,7 @@ void Forward::copy_heads_to_output() {
 }
 
 /// New tokens must not drop those that their queries see, so the call works on a longer ring.
-Status Forward::widen_ring() {
+Error Forward::widen_ring() {
   if (!drops_visible_keys(*inputs_.cache, key_length_, growth_.gains)) return {};
   ring_ = inputs_.cache;
   if (Error e = ring_->widened(key_length_, &wide_)) return e;
@@ -201,7 +200,7 @@ Status Forward::widen_ring() {
   return {};
 }
 
-Status Forward::append() {
+Error Forward::append() {
   KvCache& cache = *inputs_.cache;
   for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
     lengths_before_[b] = static_cast<std::int32_t>(cache.appended(b));

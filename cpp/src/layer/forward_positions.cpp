@@ -39,7 +39,7 @@ void Forward::take_given_positions() {
 }
 
 /// Finds the row of every token: what is added to X, or the angles.
-Status Forward::find_position_rows() {
+Error Forward::find_position_rows() {
   switch (layer_.options.position) {
     case LayerPosition::none:
       return {};
@@ -58,7 +58,7 @@ Status Forward::find_position_rows() {
 }
 
 /// Outside the table there is no row: only padding stands there.
-Status Forward::find_table_rows() {
+Error Forward::find_table_rows() {
   const std::int64_t width = layer_.shape.input_dim;
   if (Error e = query_rows_.at.allocate(query_positions_.size())) return e;
   for (std::int64_t t = 0; t < query_positions_.size(); ++t) {
@@ -68,7 +68,7 @@ Status Forward::find_table_rows() {
   return {};
 }
 
-Status Forward::find_angles(KeptRows& kept) {
+Error Forward::find_angles(KeptRows& kept) {
   if (Error e = kept.find(pool_, query_positions_.data(), query_positions_.size(), &query_rows_)) return e;
   if (Error e = kept.find(pool_, key_positions_.data(), key_positions_.size(), &key_rows_)) return e;
   if (inputs_.positions.planes == 1) return {};
@@ -77,7 +77,7 @@ Status Forward::find_angles(KeptRows& kept) {
 }
 
 /// From a row of angles for each plane to one for each token, which takes the pairs of a section from that one's plane.
-Status Forward::splice_sections(PositionRows* rows) const {
+Error Forward::splice_sections(PositionRows* rows) const {
   const RotaryOptions& rotary = layer_.options.rotary;
   const std::int64_t tokens = rows->at.size() / inputs_.positions.planes, width = layer_.position_rows_width();
   const std::int64_t half = width / 2;

@@ -12,7 +12,7 @@
 
 namespace headwise {
 
-Status Forward::check_inputs() const {
+Error Forward::check_inputs() const {
   const LayerShape& s = layer_.shape;
   if (inputs_.layout != Layout::bse && inputs_.layout != Layout::bes) return refuse(Rule::layer_layout);
   for (const ConstArray& array : {inputs_.x, inputs_.key_context, inputs_.value_context})
@@ -41,7 +41,7 @@ Status Forward::check_inputs() const {
 }
 
 /// Whether what is overwritten and shown is there.
-Status Forward::check_inside() const {
+Error Forward::check_inside() const {
   const LayerPatches& patches = inputs_.patches;
   const std::int64_t heads = shape_.num_heads, kv_heads = shape_.num_kv_heads, queries = shape_.query_length;
   std::int64_t all_keys = inputs_.cache ? 0 : key_length_;
@@ -67,7 +67,7 @@ Status Forward::check_inside() const {
 }
 
 /// Whether the cache fits, and how many tokens it gains.
-Status Forward::check_cache() const {
+Error Forward::check_cache() const {
   const KvCache& cache = *inputs_.cache;
   if (Error e = validate_cache(shape_, cache)) return e;
   if (layer_.is_rotary() && cache.shape().rotary && !cache.shape().cache_positions) return refuse(Rule::rotary_twice);
@@ -85,20 +85,20 @@ Status Forward::check_cache() const {
 
 /// check_arguments and check_call are the steps of validate(), for the call as it will be when the cache holds the new
 /// keys, and the layer's own rules between them. No later step checks again.
-Status Forward::check_arguments() const {
+Error Forward::check_arguments() const {
   if (Error e = check_inputs()) return e;
   if (Error e = check_given_positions()) return e;
-  return inputs_.cache ? check_cache() : Status{};
+  return inputs_.cache ? check_cache() : Error{};
 }
 
-Status Forward::check_call() const {
+Error Forward::check_call() const {
   if (Error e = check_inside()) return e;
   if (Error e = validate_dtypes(attention_inputs_, outputs_)) return e;
   return validate_options(shape_, attention_inputs_, options_, outputs_, growth_);
 }
 
 /// The rules on given positions.
-Status Forward::check_given_positions() const {
+Error Forward::check_given_positions() const {
   const TokenPositions& given = inputs_.positions;
   const bool turns = layer_.is_rotary() || turned_by_cache();
   if (inputs_.key_positions && (!given.data || !inputs_.key_context.data || !turns)) return refuse(Rule::key_positions);
@@ -112,7 +112,7 @@ Status Forward::check_given_positions() const {
 }
 
 /// Whether tables of cos and sin have a row for `count` tokens from `first` on, in every plane.
-Status Forward::check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const {
+Error Forward::check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const {
   const std::int64_t tokens = positions.size() / inputs_.positions.planes;
   for (std::int64_t plane = 0; plane < inputs_.positions.planes; ++plane)
     for (std::int64_t t = first; t < first + count; ++t)
@@ -121,7 +121,7 @@ Status Forward::check_rows(const Buffer<std::int64_t>& positions, std::int64_t f
 }
 
 /// Whether tables of cos and sin have a row for every query and key.
-Status Forward::check_turned_positions() const {
+Error Forward::check_turned_positions() const {
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     const Sequence& sequence = sequences_[n];
     const std::int64_t first_query = sequence.batch * inputs_.query_length + sequence.query_begin;
@@ -135,7 +135,7 @@ Status Forward::check_turned_positions() const {
 }
 
 /// Whether the position table has a row for every query.
-Status Forward::check_positions() const {
+Error Forward::check_positions() const {
   if (turns() && layer_.options.rotary.scaling == RotaryScaling::tables) return check_turned_positions();
   if (layer_.options.position != LayerPosition::table) return {};
   const std::int64_t rows = layer_.options.position_rows;
@@ -153,7 +153,7 @@ Status Forward::check_positions() const {
 }
 
 /// Whether the cache has room for the new tokens.
-Status Forward::check_room() const {
+Error Forward::check_room() const {
   if (!appends()) return {};
   return check_append(*inputs_.cache, new_tokens());
 }

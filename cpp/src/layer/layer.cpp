@@ -15,7 +15,7 @@ namespace headwise {
 
 namespace {
 
-Status check_layer_shape(const LayerShape& shape) {
+Error check_layer_shape(const LayerShape& shape) {
   const struct {
     Argument name;
     std::int64_t value;
@@ -36,7 +36,7 @@ Status check_layer_shape(const LayerShape& shape) {
   return {};
 }
 
-Status check_weights(const LayerShape& shape, const LayerWeights& weights) {
+Error check_weights(const LayerShape& shape, const LayerWeights& weights) {
   const bool has_output = weights.output.weight.data || weights.output.bias.data;
   if (!weights.query.weight.data || !weights.key.weight.data || !weights.value.weight.data)
     return refuse(Rule::weights_given);
@@ -45,7 +45,7 @@ Status check_weights(const LayerShape& shape, const LayerWeights& weights) {
   return {};
 }
 
-Status check_layer_options(const LayerShape& shape, const LayerOptions& options) {
+Error check_layer_options(const LayerShape& shape, const LayerOptions& options) {
   if (!is_not_negative(options.qk_norm_epsilon)) return refuse(Rule::qk_norm_epsilon, options.qk_norm_epsilon);
   if (options.qk_norm == QkNorm::none && (options.query_gain || options.key_gain)) return refuse(Rule::gain_norm);
   if (options.position == LayerPosition::table && (!options.position_table || options.position_rows < 1))
@@ -57,7 +57,7 @@ Status check_layer_options(const LayerShape& shape, const LayerOptions& options)
 }
 
 /// The rules of Layer::create.
-Status check_layer(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options) {
+Error check_layer(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options) {
   if (Error e = check_layer_shape(shape)) return e;
   if (Error e = check_weights(shape, weights)) return e;
   return check_layer_options(shape, options);
@@ -73,17 +73,17 @@ Status keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer
   return {};
 }
 
-Status keep_positions(Layer::Packed* packed) {
+Error keep_positions(Layer::Packed* packed) {
   const LayerShape& shape = packed->shape;
   LayerOptions& options = packed->options;
   if (options.position == LayerPosition::sinusoidal) {
-    const Status status = packed->sinusoids.create(shape.input_dim, options.sinusoidal_split, options.sinusoidal_base);
+    const Error status = packed->sinusoids.create(shape.input_dim, options.sinusoidal_split, options.sinusoidal_base);
     return status.ok() ? packed->position_rows.create(packed->sinusoids, shape.input_dim) : status;
   }
   if (!packed->is_rotary()) return {};
   if (Error e = packed->rotary_arrays.keep(shape.head_dim, &options.rotary)) return e;
   if (packed->angles_grow()) return {};
-  const Status status = packed->angles.create(options.rotary, shape.head_dim);
+  const Error status = packed->angles.create(options.rotary, shape.head_dim);
   return status.ok() ? packed->position_rows.create(packed->angles, 2 * packed->angles.half()) : status;
 }
 
@@ -102,20 +102,20 @@ Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const
   packed->options = options;
   const Dtype dtype = options.weight_dtype;
   const bool table = options.position == LayerPosition::table;
-  const Status steps[] = {
+  const Error steps[] = {
       packed->query.create(weights.query, shape.input_dim, packed->query_width(), shape.head_dim, dtype),
       packed->key.create(weights.key, shape.key_input_dim, packed->key_width(), shape.head_dim, dtype),
       packed->value.create(weights.value, shape.value_input_dim, packed->value_width(), 1, dtype),
       shape.output_projection ? packed->output.create(weights.output, packed->heads_width(), shape.output_dim, 1, dtype)
-                              : Status{},
+                              : Error{},
       keep(options.query_gain, 1, shape.head_dim, &packed->query_gain),
       keep(options.key_gain, 1, shape.head_dim, &packed->key_gain),
       keep(table ? options.position_table : nullptr, options.position_rows, shape.input_dim, &packed->position_table),
       keep_positions(packed.get())};
-  for (const Status& step : steps)
+  for (const Error& step : steps)
     if (!step.ok()) return step;
   layer->reset(new (std::nothrow) Layer(std::move(packed)));
-  return *layer ? Status{} : out_of_memory(sizeof(Layer));
+  return *layer ? Error{} : out_of_memory(sizeof(Layer));
 }
 
 Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,

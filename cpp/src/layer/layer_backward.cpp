@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/memory.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -20,7 +19,7 @@ LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, const Lay
                              const LayerGradients& gradients)
     : forward_(forward), layer_(forward.layer_), pool_(pool), inputs_(inputs), gradients_(gradients) {}
 
-Status LayerBackward::check() const {
+Error LayerBackward::check() const {
   if (Error e = check_dtype(Argument::d_output, inputs_.output_gradient.dtype)) return e;
   if (!layer_.shape.output_projection && is_wanted(gradients_.output_weights)) return refuse(Rule::gradient_projection);
   if (layer_.options.qk_norm == QkNorm::none && (gradients_.query_gain || gradients_.key_gain))
@@ -38,7 +37,7 @@ TokenRows LayerBackward::tokens_of(float* array, std::int64_t length, std::int64
   return {{array}, rows.strides, rows.batch_size, rows.length};
 }
 
-Status LayerBackward::allocate() {
+Error LayerBackward::allocate() {
   const LayerShape& s = layer_.shape;
   const LayerInputs& inputs = forward_.inputs_;
   const std::int64_t query_tokens = inputs.batch_size * inputs.query_length;
@@ -110,7 +109,7 @@ Status LayerBackward::allocate() {
   return {};
 }
 
-Status LayerBackward::attend() {
+Error LayerBackward::attend() {
   BackwardInputs inputs;
   inputs.forward = forward_.attention_inputs_;
   inputs.output = {forward_.heads_.data()};
@@ -175,7 +174,7 @@ void LayerBackward::add_to_table() {
   }
 }
 
-Status LayerBackward::run() {
+Error LayerBackward::run() {
   if (Error e = check()) return e;
   if (Error e = allocate()) return e;
   const auto go_back = [&](Way& way) {

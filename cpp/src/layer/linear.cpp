@@ -12,7 +12,7 @@ namespace headwise {
 
 namespace {
 
-Status check_shape(const LinearShape& shape, const LinearWeights& weights) {
+Error check_shape(const LinearShape& shape, const LinearWeights& weights) {
   if (shape.rows < 0 || shape.in < 1 || shape.out < 1)
     return refuse(Rule::linear_shape, shape.rows, shape.in, shape.out);
   std::int64_t floats = 0, bytes = 0;
@@ -23,23 +23,23 @@ Status check_shape(const LinearShape& shape, const LinearWeights& weights) {
   return {};
 }
 
-Status check_floats(std::initializer_list<Dtype> dtypes) {
+Error check_floats(std::initializer_list<Dtype> dtypes) {
   for (const Dtype dtype : dtypes)
     if (!is_input_dtype(dtype)) return refuse(Rule::linear_dtype);
   return {};
 }
 
 /// A weight that is not int8, or a bias.
-Status check_weight_floats(Dtype dtype) { return dtype == Dtype::bfloat16 ? Status{} : check_floats({dtype}); }
+Error check_weight_floats(Dtype dtype) { return dtype == Dtype::bfloat16 ? Error{} : check_floats({dtype}); }
 
-Status check_weight(const LinearWeights& weights, std::int64_t out) {
+Error check_weight(const LinearWeights& weights, std::int64_t out) {
   if (Error e = check_weight_floats(weights.bias.dtype)) return e;
   if (weights.weight.dtype != Dtype::int8) return check_weight_floats(weights.weight.dtype);
   if (!weights.scales || !all_finite(weights.scales, out)) return refuse(Rule::linear_scales, out);
   return {};
 }
 
-Status allocate_scratch(Buffer<float>& scratch, const ThreadPool& pool, std::int64_t floats) {
+Error allocate_scratch(Buffer<float>& scratch, const ThreadPool& pool, std::int64_t floats) {
   const std::int64_t all = pool.size() * floats;
   return scratch.allocate(all);
 }

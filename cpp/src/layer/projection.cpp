@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/rules.h"
-
 namespace headwise {
 
 namespace {
@@ -63,7 +61,7 @@ bool StoredProduct::suits(const LinearWeights& weights, std::int64_t rows) {
   return rows > 0 && rows <= kFewRows && (weights.in_stride == 1 || weights.out_stride == 1);
 }
 
-Status StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const {
+Error StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const {
   const std::int64_t rows = x.count(), width = tile_columns(weights_, rows, out_, pool.size());
   const std::int64_t inputs = rows * in_, room = needs_fixed_point(weights_) ? fixed_point_floats(in_) : 0;
   const std::int64_t floats = inputs + out_ + rows * room + pool.size() * rows * width;
@@ -137,8 +135,8 @@ struct Projection::Tile {
   std::int64_t all_rows;
 };
 
-Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
-                            Dtype kept) {
+Error Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                           Dtype kept) {
   kernels_ = &kernels;
   in_ = in;
   out_ = out;
@@ -160,8 +158,8 @@ Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::in
   return {};
 }
 
-Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
-                          Dtype kept) {
+Error Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                         Dtype kept) {
   if (Error e = allocate(kernel_table(), in, out, head_dim, kept)) return e;
   const bool scaled = kept == Dtype::int8 || weights.scales;
   if (scaled)
@@ -219,7 +217,7 @@ RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64
           .count = count};
 }
 
-Status Projection::create_transposed(const Projection& forward) {
+Error Projection::create_transposed(const Projection& forward) {
   if (Error e = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32)) return e;
   const std::int64_t width = kernels_->panel_width;
   if (forward.kept_ != Dtype::float32) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/memory.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -55,7 +54,7 @@ WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t
 
 std::int64_t WeightGradient::scratch_floats() { return (kBlock + kTokenDepth) * (kLeft + kRight); }
 
-Status WeightGradient::create(const WeightGradientJob& job) {
+Error WeightGradient::create(const WeightGradientJob& job) {
   job_ = job;
   kernels_ = &kernel_table();
   const std::int64_t tokens = job.dy.count();

@@ -4,7 +4,6 @@
 #include <new>
 
 #include "base/memory.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -17,18 +16,18 @@ constexpr std::int64_t kRowsPerTask = 4;  // a row of 768 sines and cosines take
 
 }  // namespace
 
-Status KeptRows::create(const PositionRule& rule, std::int64_t width) {
+Error KeptRows::create(const PositionRule& rule, std::int64_t width) {
   rule_ = &rule;
   width_ = width;
   num_chunks_ = std::min(kMostBytes / (kFloatBytes * kChunkRows * width), kMostChunks);
   chunks_.reset(new (std::nothrow) Chunk[num_chunks_]);
-  return chunks_ ? Status{} : out_of_memory(num_chunks_ * static_cast<std::int64_t>(sizeof(Chunk)));
+  return chunks_ ? Error{} : out_of_memory(num_chunks_ * static_cast<std::int64_t>(sizeof(Chunk)));
 }
 
 /// Allocates the chunks of all positions. Counts the rows that must be computed, and those among them that are not
 /// kept.
-Status KeptRows::make_room(const std::int64_t* positions, std::int64_t count, std::int64_t* to_compute,
-                           std::int64_t* own) {
+Error KeptRows::make_room(const std::int64_t* positions, std::int64_t count, std::int64_t* to_compute,
+                          std::int64_t* own) {
   for (std::int64_t t = 0; t < count; ++t) {
     if (!keeps(positions[t])) {
       ++*own, ++*to_compute;
@@ -42,7 +41,7 @@ Status KeptRows::make_room(const std::int64_t* positions, std::int64_t count, st
   return {};
 }
 
-Status KeptRows::find(ThreadPool& pool, const std::int64_t* positions, std::int64_t count, PositionRows* rows) {
+Error KeptRows::find(ThreadPool& pool, const std::int64_t* positions, std::int64_t count, PositionRows* rows) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::int64_t most = 0, own = 0;
   if (Error e = make_room(positions, count, &most, &own)) return e;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/rules.h"
 #include "headwise/status.h"
 
 namespace headwise {
@@ -12,7 +11,7 @@ namespace headwise {
 namespace {
 
 /// Whether a table [rows, columns] can be counted.
-Status check_table_size(std::int64_t rows, std::int64_t columns) {
+Error check_table_size(std::int64_t rows, std::int64_t columns) {
   std::int64_t elements = 0;
   if (rows < 0 || columns < 1) return refuse(Rule::table_extents, rows, columns);
   if (!multiply_sizes(rows, columns, &elements)) return refuse(Rule::size, Argument::table);
@@ -21,7 +20,7 @@ Status check_table_size(std::int64_t rows, std::int64_t columns) {
 
 }  // namespace
 
-Status Sinusoids::create(std::int64_t width, SinusoidalSplit split, double base) {
+Error Sinusoids::create(std::int64_t width, SinusoidalSplit split, double base) {
   width_ = width;
   split_ = split;
   const bool halves = split == SinusoidalSplit::halves;
@@ -104,7 +103,7 @@ class RelativeBuckets {
   double span_;
 };
 
-Status check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional) {
+Error check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional) {
   const std::int64_t fewest = bidirectional ? 4 : 2;
   if (num_buckets < fewest || (bidirectional && num_buckets % 2 != 0))
     return refuse(bidirectional ? Rule::even_buckets : Rule::buckets, fewest, num_buckets);

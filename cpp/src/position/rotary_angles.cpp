@@ -13,7 +13,7 @@ namespace headwise {
 
 namespace {
 
-Status check_frequencies(const RotaryOptions& options, std::int64_t half) {
+Error check_frequencies(const RotaryOptions& options, std::int64_t half) {
   if (!options.frequencies) return refuse(Rule::frequencies_given);
   for (std::int64_t m = 0; m < half; ++m)
     if (!std::isfinite(options.frequencies[m])) return refuse(Rule::frequencies, options.frequencies[m]);
@@ -21,13 +21,13 @@ Status check_frequencies(const RotaryOptions& options, std::int64_t half) {
   return {};
 }
 
-Status check_tables(const RotaryOptions& options) {
+Error check_tables(const RotaryOptions& options) {
   if (!options.cosines || !options.sines) return refuse(Rule::tables_given);
   if (options.table_rows >= 1 && options.table_rows <= std::numeric_limits<std::int32_t>::max()) return {};
   return refuse(Rule::table_rows, options.table_rows);
 }
 
-Status check_longrope(const RotaryOptions& options, std::int64_t half) {
+Error check_longrope(const RotaryOptions& options, std::int64_t half) {
   if (!options.short_factors || !options.long_factors) return refuse(Rule::longrope_given);
   for (const double* factors : {options.short_factors, options.long_factors})
     for (std::int64_t m = 0; m < half; ++m)
@@ -38,14 +38,14 @@ Status check_longrope(const RotaryOptions& options, std::int64_t half) {
   return {};
 }
 
-Status check_sections(const RotaryOptions& options, std::int64_t half) {
+Error check_sections(const RotaryOptions& options, std::int64_t half) {
   const std::int64_t t = options.temporal_section, h = options.height_section, w = options.width_section;
   if (!has_sections(options)) return {};
   if (t >= 0 && h >= 0 && w >= 0 && t <= half && h <= half && w <= half && t + h + w == half) return {};
   return refuse(Rule::sections, t, h, w);
 }
 
-Status check_scaling(const RotaryOptions& options, std::int64_t half) {
+Error check_scaling(const RotaryOptions& options, std::int64_t half) {
   const RotaryScaling kind = options.scaling;
   if (kind < RotaryScaling::none || kind > RotaryScaling::tables) return refuse(Rule::scaling, static_cast<int>(kind));
   if (kind == RotaryScaling::none) return {};
@@ -78,12 +78,12 @@ Status check_scaling(const RotaryOptions& options, std::int64_t half) {
 
 }  // namespace
 
-Status check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
+Error check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
   if (rotary_dim >= 2 && rotary_dim % 2 == 0 && rotary_dim <= head_dim) return {};
   return refuse(Rule::rotary_dim, head_dim, rotary_dim);
 }
 
-Status check_positions(const RotaryOptions& options, const double* positions, std::int64_t count) {
+Error check_positions(const RotaryOptions& options, const double* positions, std::int64_t count) {
   for (std::int64_t s = 0; s < count; ++s)
     if (!std::isfinite(positions[s])) return refuse(Rule::position, positions[s]);
   for (std::int64_t s = 0; options.scaling == RotaryScaling::tables && s < count; ++s)
@@ -98,7 +98,7 @@ bool same_angles(const RotaryOptions& a, const RotaryOptions& b, std::int64_t he
   return first.create(a, head_dim).ok() && second.create(b, head_dim).ok() && first.turns_like(second);
 }
 
-Status check_planes(const RotaryOptions& options, std::int64_t planes) {
+Error check_planes(const RotaryOptions& options, std::int64_t planes) {
   if (planes == 1 || (planes == 3 && has_sections(options))) return {};
   return refuse(Rule::position_planes, planes);
 }
@@ -111,12 +111,12 @@ Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {
   return check_scaling(options, half);
 }
 
-Status check_table_rows(const RotaryOptions& options, std::int64_t position) {
+Error check_table_rows(const RotaryOptions& options, std::int64_t position) {
   if (options.scaling != RotaryScaling::tables || (position >= 0 && position < options.table_rows)) return {};
   return refuse(Rule::position_of_row, options.table_rows - 1, position);
 }
 
-Status RotaryArrays::keep(std::int64_t head_dim, RotaryOptions* options) {
+Error RotaryArrays::keep(std::int64_t head_dim, RotaryOptions* options) {
   const std::int64_t half = rotary_dim_of(*options, head_dim) / 2;
   const bool is_longrope = options->scaling == RotaryScaling::longrope;
   if (is_longrope || options->scaling == RotaryScaling::frequencies) {
@@ -263,7 +263,7 @@ Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, d
   return {};
 }
 
-Status RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim) {
+Error RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim) {
   const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
   interleaved_ = options.interleaved;
   section_ends_[0] = options.temporal_section;

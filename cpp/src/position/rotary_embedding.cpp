@@ -127,7 +127,7 @@ void turn_array(ThreadPool& pool, const Rotation& rotation, std::int64_t batch_s
     write_to(static_cast<std::uint16_t*>(y.data));
 }
 
-Status check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t length, std::int64_t head_dim) {
+Error check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t length, std::int64_t head_dim) {
   if (batch_size < 0 || num_heads < 0 || length < 0 || head_dim < 1) return refuse(Rule::rotary_extents);
   std::int64_t elements = 0, tokens = 0;
   if (!multiply_sizes(batch_size, length, &tokens) || !multiply_sizes(batch_size, num_heads, &elements) ||
@@ -136,13 +136,13 @@ Status check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t
   return {};
 }
 
-Status check_rows(const std::int32_t* rows, std::int64_t count, std::int64_t table_rows) {
+Error check_rows(const std::int32_t* rows, std::int64_t count, std::int64_t table_rows) {
   for (std::int64_t i = 0; i < count; ++i)
     if (rows[i] < 0 || rows[i] >= table_rows) return refuse(Rule::token_row, table_rows - 1, rows[i], i);
   return {};
 }
 
-Status check_dtypes(Dtype x, Dtype y) {
+Error check_dtypes(Dtype x, Dtype y) {
   if (is_input_dtype(x) && is_input_dtype(y)) return {};
   return refuse(Rule::rotary_dtype);
 }
@@ -185,9 +185,9 @@ void turn_head_back(const RotaryAngles& angles, const float* row, float* head) {
   }
 }
 
-Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
-               std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions, MutableArray y,
-               std::int64_t planes) {
+Error turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
+              std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions, MutableArray y,
+              std::int64_t planes) {
   const std::int64_t row = 4 * angles.half();
   Buffer<float> scratch;
   if (Error e = scratch.allocate(pool.size() * row)) return e;

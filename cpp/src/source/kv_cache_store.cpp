@@ -4,7 +4,6 @@
 #include <new>
 
 #include "base/numbers.h"
-#include "base/rules.h"
 
 namespace headwise {
 
@@ -137,7 +136,7 @@ RowSpan KvCache::Store::span_of(std::int64_t total, std::int64_t j, std::int64_t
   return {slot / layout.tokens, row, std::min(limit, layout.tokens - row)};
 }
 
-Status KvCache::Store::initialise(const KvCacheShape& cache_shape) {
+Error KvCache::Store::initialise(const KvCacheShape& cache_shape) {
   shape = cache_shape;
   if (shape.rotary)
     if (Error e = rotary_arrays.keep(shape.head_dim, &*shape.rotary)) return e;
@@ -148,11 +147,11 @@ Status KvCache::Store::initialise(const KvCacheShape& cache_shape) {
   return {};
 }
 
-Status KvCache::Store::ensure_angles() {
-  return shape.rotary && angles.half() == 0 ? angles.create(*shape.rotary, shape.head_dim) : Status{};
+Error KvCache::Store::ensure_angles() {
+  return shape.rotary && angles.half() == 0 ? angles.create(*shape.rotary, shape.head_dim) : Error{};
 }
 
-Status KvCache::Store::ensure_means() {
+Error KvCache::Store::ensure_means() {
   if (shape.dtype != Dtype::int8 || key_means) return {};
   std::int64_t heads = 0, size = 0;
   if (!multiply_sizes(shape.batch_size, shape.num_kv_heads, &heads) || !multiply_sizes(heads, shape.head_dim, &size))
@@ -162,7 +161,7 @@ Status KvCache::Store::ensure_means() {
   return {};
 }
 
-Status KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {
+Error KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {
   if (blocks_of(total) > blocks_per_batch)
     if (Error e = widen_table(blocks_of(total))) return e;
   const std::int64_t length_then = length_of(total);
@@ -184,7 +183,7 @@ void KvCache::Store::trim_all() {
 }
 
 /// Doubles the table at least, so that appending single tokens costs a constant time each on average.
-Status KvCache::Store::widen_table(std::int64_t blocks_wanted) {
+Error KvCache::Store::widen_table(std::int64_t blocks_wanted) {
   const std::int64_t width = std::max(blocks_wanted, 2 * blocks_per_batch);
   std::int64_t size = 0;
   Buffer<Block*> wider;
@@ -213,8 +212,8 @@ std::int64_t KvCache::Store::blocks_of(std::int64_t total) const {
   return (length_of(total) + layout.tokens - 1) / layout.tokens;
 }
 
-Status turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads, std::int64_t length,
-                 ConstArray x, const double* positions, std::int64_t planes, Buffer<float>* y) {
+Error turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads, std::int64_t length,
+                ConstArray x, const double* positions, std::int64_t planes, Buffer<float>* y) {
   const KvCacheShape& shape = store.shape;
   const std::int64_t size = shape.batch_size * length * heads * shape.head_dim;  // x has been found addressable
   if (Error e = y->allocate(size)) return e;
