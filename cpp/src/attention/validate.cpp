@@ -33,13 +33,6 @@ Error check_broadcast(Argument name, const BroadcastExtents& extents, const Atte
   return {};
 }
 
-Error check_lengths(Rule rule, const std::int32_t* lengths, std::int64_t begin, std::int64_t end,
-                    std::int64_t longest) {
-  for (std::int64_t b = begin; lengths && b < end; ++b)
-    if (lengths[b] < 0 || lengths[b] > longest) return refuse(rule, at(b), longest, lengths[b]);
-  return {};
-}
-
 Error check_finite(Argument name, const float* values, std::int64_t count) {
   for (std::int64_t h = 0; values && h < count; ++h)
     if (!std::isfinite(values[h])) return refuse(Rule::finite, {name, h}, values[h]);
@@ -148,12 +141,6 @@ Error check_outputs(const AttentionShape& shape, std::int64_t key_length, const 
   return {};
 }
 
-Error check_indices(Rule rule, Argument name, const std::int32_t* indices, std::int64_t count, std::int64_t end) {
-  for (std::int64_t n = 0; indices && n < count; ++n)
-    if (indices[n] < 0 || indices[n] >= end) return refuse(rule, {name, n}, end - 1, indices[n]);
-  return {};
-}
-
 /// Whether no index below `end` occurs twice. The indices have been checked.
 Error check_distinct(Rule rule, Argument name, const std::int32_t* indices, std::int64_t count, std::int64_t end) {
   if (!indices || count < 2) return {};
@@ -174,8 +161,8 @@ Error check_sinks(const float* sinks, std::int64_t num_heads) {
 }
 
 Error validate_selection(Argument name, const Selection& s, std::int64_t heads, std::int64_t rows) {
-  if (Error e = check_indices(Rule::selected_head, name, s.heads, s.num_heads, heads)) return e;
-  if (Error e = check_indices(Rule::selected_query, name, s.queries, s.num_queries, rows)) return e;
+  if (Error e = check_indices(Rule::selected_head, name, s.heads, s.num_heads, heads - 1)) return e;
+  if (Error e = check_indices(Rule::selected_query, name, s.queries, s.num_queries, rows - 1)) return e;
   const bool is_empty = (s.heads ? s.num_heads : heads) == 0;
   return s.average && is_empty ? refuse(Rule::average_of_none, name) : Error();
 }
@@ -258,11 +245,12 @@ Error validate_options(const AttentionShape& shape, const AttentionInputs& input
   if (Error e = check_ragged(shape, inputs, options)) return e;
   if (Error e = check_values(shape, options)) return e;
   if (Error e = check_dropout(inputs, options.dropout)) return e;
-  for (std::int64_t b = 0; inputs.cache && b < batches; ++b)
-    if (Error e = check_lengths(Rule::key_lengths_held, options.key_lengths, b, b + 1, length_held(b))) return e;
-  if (!inputs.cache)
-    if (Error e = check_lengths(Rule::key_lengths, options.key_lengths, 0, batches, key_length)) return e;
-  if (Error e = check_lengths(Rule::query_lengths, options.query_lengths, 0, batches, shape.query_length)) return e;
+  const std::int32_t *const keys = options.key_lengths, *const queries = options.query_lengths;
+  for (std::int64_t b = 0; inputs.cache && keys && b < batches; ++b)
+    if (keys[b] < 0 || keys[b] > length_held(b)) return refuse(Rule::key_lengths_held, at(b), length_held(b), keys[b]);
+  if (Error e = check_indices(Rule::key_lengths, Argument::none, keys, inputs.cache ? 0 : batches, key_length))
+    return e;
+  if (Error e = check_indices(Rule::query_lengths, Argument::none, queries, batches, shape.query_length)) return e;
   if (inputs.mask)
     if (Error e = check_broadcast(Argument::mask, inputs.mask_extents, shape, key_length)) return e;
   if (inputs.bias.data)

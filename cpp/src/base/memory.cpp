@@ -21,12 +21,15 @@ void* allocate_bytes(std::size_t bytes) {
   return std::aligned_alloc(kAlign, rounded ? rounded : kAlign);
 }
 
-Error allocate_elements(std::int64_t count, std::int64_t size, void** memory) {
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / size;
-  const std::int64_t bytes = std::min(count, most) * size;
+Error Memory::allocate(std::int64_t count, std::int64_t element_bytes) {
+  *this = Memory();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / element_bytes;
+  const std::int64_t bytes = std::min(count, most) * element_bytes;
   if (count >= 0 && count <= most && static_cast<std::uint64_t>(bytes) <= std::numeric_limits<std::size_t>::max())
-    *memory = allocate_bytes(static_cast<std::size_t>(bytes));
-  return *memory ? Error() : out_of_memory(bytes);
+    data_ = allocate_bytes(static_cast<std::size_t>(bytes));
+  if (!data_) return out_of_memory(bytes);
+  count_ = count;
+  return {};
 }
 
 void free_bytes(void* pointer) {

@@ -81,10 +81,15 @@ class MessageWriter {
 
 }  // namespace
 
-Error refuse(Rule rule, At where, Seen first, Seen second, Seen third) {
+Error refuse(Rule rule, Argument argument, std::int64_t index, Seen first, Seen second, Seen third) {
   const StatusCode code = kRules[static_cast<int>(rule)].code;
-  return Status{
-      code, where.argument, rule, static_cast<std::int32_t>(where.index), {first.bits, second.bits, third.bits}};
+  return Status{code, argument, rule, static_cast<std::int32_t>(index), {first.bits, second.bits, third.bits}};
+}
+
+Error check_indices(Rule rule, Argument argument, const std::int32_t* indices, std::int64_t count, std::int64_t most) {
+  for (std::int64_t n = 0; indices && n < count; ++n)
+    if (indices[n] < 0 || indices[n] > most) return refuse(rule, {argument, n}, most, indices[n]);
+  return {};
 }
 
 Message Status::message() const {

@@ -16,6 +16,11 @@ enum class Rule : std::uint16_t {
 #include "base/rules.def"
 };
 
+#define RULE(name, code, sentence) +1
+inline constexpr int kNumRules = 0
+#include "base/rules.def"
+    ;
+
 #define ARGUMENT(name, text) name,
 enum class Argument : std::uint8_t {
 #include "base/arguments.def"
@@ -48,9 +53,12 @@ struct [[nodiscard]] Error : Status {
 };
 
 /// The status of a call that breaks `rule`.
-[[nodiscard]] Error refuse(Rule rule, At where, Seen first = {}, Seen second = {}, Seen third = {});
+[[nodiscard]] Error refuse(Rule rule, Argument argument, std::int64_t index, Seen first, Seen second, Seen third);
+[[nodiscard]] inline Error refuse(Rule rule, At where, Seen first = {}, Seen second = {}, Seen third = {}) {
+  return refuse(rule, where.argument, where.index, first, second, third);
+}
 [[nodiscard]] inline Error refuse(Rule rule, Seen first = {}, Seen second = {}, Seen third = {}) {
-  return refuse(rule, Argument::none, first, second, third);
+  return refuse(rule, Argument::none, 0, first, second, third);
 }
 
 [[nodiscard]] inline Error out_of_memory(std::int64_t bytes) { return refuse(Rule::out_of_memory, bytes); }
@@ -66,5 +74,9 @@ struct [[nodiscard]] Error : Status {
   const bool is_count = value >= least && value <= std::numeric_limits<std::int32_t>::max();
   return is_count ? Error() : refuse(Rule::count, argument, least, value);
 }
+
+/// Whether all of them are in 0..most. There may be none.
+[[nodiscard]] Error check_indices(Rule rule, Argument argument, const std::int32_t* indices, std::int64_t count,
+                                  std::int64_t most);
 
 }  // namespace headwise

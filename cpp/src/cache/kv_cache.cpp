@@ -206,21 +206,10 @@ std::int64_t KvCache::bytes() const {
   return held;
 }
 
-namespace {
-
-Error check_indices(const std::int32_t* indices, std::int64_t batch_size) {
-  for (std::int64_t b = 0; b < batch_size; ++b)
-    if (indices[b] < 0 || indices[b] >= batch_size)
-      return refuse(Rule::select_index, at(b), batch_size - 1, indices[b]);
-  return {};
-}
-
-}  // namespace
-
 Status KvCache::select(const std::int32_t* indices) {
   Store& store = *store_;
   const std::int64_t batch_size = store.shape.batch_size, width = store.blocks_per_batch;
-  if (Error e = check_indices(indices, batch_size)) return e;
+  if (Error e = check_indices(Rule::select_index, Argument::none, indices, batch_size, batch_size - 1)) return e;
   KvCache::Store chosen;  // its means alone
   chosen.shape = store.shape;
   if (Error e = chosen.copy_means(store, [indices](std::int64_t b) { return indices[b]; })) return e;

@@ -129,8 +129,7 @@ Error RotaryArrays::keep(std::int64_t head_dim, RotaryOptions* options) {
     if (is_longrope) copy(&options->long_factors, numbers_.data() + half);
   }
   if (options->scaling == RotaryScaling::tables) {
-    std::int64_t count = 0;
-    if (!multiply_sizes(options->table_rows, 2 * half, &count)) return refuse(Rule::rotary_table_size);
+    const std::int64_t count = options->table_rows * 2 * half;  // both are below 2^31
     if (Error e = tables_.allocate(count)) return e;
     std::copy_n(options->cosines, count / 2, tables_.data());
     std::copy_n(options->sines, count / 2, tables_.data() + count / 2);

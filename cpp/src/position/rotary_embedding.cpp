@@ -136,12 +136,6 @@ Error check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t 
   return {};
 }
 
-Error check_rows(const std::int32_t* rows, std::int64_t count, std::int64_t table_rows) {
-  for (std::int64_t i = 0; i < count; ++i)
-    if (rows[i] < 0 || rows[i] >= table_rows) return refuse(Rule::token_row, table_rows - 1, rows[i], i);
-  return {};
-}
-
 Error check_dtypes(Dtype x, Dtype y) {
   if (is_input_dtype(x) && is_input_dtype(y)) return {};
   return refuse(Rule::rotary_dtype);
@@ -157,8 +151,7 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
   if (Error e = check_rotary_dim(rotary_dim, head_dim)) return e;
   if (Error e = check_dtypes(x.dtype, y.dtype)) return e;
   if (!rows && table_rows < length) return refuse(Rule::row_per_token, length, table_rows);
-  if (rows)
-    if (Error e = check_rows(rows, batch_size * length, table_rows)) return e;
+  if (Error e = check_indices(Rule::token_row, Argument::none, rows, batch_size * length, table_rows - 1)) return e;
   if (batch_size == 0 || length == 0) return {};
 
   const TableAngles angles(cosines, sines, rows, length, rotary_dim / 2);
