@@ -123,20 +123,20 @@ std::vector<Breach> breaches() {
     c.options.num_sequences = n;
   };
   return {
-      {"negative_batch", Rule::batch_size, "batchSize", [](Call& c) { c.shape.batch_size = -1; }},
-      {"negative_heads", Rule::num_heads, "numHeads", [](Call& c) { c.shape.num_heads = -2; }},
-      {"no_kv_heads", Rule::num_kv_heads, "numKvHeads", [](Call& c) { c.shape.num_kv_heads = 0; }},
+      {"negative_batch", Rule::least, "batchSize", [](Call& c) { c.shape.batch_size = -1; }},
+      {"negative_heads", Rule::least, "numHeads", [](Call& c) { c.shape.num_heads = -2; }},
+      {"no_kv_heads", Rule::least, "numKvHeads", [](Call& c) { c.shape.num_kv_heads = 0; }},
       {"heads_not_a_multiple", Rule::heads_per_kv_head, "numKvHeads", [](Call& c) { c.shape.num_kv_heads = 3; }},
       {"fewer_heads_than_kv_heads", Rule::heads_per_kv_head, "numKvHeads", [](Call& c) { c.shape.num_kv_heads = 8; }},
-      {"negative_query_length", Rule::query_length, "query", [](Call& c) { c.shape.query_length = -1; }},
-      {"negative_key_length", Rule::key_length, "key", [](Call& c) { c.shape.key_length = -1; }},
-      {"no_head_dim", Rule::head_dim, "headDim", [](Call& c) { c.shape.head_dim = 0; }},
-      {"no_value_dim", Rule::value_dim, "value", [](Call& c) { c.shape.value_dim = 0; }},
+      {"negative_query_length", Rule::least, "query", [](Call& c) { c.shape.query_length = -1; }},
+      {"negative_key_length", Rule::least, "key", [](Call& c) { c.shape.key_length = -1; }},
+      {"no_head_dim", Rule::least, "headDim", [](Call& c) { c.shape.head_dim = 0; }},
+      {"no_value_dim", Rule::least, "value", [](Call& c) { c.shape.value_dim = 0; }},
       {"batch_times_heads_overflows", Rule::array_size, "large", [](Call& c) { c.shape.batch_size = huge << 16; }},
       {"head_dim_overflows", Rule::array_size, "large", [](Call& c) { c.shape.head_dim = huge << 19; }},
       {"value_dim_overflows", Rule::array_size, "large", [](Call& c) { c.shape.value_dim = huge << 19; }},
-      {"key_length_too_long", Rule::key_length_bits, "key", [](Call& c) { c.shape.key_length = huge; }},
-      {"query_length_too_long", Rule::query_length_bits, "query", [](Call& c) { c.shape.query_length = huge; }},
+      {"key_length_too_long", Rule::fits_31_bits, "key", [](Call& c) { c.shape.key_length = huge; }},
+      {"query_length_too_long", Rule::fits_31_bits, "query", [](Call& c) { c.shape.query_length = huge; }},
       {"probs_overflow", Rule::dense_size, "large",
        [](Call& c) { c.shape = {1LL << 20, 1, 1, 1LL << 30, 1LL << 30, 1, 1}; }},
       {"scale_nan", Rule::scale, "scale", [](Call& c) { c.options.scale = kNan; }},
@@ -641,9 +641,9 @@ std::vector<Refusal> refusals() {
          static Arrived arrived;
          in.forward.arrival = &arrived;
        })},
-      {Rule::gradient_bias, gradient_call([](auto&, auto&, Out& out) { out.bias = some; })},
-      {Rule::gradient_sinks, gradient_call([](auto&, auto&, Out& out) { out.sinks = some; })},
-      {Rule::gradient_slopes, gradient_call([](auto&, auto&, Out& out) { out.alibi_slopes = some; })},
+      {Rule::gradient_of, gradient_call([](auto&, auto&, Out& out) { out.bias = some; })},
+      {Rule::gradient_of, gradient_call([](auto&, auto&, Out& out) { out.sinks = some; })},
+      {Rule::gradient_of, gradient_call([](auto&, auto&, Out& out) { out.alibi_slopes = some; })},
       {Rule::gradient_tables, gradient_call([](auto&, auto&, Out& out) { out.reads = true; })},
       {Rule::derivative_together, gradient_call([](auto&, AttentionOptions& options, auto&) {
          options.score = formula([](F& f) { return f.formula(); });
@@ -792,10 +792,10 @@ std::vector<Refusal> refusals() {
       {Rule::weights_given, layer_created([](auto&, Weights& w, auto&) { w.key.weight.data = nullptr; })},
       {Rule::output_weight_given, layer_created([](auto&, Weights& w, auto&) { w.output.weight.data = nullptr; })},
       {Rule::output_weight_not_given, layer_created([](Shape& s, auto&, auto&) { s.output_projection = false; })},
-      {Rule::qk_norm_epsilon, layer_created([](auto&, auto&, Options& o) { o.qk_norm_epsilon = -1; })},
+      {Rule::not_negative, layer_created([](auto&, auto&, Options& o) { o.qk_norm_epsilon = -1; })},
       {Rule::gain_norm, layer_created([](auto&, auto&, Options& o) { o.key_gain = some; })},
       {Rule::position_table, layer_created([](auto&, auto&, Options& o) { o.position = LayerPosition::table; })},
-      {Rule::position_base,
+      {Rule::positive,
        layer_created([](auto&, auto&, Options& o) { o.position = LayerPosition::sinusoidal, o.sinusoidal_base = 0; })},
       {Rule::saved_forward, layer_gradients(nothing, true)},
       {Rule::gradient_projection, layer_gradients([](Shape& s, auto&, LayerGradients& g) {
@@ -814,7 +814,7 @@ std::vector<Refusal> refusals() {
 
       {Rule::table_extents, [] { return sinusoidal_positions(-1, 4, SinusoidalSplit::halves, 1e4, some); }},
       {Rule::size, [] { return sinusoidal_positions(huge, huge, SinusoidalSplit::halves, 1e4, some); }},
-      {Rule::base, [] { return sinusoidal_positions(1, 4, SinusoidalSplit::halves, 0.0, some); }},
+      {Rule::positive, [] { return sinusoidal_positions(1, 4, SinusoidalSplit::halves, 0.0, some); }},
       {Rule::buckets, buckets(1, 128, false, 1)},
       {Rule::even_buckets, buckets(5, 128, true, 1)},
       {Rule::max_distance, buckets(8, 2, true, 1)},
@@ -824,8 +824,7 @@ std::vector<Refusal> refusals() {
       {Rule::sections, frequencies({.temporal_section = 1, .height_section = 2, .width_section = -1})},
       {Rule::frequencies_given, frequencies({.scaling = RS::frequencies})},
       {Rule::frequencies, frequencies({.scaling = RS::frequencies, .frequencies = &kNanNumber})},
-      {Rule::frequencies_factor,
-       frequencies({.scaling = RS::frequencies, .attention_factor = -1, .frequencies = factors})},
+      {Rule::not_negative, frequencies({.scaling = RS::frequencies, .attention_factor = -1, .frequencies = factors})},
       {Rule::tables_given, frequencies({.scaling = RS::tables})},
       {Rule::table_rows, frequencies({.scaling = RS::tables, .cosines = some, .sines = some})},
       {Rule::tables_frequencies, frequencies({.scaling = RS::tables, .cosines = some, .sines = some, .table_rows = 1})},
@@ -840,17 +839,17 @@ std::vector<Refusal> refusals() {
                                            .original_length = 1,
                                            .short_factors = kOnes,
                                            .long_factors = kOnes})},
-      {Rule::factor, changed(RS::linear, &RotaryOptions::factor, 0)},
-      {Rule::original_length, changed(RS::yarn, &RotaryOptions::original_length, 0)},
+      {Rule::positive, changed(RS::linear, &RotaryOptions::factor, 0)},
+      {Rule::positive, changed(RS::yarn, &RotaryOptions::original_length, 0)},
       {Rule::dynamic_ntk_factor, changed(RS::dynamic_ntk, &RotaryOptions::factor, 0.5)},
-      {Rule::sequence_length, changed(RS::dynamic_ntk, &RotaryOptions::sequence_length, -1)},
+      {Rule::not_negative, changed(RS::dynamic_ntk, &RotaryOptions::sequence_length, -1)},
       {Rule::yarn_base, changed(RS::yarn, &RotaryOptions::base, 1)},
-      {Rule::beta_slow, changed(RS::yarn, &RotaryOptions::beta_slow, 0)},
+      {Rule::positive, changed(RS::yarn, &RotaryOptions::beta_slow, 0)},
       {Rule::beta_fast, changed(RS::yarn, &RotaryOptions::beta_fast, nan)},
-      {Rule::attention_factor, changed(RS::yarn, &RotaryOptions::attention_factor, -1)},
-      {Rule::mscale, changed(RS::yarn, &RotaryOptions::mscale, -1)},
-      {Rule::mscale_all_dim, changed(RS::yarn, &RotaryOptions::mscale_all_dim, nan)},
-      {Rule::low_freq_factor, changed(RS::llama3, &RotaryOptions::low_freq_factor, 0)},
+      {Rule::not_negative, changed(RS::yarn, &RotaryOptions::attention_factor, -1)},
+      {Rule::not_negative, changed(RS::yarn, &RotaryOptions::mscale, -1)},
+      {Rule::not_negative, changed(RS::yarn, &RotaryOptions::mscale_all_dim, nan)},
+      {Rule::positive, changed(RS::llama3, &RotaryOptions::low_freq_factor, 0)},
       {Rule::high_freq_factor, changed(RS::llama3, &RotaryOptions::high_freq_factor, 1)},
       {Rule::position, tables({}, nan)},
       {Rule::position_of_no_row, tables({.scaling = RS::tables, .cosines = some, .sines = some, .table_rows = 1}, 1)},
@@ -885,12 +884,12 @@ TEST(Rules, WriteNumbersAsPrintfDoes) {
                              -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     char text[64];
     std::snprintf(text, sizeof text, "base must be finite and > 0, got %g", value);
-    EXPECT_STREQ(Status(refuse(Rule::base, value)).message().text, text);
+    EXPECT_STREQ(Status(refuse(Rule::positive, Argument::base, value)).message().text, text);
   }
   for (const std::int64_t value : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{0},
                                    std::numeric_limits<std::int64_t>::max()})
-    EXPECT_EQ("batchSize must be >= 0, got " + std::to_string(value),
-              Status(refuse(Rule::batch_size, value)).message().text);
+    EXPECT_EQ("length must be >= 0, got " + std::to_string(value),
+              Status(refuse(Rule::rewind_length, value)).message().text);
   static_assert(sizeof(Status) == 32);
 }
 

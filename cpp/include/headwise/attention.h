@@ -55,7 +55,7 @@ enum class EmptyRows : std::int32_t {
   zero = 0,     ///< o = 0, p = 0, entropy = 0, lse = -inf (or sink_h)
   nan = 1,      ///< o, p, entropy NaN; lse as in zero
   uniform = 2,  ///< p = 1/key_length on j < key_length, o their mean, lse = -inf, entropy = ln key_length
-  fail = 3,     ///< StatusCode::empty_row before any work
+  fail = 3,     ///< StatusCode::empty_row before any work; see AttentionOptions::empty_row_report
 };
 
 /// A query row in a report: batch (or ragged sequence), head, and row within it.

@@ -26,9 +26,9 @@ Error check_sources(const AttentionInputs& forward) {
 }
 
 Error check_wanted(const BackwardInputs& inputs, const AttentionOptions& options, const BackwardOutputs& outputs) {
-  if (outputs.bias && !inputs.forward.bias.data) return refuse(Rule::gradient_bias);
-  if (outputs.sinks && !options.sinks) return refuse(Rule::gradient_sinks);
-  if (outputs.alibi_slopes && !options.alibi_slopes) return refuse(Rule::gradient_slopes);
+  if (outputs.bias && !inputs.forward.bias.data) return refuse(Rule::gradient_of, Argument::bias);
+  if (outputs.sinks && !options.sinks) return refuse(Rule::gradient_of, Argument::sinks);
+  if (outputs.alibi_slopes && !options.alibi_slopes) return refuse(Rule::gradient_of, Argument::alibi_slopes);
   if (outputs.reads && !inputs.score_derivative) return refuse(Rule::gradient_tables);
   return {};
 }

@@ -86,6 +86,27 @@ Error refuse(Rule rule, Argument argument, std::int64_t index, Seen first, Seen 
   return Status{code, argument, rule, static_cast<std::int32_t>(index), {first.bits, second.bits, third.bits}};
 }
 
+Error check_dtype(Argument argument, Dtype dtype) {
+  return is_input_dtype(dtype) ? Error() : refuse(Rule::dtype, argument);
+}
+
+Error check_least(Argument argument, std::int64_t value, std::int64_t least) {
+  return value >= least ? Error() : refuse(Rule::least, argument, least, value);
+}
+
+Error check_count(Argument argument, std::int64_t value, std::int64_t least) {
+  const bool is_count = value >= least && value <= std::numeric_limits<std::int32_t>::max();
+  return is_count ? Error() : refuse(Rule::count, argument, least, value);
+}
+
+Error check_positive(Argument argument, double value) {
+  return is_positive(value) ? Error() : refuse(Rule::positive, argument, value);
+}
+
+Error check_not_negative(Argument argument, double value) {
+  return is_not_negative(value) ? Error() : refuse(Rule::not_negative, argument, value);
+}
+
 Error check_indices(Rule rule, Argument argument, const std::int32_t* indices, std::int64_t count, std::int64_t most) {
   for (std::int64_t n = 0; indices && n < count; ++n)
     if (indices[n] < 0 || indices[n] > most) return refuse(rule, {argument, n}, most, indices[n]);

@@ -66,15 +66,12 @@ struct [[nodiscard]] Error : Status {
 [[nodiscard]] inline bool is_positive(double x) { return std::isfinite(x) && x > 0.0; }
 [[nodiscard]] inline bool is_not_negative(double x) { return std::isfinite(x) && x >= 0.0; }
 
-[[nodiscard]] inline Error check_dtype(Argument argument, Dtype dtype) {
-  return is_input_dtype(dtype) ? Error() : refuse(Rule::dtype, argument);
-}
-
-[[nodiscard]] inline Error check_count(Argument argument, std::int64_t value, std::int64_t least) {
-  const bool is_count = value >= least && value <= std::numeric_limits<std::int32_t>::max();
-  return is_count ? Error() : refuse(Rule::count, argument, least, value);
-}
-
+[[nodiscard]] Error check_dtype(Argument argument, Dtype dtype);
+[[nodiscard]] Error check_least(Argument argument, std::int64_t value, std::int64_t least);
+/// Whether it is in least..2^31-1.
+[[nodiscard]] Error check_count(Argument argument, std::int64_t value, std::int64_t least);
+[[nodiscard]] Error check_positive(Argument argument, double value);
+[[nodiscard]] Error check_not_negative(Argument argument, double value);
 /// Whether all of them are in 0..most. There may be none.
 [[nodiscard]] Error check_indices(Rule rule, Argument argument, const std::int32_t* indices, std::int64_t count,
                                   std::int64_t most);

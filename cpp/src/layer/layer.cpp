@@ -46,12 +46,12 @@ Error check_weights(const LayerShape& shape, const LayerWeights& weights) {
 }
 
 Error check_layer_options(const LayerShape& shape, const LayerOptions& options) {
-  if (!is_not_negative(options.qk_norm_epsilon)) return refuse(Rule::qk_norm_epsilon, options.qk_norm_epsilon);
+  if (Error e = check_not_negative(Argument::qk_norm_epsilon, options.qk_norm_epsilon)) return e;
   if (options.qk_norm == QkNorm::none && (options.query_gain || options.key_gain)) return refuse(Rule::gain_norm);
   if (options.position == LayerPosition::table && (!options.position_table || options.position_rows < 1))
     return refuse(Rule::position_table);
-  if (options.position == LayerPosition::sinusoidal && !is_positive(options.sinusoidal_base))
-    return refuse(Rule::position_base, options.sinusoidal_base);
+  if (options.position == LayerPosition::sinusoidal)
+    return check_positive(Argument::position_base, options.sinusoidal_base);
   if (options.position == LayerPosition::rotary) return validate_rotary(options.rotary, shape.head_dim);
   return {};
 }

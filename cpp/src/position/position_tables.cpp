@@ -45,7 +45,7 @@ void Sinusoids::write(double position, float* row) const {
 
 Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base, float* table) {
   if (Error e = check_table_size(length, width)) return e;
-  if (!is_positive(base)) return refuse(Rule::base, base);
+  if (Error e = check_positive(Argument::base, base)) return e;
 
   Sinusoids sinusoids;
   if (Error e = sinusoids.create(width, split, base)) return e;

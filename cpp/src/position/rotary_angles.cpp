@@ -17,7 +17,7 @@ Error check_frequencies(const RotaryOptions& options, std::int64_t half) {
   if (!options.frequencies) return refuse(Rule::frequencies_given);
   for (std::int64_t m = 0; m < half; ++m)
     if (!std::isfinite(options.frequencies[m])) return refuse(Rule::frequencies, options.frequencies[m]);
-  if (!is_not_negative(options.attention_factor)) return refuse(Rule::frequencies_factor, options.attention_factor);
+  if (Error e = check_not_negative(Argument::attention_factor, options.attention_factor)) return e;
   return {};
 }
 
@@ -33,8 +33,8 @@ Error check_longrope(const RotaryOptions& options, std::int64_t half) {
     for (std::int64_t m = 0; m < half; ++m)
       if (!is_positive(factors[m])) return refuse(Rule::longrope_factors, factors[m]);
   if (options.original_length <= 1.0) return refuse(Rule::longrope_length, options.original_length);
-  if (!is_not_negative(options.sequence_length)) return refuse(Rule::sequence_length, options.sequence_length);
-  if (!is_not_negative(options.attention_factor)) return refuse(Rule::attention_factor, options.attention_factor);
+  if (Error e = check_not_negative(Argument::sequence_length, options.sequence_length)) return e;
+  if (Error e = check_not_negative(Argument::scaling_attention_factor, options.attention_factor)) return e;
   return {};
 }
 
@@ -51,25 +51,25 @@ Error check_scaling(const RotaryOptions& options, std::int64_t half) {
   if (kind == RotaryScaling::none) return {};
   if (kind == RotaryScaling::frequencies) return check_frequencies(options, half);
   if (kind == RotaryScaling::tables) return check_tables(options);
-  if (!is_positive(options.factor)) return refuse(Rule::factor, options.factor);
+  if (Error e = check_positive(Argument::scaling_factor, options.factor)) return e;
   if (kind == RotaryScaling::linear || kind == RotaryScaling::ntk) return {};
-  if (!is_positive(options.original_length)) return refuse(Rule::original_length, options.original_length);
+  if (Error e = check_positive(Argument::original_length, options.original_length)) return e;
   if (kind == RotaryScaling::longrope) return check_longrope(options, half);
   if (kind == RotaryScaling::dynamic_ntk) {
     if (options.factor < 1.0) return refuse(Rule::dynamic_ntk_factor, options.factor);
-    if (!is_not_negative(options.sequence_length)) return refuse(Rule::sequence_length, options.sequence_length);
+    if (Error e = check_not_negative(Argument::sequence_length, options.sequence_length)) return e;
   }
   if (kind == RotaryScaling::yarn) {
     if (options.base <= 1.0) return refuse(Rule::yarn_base, options.base);
-    if (!is_positive(options.beta_slow)) return refuse(Rule::beta_slow, options.beta_slow);
+    if (Error e = check_positive(Argument::beta_slow, options.beta_slow)) return e;
     if (!std::isfinite(options.beta_fast) || options.beta_fast < options.beta_slow)
       return refuse(Rule::beta_fast, options.beta_fast);
-    if (!is_not_negative(options.attention_factor)) return refuse(Rule::attention_factor, options.attention_factor);
-    if (!is_not_negative(options.mscale)) return refuse(Rule::mscale, options.mscale);
-    if (!is_not_negative(options.mscale_all_dim)) return refuse(Rule::mscale_all_dim, options.mscale_all_dim);
+    if (Error e = check_not_negative(Argument::scaling_attention_factor, options.attention_factor)) return e;
+    if (Error e = check_not_negative(Argument::mscale, options.mscale)) return e;
+    if (Error e = check_not_negative(Argument::mscale_all_dim, options.mscale_all_dim)) return e;
   }
   if (kind == RotaryScaling::llama3) {
-    if (!is_positive(options.low_freq_factor)) return refuse(Rule::low_freq_factor, options.low_freq_factor);
+    if (Error e = check_positive(Argument::low_freq_factor, options.low_freq_factor)) return e;
     if (!std::isfinite(options.high_freq_factor) || options.high_freq_factor <= options.low_freq_factor)
       return refuse(Rule::high_freq_factor, options.high_freq_factor);
   }
@@ -105,7 +105,7 @@ Error check_planes(const RotaryOptions& options, std::int64_t planes) {
 
 Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {
   if (Error e = check_rotary_dim(rotary_dim_of(options, head_dim), head_dim)) return e;
-  if (!is_positive(options.base)) return refuse(Rule::base, options.base);
+  if (Error e = check_positive(Argument::base, options.base)) return e;
   const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
   if (Error e = check_sections(options, half)) return e;
   return check_scaling(options, half);
