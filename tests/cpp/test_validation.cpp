@@ -872,7 +872,7 @@ TEST(Rules, AreAllBrokenByATest) {
   std::set<Rule> broken;
   for (const Breach& breach : breaches()) broken.insert(breach.rule);
   for (const Refusal& refusal : refusals()) broken.insert(refusal.rule);
-  for (int n = 1; n < kNumRules; ++n) {
+  for (int n = 1; n < static_cast<int>(Rule::end); ++n) {
     const Status status{.rule = static_cast<Rule>(n)};
     EXPECT_TRUE(broken.contains(status.rule)) << status.message().text;
   }

@@ -14,12 +14,8 @@ namespace headwise {
 #define RULE(name, code, sentence) name,
 enum class Rule : std::uint16_t {
 #include "base/rules.def"
+  end  ///< how many there are
 };
-
-#define RULE(name, code, sentence) +1
-inline constexpr int kNumRules = 0
-#include "base/rules.def"
-    ;
 
 #define ARGUMENT(name, text) name,
 enum class Argument : std::uint8_t {

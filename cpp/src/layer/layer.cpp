@@ -16,19 +16,14 @@ namespace headwise {
 namespace {
 
 Error check_layer_shape(const LayerShape& shape) {
-  const struct {
-    Argument name;
-    std::int64_t value;
-  } extents[] = {{Argument::input_dim, shape.input_dim},
-                 {Argument::key_input_dim, shape.key_input_dim},
-                 {Argument::value_input_dim, shape.value_input_dim},
-                 {Argument::num_heads, shape.num_heads},
-                 {Argument::num_kv_heads, shape.num_kv_heads},
-                 {Argument::head_dim, shape.head_dim},
-                 {Argument::value_head_dim, shape.value_head_dim},
-                 {Argument::output_dim, shape.output_dim}};
-  for (const auto& extent : extents)
-    if (Error e = check_count(extent.name, extent.value, 1)) return e;
+  if (Error e = check_count(Argument::input_dim, shape.input_dim, 1)) return e;
+  if (Error e = check_count(Argument::key_input_dim, shape.key_input_dim, 1)) return e;
+  if (Error e = check_count(Argument::value_input_dim, shape.value_input_dim, 1)) return e;
+  if (Error e = check_count(Argument::num_heads, shape.num_heads, 1)) return e;
+  if (Error e = check_count(Argument::num_kv_heads, shape.num_kv_heads, 1)) return e;
+  if (Error e = check_count(Argument::head_dim, shape.head_dim, 1)) return e;
+  if (Error e = check_count(Argument::value_head_dim, shape.value_head_dim, 1)) return e;
+  if (Error e = check_count(Argument::output_dim, shape.output_dim, 1)) return e;
   if (shape.num_heads % shape.num_kv_heads != 0)
     return refuse(Rule::heads_per_kv_head, shape.num_kv_heads, shape.num_heads);
   if (!shape.output_projection && shape.output_dim != shape.num_heads * shape.value_head_dim)
@@ -64,7 +59,7 @@ Error check_layer(const LayerShape& shape, const LayerWeights& weights, const La
 }
 
 /// Copies an array [rows, columns]. Does nothing if it is null.
-Status keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer<float>* copy) {
+Error keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer<float>* copy) {
   if (!values) return {};
   std::int64_t count = 0;
   if (!multiply_sizes(rows, columns, &count)) return refuse(Rule::size, Argument::position_table);

@@ -105,8 +105,7 @@ Error LayerBackward::allocate() {
       if (Error e = way->weight.create(job)) return e;
     }
   }
-  if (Error e = scratch_.allocate(pool_.size() * scratch)) return e;
-  return {};
+  return scratch_.allocate(pool_.size() * scratch);
 }
 
 Error LayerBackward::attend() {

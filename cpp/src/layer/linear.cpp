@@ -39,11 +39,6 @@ Error check_weight(const LinearWeights& weights, std::int64_t out) {
   return {};
 }
 
-Error allocate_scratch(Buffer<float>& scratch, const ThreadPool& pool, std::int64_t floats) {
-  const std::int64_t all = pool.size() * floats;
-  return scratch.allocate(all);
-}
-
 ConstTokenRows rows_of(ConstArray array, std::int64_t rows, std::int64_t width) {
   return as_const(contiguous_rows({const_cast<void*>(array.data), array.dtype}, rows, width));
 }
@@ -60,7 +55,7 @@ Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const Li
   Projection projection;
   if (Error e = projection.create(weights, shape.in, shape.out, 1)) return e;
   Buffer<float> scratch;
-  if (Error e = allocate_scratch(scratch, pool, projection.scratch_floats())) return e;
+  if (Error e = scratch.allocate(pool.size() * projection.scratch_floats())) return e;
   const ProjectionJob job{&projection, rows_of(x, shape.rows, shape.in), contiguous_rows(y, shape.rows, shape.out)};
   project(pool, {&job, 1}, scratch);
   return {};
@@ -83,7 +78,7 @@ Status linear_backward(ThreadPool& pool, const LinearShape& shape, ConstArray x,
     return e;
   Buffer<float> scratch;
   const std::int64_t floats = std::max(gradients.input ? back.scratch_floats() : 0, WeightGradient::scratch_floats());
-  if (Error e = allocate_scratch(scratch, pool, floats)) return e;
+  if (Error e = scratch.allocate(pool.size() * floats)) return e;
 
   const ProjectionJob job{&back, dy, contiguous_rows({gradients.input}, shape.rows, shape.in)};
   if (gradients.input) project(pool, {&job, 1}, scratch);

@@ -70,8 +70,7 @@ Error WeightGradient::create(const WeightGradientJob& job) {
   }
   if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kBlock);
   const std::int64_t products = product_parts_.count * part_floats_, sums = sum_parts_.count * job.out;
-  if (Error e = allocate_all(products_, products, sums_, sums)) return e;
-  return {};
+  return allocate_all(products_, products, sums_, sums);
 }
 
 void WeightGradient::run(ThreadPool& pool, Buffer<float>& scratch) {

@@ -17,8 +17,7 @@ Error check_frequencies(const RotaryOptions& options, std::int64_t half) {
   if (!options.frequencies) return refuse(Rule::frequencies_given);
   for (std::int64_t m = 0; m < half; ++m)
     if (!std::isfinite(options.frequencies[m])) return refuse(Rule::frequencies, options.frequencies[m]);
-  if (Error e = check_not_negative(Argument::attention_factor, options.attention_factor)) return e;
-  return {};
+  return check_not_negative(Argument::attention_factor, options.attention_factor);
 }
 
 Error check_tables(const RotaryOptions& options) {
@@ -34,8 +33,7 @@ Error check_longrope(const RotaryOptions& options, std::int64_t half) {
       if (!is_positive(factors[m])) return refuse(Rule::longrope_factors, factors[m]);
   if (options.original_length <= 1.0) return refuse(Rule::longrope_length, options.original_length);
   if (Error e = check_not_negative(Argument::sequence_length, options.sequence_length)) return e;
-  if (Error e = check_not_negative(Argument::scaling_attention_factor, options.attention_factor)) return e;
-  return {};
+  return check_not_negative(Argument::scaling_attention_factor, options.attention_factor);
 }
 
 Error check_sections(const RotaryOptions& options, std::int64_t half) {
