@@ -94,12 +94,12 @@ void PatchedProbs::overwrite(const Sequence& sequence, const QueryRow& row, std:
 }
 
 Error find_empty_rows(const Call& call) {
-  constexpr FormulaRoom kRoom{1, 1, 64};
+  constexpr FormulaRoom kRowRoom{1, 1, 64};
   Buffer<char> memory;
-  const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRoom, 0);
+  const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRowRoom, 0);
   if (Error e = memory.allocate(bytes)) return e;
   TileFormulas formulas;
-  formulas.place(memory.data(), call.formulas, call.kernels, kRoom, 0);
+  formulas.place(memory.data(), call.formulas, call.kernels, kRowRoom, 0);
   PatchedProbs patched(call);
   if (Error e = patched.allocate()) return e;
   EmptyRowReport found;
