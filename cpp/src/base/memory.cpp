@@ -1,6 +1,8 @@
 #include "base/memory.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 namespace headwise {
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 
 #include "headwise/array.h"
 #include "headwise/status.h"

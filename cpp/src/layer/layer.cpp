@@ -1,8 +1,6 @@
 #include "headwise/layer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <new>
 #include <utility>
 

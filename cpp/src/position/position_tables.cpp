@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "headwise/status.h"
-
 namespace headwise {
 
 namespace {
