@@ -46,7 +46,8 @@ void Engine::attend(AttentionCall& call) {
 }
 
 void Engine::finish(const Status& status) {
-  status_ = status;
+  code_ = static_cast<std::int32_t>(status.code);
+  message_ = status.message();
   finished_.store(1, std::memory_order_release);
   emscripten_futex_wake(&finished_, 1);
 }

@@ -70,7 +70,8 @@ class Engine {
   /// Starts `call`. The call must not change until the word at `finished()` is 1. Without a dispatcher the call has
   /// finished when this returns.
   template <class Call>
-  void start(const Call& call) {
+  void start(Call& call) {
+    if constexpr (requires { call.options.empty_row_report; }) call.options.empty_row_report = &empty_rows_;
     finished_.store(0, std::memory_order_relaxed);
     if (!dispatcher_) return work<Call>(this, &call);
     dispatcher_->start({&work<Call>, this, &call});
@@ -89,12 +90,12 @@ class Engine {
   [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
   [[nodiscard]] int threads() const { return pool_.size(); }
   /// Address of the code of the status, an int32.
-  [[nodiscard]] Address status() const { return reinterpret_cast<Address>(&status_.code); }
+  [[nodiscard]] Address status() const { return reinterpret_cast<Address>(&code_); }
   /// Address of a C string.
-  [[nodiscard]] Address message() const { return reinterpret_cast<Address>(status_.message); }
+  [[nodiscard]] Address message() const { return reinterpret_cast<Address>(message_.text); }
   /// Address of `row_count()` triples of int32: batch, head, query.
-  [[nodiscard]] Address rows() const { return reinterpret_cast<Address>(status_.rows); }
-  [[nodiscard]] int row_count() const { return status_.row_count; }
+  [[nodiscard]] Address rows() const { return reinterpret_cast<Address>(empty_rows_.rows); }
+  [[nodiscard]] int row_count() const { return empty_rows_.count; }
 
  private:
   template <class Call>
@@ -109,7 +110,9 @@ class Engine {
   LateCopies copies_{copy_late, make_results};
   Dispatcher* dispatcher_ = nullptr;
   BlockRace race_;
-  Status status_;
+  std::int32_t code_ = 0;
+  Message message_;
+  EmptyRowReport empty_rows_;
   std::atomic<std::int32_t> finished_ = 1;
 };
 

@@ -42,7 +42,7 @@ void self_attention(benchmark::State& state, std::int64_t heads, std::int64_t le
   const AttentionOptions options{.causal = causal};
   for (auto _ : state) {
     const Status status = attention(pool, shape, inputs, options, {.output = {output.data()}});
-    if (!status.ok()) state.SkipWithError(status.message);
+    if (!status.ok()) state.SkipWithError(status.message().text);
     benchmark::DoNotOptimize(output.data());
   }
   const std::int64_t pairs = causal == Causal::none ? length * length : length * (length + 1) / 2;

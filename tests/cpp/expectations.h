@@ -6,10 +6,10 @@
 #include "reference/reference.h"
 
 /// Ends the running test if a status is an error.
-#define ASSERT_OK(expression)                     \
-  do {                                            \
-    const Status status_ = (expression);          \
-    ASSERT_TRUE(status_.ok()) << status_.message; \
+#define ASSERT_OK(expression)                            \
+  do {                                                   \
+    const Status status_ = (expression);                 \
+    ASSERT_TRUE(status_.ok()) << status_.message().text; \
   } while (false)
 
 namespace headwise {

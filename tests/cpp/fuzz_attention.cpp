@@ -36,7 +36,7 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   const UsingKernels using_kernels(decoder.kernels());
   const Status status = attention(pool_of(2), shape, call.inputs(), call.options(), results.view());
   if (!status.ok()) {
-    EXPECT_EQ(results.bits(), before) << "refused (" << status.message << "), but an output was written";
+    EXPECT_EQ(results.bits(), before) << "refused (" << status.message().text << "), but an output was written";
     return;
   }
   EXPECT_FALSE(broken) << "an impossible shape was accepted";

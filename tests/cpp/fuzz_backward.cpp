@@ -34,7 +34,7 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   const std::vector<std::uint8_t> before = results.bits();
   const Status status = backward.run(2, results);
   if (!status.ok()) {
-    EXPECT_EQ(results.bits(), before) << "refused (" << status.message << "), but an output was written";
+    EXPECT_EQ(results.bits(), before) << "refused (" << status.message().text << "), but an output was written";
     return;
   }
   if (!poisoned) gradients::expect_near_reference(backward, results);

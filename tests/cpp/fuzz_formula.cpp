@@ -118,7 +118,7 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   if (status.ok()) {
     expect_near_reference(call, results);
   } else {
-    EXPECT_EQ(results.bits(), before) << "refused (" << status.message << "), but an output was written";
+    EXPECT_EQ(results.bits(), before) << "refused (" << status.message().text << "), but an output was written";
   }
 }
 

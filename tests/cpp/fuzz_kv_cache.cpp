@@ -25,7 +25,7 @@ namespace {
 
 std::vector<std::uint8_t> saved(const KvCache& cache) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(cache.saved_size()));
-  if (const Status status = cache.save(bytes.data(), cache.saved_size()); !status.ok()) fail(status.message);
+  if (const Status status = cache.save(bytes.data(), cache.saved_size()); !status.ok()) fail(status.message().text);
   return bytes;
 }
 
@@ -53,7 +53,8 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   const Status status = loaded(bytes, &cache);
   if (!status.ok()) {
     if (cache) fail("bytes were refused and a cache was built");
-    if (status.code != StatusCode::corrupt_data && status.code != StatusCode::out_of_memory) fail(status.message);
+    if (status.code != StatusCode::corrupt_data && status.code != StatusCode::out_of_memory)
+      fail(status.message().text);
     return;
   }
   const std::vector<std::uint8_t> again = saved(*cache);
@@ -63,7 +64,7 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   }
   std::unique_ptr<KvCache> twin;
   if (const Status status_of_new = loaded(again, &twin); !status_of_new.ok()) {
-    if (status_of_new.code != StatusCode::out_of_memory) fail(status_of_new.message);
+    if (status_of_new.code != StatusCode::out_of_memory) fail(status_of_new.message().text);
     return;
   }
   if (saved(*twin) != again) fail("an old file does not become one that stays as it is");

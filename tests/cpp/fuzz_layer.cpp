@@ -196,7 +196,7 @@ void headwise::fuzz(const std::uint8_t* data, std::size_t size) {
   const Status status = layer->forward(pool_of(1), inputs_of(p.call), p.call.masks, p.call.attention, into(y),
                                        wants_gradient ? &saved : nullptr);
   if (!status.ok()) {
-    EXPECT_EQ(y, untouched) << "refused (" << status.message << "), but the output was written";
+    EXPECT_EQ(y, untouched) << "refused (" << status.message().text << "), but the output was written";
     return;
   }
   EXPECT_TRUE(forward(*layer, p.call, into(again), 2).ok());

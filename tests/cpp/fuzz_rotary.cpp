@@ -133,7 +133,7 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
       rotary_embedding_at(pool_of(1), call.layout, call.batch_size, call.num_heads, call.length, call.head_dim,
                           call.options, call.x.view(), call.positions.data(), y.mutable_view());
   if (!status.ok()) {
-    EXPECT_EQ(y.bytes(), before) << "refused (" << status.message << "), but the result was written";
+    EXPECT_EQ(y.bytes(), before) << "refused (" << status.message().text << "), but the result was written";
     return;
   }
   std::vector<double> theta(static_cast<std::size_t>(call.head_dim));

@@ -422,7 +422,7 @@ Status Call::run(int threads, Results& results) const {
 Results compute(const Call& call, int threads) {
   Results results(call.of, call.options, call.derivative);
   const Status status = call.run(threads, results);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return results;
 }
 

@@ -27,7 +27,7 @@ std::vector<const KernelTable*> kernel_tables() {
 cases::Results compute(const cases::Case& call, const AttentionInputs& inputs, int threads) {
   cases::Results results(call.shape, call.returns, call.dtype);
   const Status status = attention(pool_of(threads), call.shape, inputs, call.options(), results.view());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return results;
 }
 

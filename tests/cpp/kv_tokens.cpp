@@ -88,7 +88,7 @@ cases::Case Tokens::dense_call(std::int64_t num_heads, std::int64_t queries, std
 std::unique_ptr<KvCache> make_cache(const KvCacheShape& shape) {
   std::unique_ptr<KvCache> cache;
   const Status status = KvCache::create(shape, &cache);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return cache;
 }
 
@@ -130,7 +130,7 @@ Tokens held_tokens(const KvCache& cache) {
 std::vector<std::uint8_t> saved(const KvCache& cache) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(cache.saved_size()));
   const Status status = cache.save(bytes.data(), cache.saved_size());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return bytes;
 }
 

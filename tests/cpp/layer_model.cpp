@@ -49,7 +49,7 @@ Weights kept(const Model& m, Weights weights) {
 std::unique_ptr<Layer> build(const Model& m, const LayerWeights& weights) {
   std::unique_ptr<Layer> layer;
   const Status status = Layer::create(m.shape, weights, m.options, &layer);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return layer;
 }
 
@@ -102,7 +102,7 @@ AttentionOutputs into(Floats& y) {
 Floats output_of(const Layer& layer, const Call& call, int threads) {
   Floats y(static_cast<std::size_t>(call.batch_size * call.query_length * layer.shape().output_dim), 9.0f);
   const Status status = forward(layer, call, into(y), threads);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return y;
 }
 

@@ -92,7 +92,7 @@ TEST(Threads, ARotaryCacheTurnsQueriesWhenTheyHaveArrived) {
   const auto attend = [&](int threads, const AttentionInputs& inputs) {
     cases::Results results(call.shape, call.returns, call.dtype);
     const Status status = cache->attend(pool_of(threads), call.shape, inputs, call.options(), results.view());
-    EXPECT_TRUE(status.ok()) << status.message;
+    EXPECT_TRUE(status.ok()) << status.message().text;
     return results.bits();
   };
   const std::vector<std::uint8_t> expected = attend(1, call.inputs());
@@ -121,7 +121,7 @@ TEST(Arrival, IsRefusedForRaggedBatches) {
       .query = {late.data()}, .key = {late.data()}, .value = {late.data()}, .arrival = &copies};
   const Status status = attention(pool_of(1), shape, inputs, options, {.output = {output.data()}});
   EXPECT_EQ(status.code, StatusCode::unsupported);
-  EXPECT_NE(std::string(status.message).find("ragged"), std::string::npos) << status.message;
+  EXPECT_NE(std::string(status.message().text).find("ragged"), std::string::npos) << status.message().text;
   EXPECT_EQ(output, std::vector<float>(4, 9.0f));
 }
 

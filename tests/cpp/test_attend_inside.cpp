@@ -36,7 +36,7 @@ std::unique_ptr<KvCache> filled(Dtype dtype, bool rotary) {
   if (rotary) shape.rotary = RotaryOptions();
   auto cache = make_cache(shape);
   const Status status = Tokens(shape, kTokens, 1).append(*cache, 0, kTokens, Layout::bhsd, Dtype::float32, kLengths);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return cache;
 }
 
@@ -78,7 +78,7 @@ Shown shown_by(const KvCache& cache, const Case& call, const AttendInside& insid
                Patch probs = {}) {
   Shown shown(call);
   const Status status = run(cache, call, inside, shown, threads, probs);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return shown;
 }
 
@@ -109,7 +109,7 @@ TEST(AttendInside, EachCanBeShownAlone) {
     (inside.views.*view).data = (alone.*numbers).data();
     const Status status =
         cache->attend(pool_of(1), call.shape, call.inputs(), call.options(), alone.results.view(), inside);
-    ASSERT_TRUE(status.ok()) << status.message;
+    ASSERT_TRUE(status.ok()) << status.message().text;
     EXPECT_EQ(alone.*numbers, all.*numbers);
     EXPECT_EQ(alone.results.bits(), all.results.bits());
   }

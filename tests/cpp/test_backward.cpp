@@ -102,7 +102,7 @@ struct FormulaCase {
     outputs.output = problem.output.mutable_view();
     outputs.lse = problem.lse.data();
     const Status status = attention(pool_of(1), call.shape, call.inputs(), options(), outputs);
-    EXPECT_TRUE(status.ok()) << status.message;
+    EXPECT_TRUE(status.ok()) << status.message().text;
     return problem;
   }
   [[nodiscard]] gradients::Call backward(const Problem& problem) const {
@@ -400,7 +400,7 @@ TEST(Backward, GivesEachGradientAloneWithTheSameBits) {
     keep(outputs, results.view());
     const Status status =
         attention_backward(pool_of(2), of.call.shape, backward.backward_inputs(), backward.options, outputs);
-    EXPECT_TRUE(status.ok()) << status.message;
+    EXPECT_TRUE(status.ok()) << status.message().text;
     return results;
   };
   using Outputs = BackwardOutputs;
@@ -466,12 +466,13 @@ TEST(Backward, RefusesEmptyRowsBeforeAnyWork) {
   const Problem problem = gradients::problem_of(call);
   call.scalars.empty_rows = EmptyRows::fail;
   call.key_lengths = {0};
+  EmptyRowReport report;
+  call.scalars.empty_row_report = &report;
   const gradients::Call backward(call, problem);
   Results results(call, backward.options, nullptr);
   const std::vector<std::uint8_t> before = results.bits();
-  const Status status = backward.run(1, results);
-  EXPECT_EQ(status.code, StatusCode::empty_row);
-  EXPECT_EQ(status.row_count, 6);
+  EXPECT_EQ(backward.run(1, results).code, StatusCode::empty_row);
+  EXPECT_EQ(report.count, 6);
   EXPECT_EQ(results.bits(), before);
 }
 
@@ -708,7 +709,7 @@ TEST(Backward, MemoryThatIsNotToBeHadIsAStatusAndLeavesNoTrace) {
     {
       const Allocations failing(n);
       const Status status = backward.run(2, results);
-      EXPECT_EQ(status.code, StatusCode::out_of_memory) << "allocation " << n << ": " << status.message;
+      EXPECT_EQ(status.code, StatusCode::out_of_memory) << "allocation " << n << ": " << status.message().text;
     }
     EXPECT_EQ(results.bits(), before) << "allocation " << n << ": an output was written";
   }

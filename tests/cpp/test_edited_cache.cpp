@@ -43,8 +43,8 @@ KvCacheShape ring_of(std::int64_t keep_first, std::int64_t window) {
 }
 
 void expect_refused(const Status& status, const std::string& words) {
-  EXPECT_EQ(status.code, StatusCode::invalid_option) << status.message;
-  EXPECT_NE(std::string(status.message).find(words), std::string::npos) << status.message;
+  EXPECT_EQ(status.code, StatusCode::invalid_option) << status.message().text;
+  EXPECT_NE(std::string(status.message().text).find(words), std::string::npos) << status.message().text;
 }
 
 /// What stays of each batch.

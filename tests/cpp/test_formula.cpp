@@ -670,7 +670,7 @@ TEST(FormulaCalls, OnRingsReadPositionsAsAppended) {
     inputs.cache = cache.get();
     Results results(call.shape, call.returns, Dtype::float32);
     const Status status = cache->attend(pool_of(2), call.shape, inputs, call.options(), results.view());
-    ASSERT_TRUE(status.ok()) << status.message;
+    ASSERT_TRUE(status.ok()) << status.message().text;
     expect_near_reference(call.shape, call.options(), call.returns,
                           reference::attention(call.shape, inputs, call.options()), results);
   }
@@ -701,11 +701,13 @@ TEST(FormulaCalls, ThatFailOnEmptyRowsAskTheVisibleFormula) {
   Case call = random_case({1, 2, 2, 8, 200, 8, 8}, 44);
   call.scalars.empty_rows = EmptyRows::fail;
   call.scalars.visible = &formula;
+  EmptyRowReport report;
+  call.scalars.empty_row_report = &report;
   Results results(call.shape, call.returns, Dtype::float32);
   const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
   EXPECT_EQ(status.code, StatusCode::empty_row);
-  ASSERT_EQ(status.row_count, 2);
-  EXPECT_EQ(status.rows[0].query, 4);
+  ASSERT_EQ(report.count, 2);
+  EXPECT_EQ(report.rows[0].query, 4);
 }
 
 TEST(FormulaCalls, OfLayersEqualTheOptionsAlsoOnACache) {
@@ -760,7 +762,7 @@ TEST(FormulaCalls, OutOfMemoryIsAStatusAtEveryAllocation) {
       EXPECT_GE(granted, 6);
       return;
     }
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
     EXPECT_EQ(results.bits(), before);
   }
 }
@@ -945,9 +947,9 @@ TEST(FormulaValidation, RefusesForgedProgramsBeforeAnyWork) {
     Results results(call.shape, call.returns, Dtype::float32);
     const std::vector<std::uint8_t> before = results.bits();
     const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
-    EXPECT_EQ(status.code, StatusCode::invalid_option) << status.message;
-    EXPECT_NE(std::string(status.message).find(forgery.word), std::string::npos) << status.message;
-    EXPECT_NE(std::string(status.message).find(forgery.visible ? "visible" : "score"), std::string::npos);
+    EXPECT_EQ(status.code, StatusCode::invalid_option) << status.message().text;
+    EXPECT_NE(std::string(status.message().text).find(forgery.word), std::string::npos) << status.message().text;
+    EXPECT_NE(std::string(status.message().text).find(forgery.visible ? "visible" : "score"), std::string::npos);
     EXPECT_EQ(results.bits(), before);
   }
 }
@@ -965,7 +967,7 @@ TEST(FormulaValidation, RefusesPositionsThatAreNotExact) {
     call.scalars.score = &formula;
     Results results(call.shape, call.returns, Dtype::float32);
     const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
-    EXPECT_EQ(status.code, StatusCode::unsupported) << status.message;
+    EXPECT_EQ(status.code, StatusCode::unsupported) << status.message().text;
     call.query_offset = {offset > 0 ? (1 << 24) - 2 : 1 - (1 << 24)};
     EXPECT_TRUE(attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view()).ok());
   }
@@ -980,7 +982,7 @@ TEST(FormulaValidation, AScoreDoesNotGoWithFailingOnEmptyRows) {
   call.scalars.score = &formula;
   Results results(call.shape, call.returns, Dtype::float32);
   const Status status = attention(pool_of(1), call.shape, call.inputs(), call.options(), results.view());
-  EXPECT_EQ(status.code, StatusCode::unsupported) << status.message;
+  EXPECT_EQ(status.code, StatusCode::unsupported) << status.message().text;
 }
 
 }  // namespace headwise::test_formula

@@ -59,7 +59,7 @@ Results attend(const KvCache& cache, const Case& call, int threads = 2) {
   AttentionInputs inputs = call.inputs();
   inputs.key = inputs.value = {};
   const Status status = cache.attend(pool_of(threads), call.shape, inputs, call.options(), results.view());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return results;
 }
 

@@ -22,7 +22,7 @@ constexpr float kUntouched = 12345.0f;
 /// 64-byte aligned floats, as the core's scratch is.
 Buffer<float> floats(std::int64_t count, std::uint32_t stream) {
   Buffer<float> buffer;
-  EXPECT_TRUE(buffer.allocate(count));
+  EXPECT_TRUE(buffer.allocate(count).ok());
   for (std::int64_t k = 0; k < count; ++k)
     buffer[k] = static_cast<float>(
         static_cast<double>(cases::word(9, stream, static_cast<std::uint32_t>(k)) >> 8) * 0x1p-23 - 1.0);

@@ -40,8 +40,8 @@ KvCacheShape ring_of(std::int64_t keep_first, std::int64_t window) {
 }
 
 void expect_refused(const Status& status, StatusCode code, const std::string& words) {
-  EXPECT_EQ(status.code, code) << status.message;
-  EXPECT_NE(std::string(status.message).find(words), std::string::npos) << status.message;
+  EXPECT_EQ(status.code, code) << status.message().text;
+  EXPECT_NE(std::string(status.message().text).find(words), std::string::npos) << status.message().text;
 }
 
 /// Fails unless batch b holds exactly the tokens at `positions`, bit for bit, in every head.
@@ -76,7 +76,7 @@ std::vector<std::int64_t> ring_positions(std::int64_t keep_first, std::int64_t w
 Results attend(const KvCache& cache, const Case& call, int threads = 1) {
   Results results(call.shape, call.returns, call.dtype);
   const Status status = cache.attend(pool_of(threads), call.shape, call.inputs(), call.options(), results.view());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return results;
 }
 
@@ -581,7 +581,7 @@ TEST(KvCacheRing, AStepThatFailsLeavesARingAsItWas) {
   Array key, value;
   const Status status = cache->step(pool_of(1), tokens.chunk_of(12, 5, nullptr, &key, &value), call.shape,
                                     call.inputs(), call.options(), results.view());
-  EXPECT_EQ(status.code, StatusCode::empty_row) << status.message;
+  EXPECT_EQ(status.code, StatusCode::empty_row) << status.message().text;
   EXPECT_EQ(saved(*cache), before);
 }
 
@@ -919,7 +919,7 @@ void expect_every_failure_survived(Step step, Check check) {
       allocations_made = after;
       return;
     }
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
     check();
   }
 }

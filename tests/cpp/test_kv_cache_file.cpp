@@ -24,8 +24,8 @@ Status load(const Bytes& bytes, std::unique_ptr<KvCache>* cache) {
 void expect_corrupt(const Bytes& bytes, const std::string& words) {
   std::unique_ptr<KvCache> cache;
   const Status status = load(bytes, &cache);
-  EXPECT_EQ(status.code, StatusCode::corrupt_data) << status.message;
-  EXPECT_NE(std::string(status.message).find(words), std::string::npos) << status.message;
+  EXPECT_EQ(status.code, StatusCode::corrupt_data) << status.message().text;
+  EXPECT_NE(std::string(status.message().text).find(words), std::string::npos) << status.message().text;
   EXPECT_EQ(cache, nullptr);
 }
 
@@ -58,7 +58,7 @@ std::unique_ptr<KvCache> small_cache(const KvCacheShape& shape, std::int64_t tok
   auto cache = make_cache(shape);
   const std::int32_t lengths[2] = {static_cast<std::int32_t>(tokens), second_batch};
   const Status status = Tokens(shape, tokens, 1).append(*cache, 0, tokens, Layout::bhsd, Dtype::float32, lengths);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return cache;
 }
 
@@ -137,7 +137,7 @@ TEST(SavedKvCache, AnEmptyOneAllocatesWhatItsBytesNeedWhateverItsHeaderSays) {
   std::unique_ptr<KvCache> copy;
   const Status status = load(bytes, &copy);
   set_allocation_gate(nullptr);
-  ASSERT_TRUE(status.ok()) << status.message;
+  ASSERT_TRUE(status.ok()) << status.message().text;
   EXPECT_LT(allocated, 4096u);
   EXPECT_EQ(copy->shape().head_dim, shape.head_dim);
 }
@@ -149,7 +149,8 @@ TEST(SavedKvCache, IsWrittenOnlyWhereItFitsExactly) {
     Bytes bytes(static_cast<std::size_t>(room), 0xaa);
     const Status status = cache->save(bytes.data(), room);
     EXPECT_EQ(status.code, StatusCode::invalid_shape);
-    EXPECT_NE(std::string(status.message).find(std::to_string(room)), std::string::npos) << status.message;
+    EXPECT_NE(std::string(status.message().text).find(std::to_string(room)), std::string::npos)
+        << status.message().text;
     EXPECT_EQ(bytes, Bytes(static_cast<std::size_t>(room), 0xaa));
   }
 }

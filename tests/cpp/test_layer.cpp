@@ -276,7 +276,7 @@ void expect_float16(const Model& m, Layout layout) {
   AttentionOutputs outputs;
   outputs.output = {y.data(), Dtype::float16};
   const Status status = layer->forward(pool_of(1), inputs, {}, {}, outputs);
-  ASSERT_TRUE(status.ok()) << status.message;
+  ASSERT_TRUE(status.ok()) << status.message().text;
   EXPECT_EQ(y, rounded);
 }
 
@@ -761,7 +761,8 @@ TEST(LayerCache, RoomForAnotherNumberOfKeysIsRefusedBeforeAnyTokenIsDropped) {
   outputs.key_room = 4;  // what the ring holds; its queries see 4 + 3 - 1
   const Status status = forward(*layer, call, outputs);
   EXPECT_EQ(status.code, StatusCode::invalid_shape);
-  EXPECT_NE(std::string(status.message).find("room for 4 keys, the call has 6"), std::string::npos) << status.message;
+  EXPECT_NE(std::string(status.message().text).find("room for 4 keys, the call has 6"), std::string::npos)
+      << status.message().text;
   EXPECT_EQ(probs, untouched);
   EXPECT_EQ(cache->appended(0), 3);
   outputs.key_room = 6;

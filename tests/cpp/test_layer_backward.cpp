@@ -196,7 +196,7 @@ std::unique_ptr<SavedForward> saved_of(const Layer& layer, const Call& call, Flo
   y.assign(static_cast<std::size_t>(call.batch_size * call.query_length * layer.shape().output_dim), 9.0f);
   std::unique_ptr<SavedForward> saved;
   const Status status = layer.forward(pool_of(threads), inputs_of(call), call.masks, call.attention, into(y), &saved);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return saved;
 }
 
@@ -206,7 +206,7 @@ Gradients gradients_of(Trained& s, int threads = 1) {
   const auto saved = saved_of(*layer, s.call, y, threads);
   Gradients gradients(s);
   const Status status = layer->backward(pool_of(threads), *saved, {{s.dy.data()}}, gradients.view(s));
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return gradients;
 }
 
@@ -574,7 +574,7 @@ TEST(LayerGradientMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
       return layer->backward(pool_of(2), *saved, {{s.dy.data()}}, gradients.view(s));
     }();
     if (status.ok()) break;
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
     EXPECT_EQ(gradients, untouched) << "request " << refused;
   }
   EXPECT_GT(refused, 10);

@@ -61,7 +61,7 @@ Shown shown_by(const Layer& layer, const Call& call, const LayerPatches& patches
                Patch probs = {}) {
   Shown shown;
   const Status status = run(layer, call, patches, shown, threads, probs);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return shown;
 }
 

@@ -74,7 +74,7 @@ struct Call {
 Floats output_of(const Call& call, int threads = 1) {
   Floats y(static_cast<std::size_t>(call.shape.rows * call.shape.out), 9.0f);
   const Status status = linear(pool_of(threads), call.shape, {call.x.data()}, call.weights(), {y.data()});
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return y;
 }
 
@@ -92,7 +92,7 @@ Gradients gradients_of(const Call& call, int threads = 1) {
   Gradients gradients(call.shape);
   const Status status = linear_backward(pool_of(threads), call.shape, {call.x.data()}, call.weights(), {call.dy.data()},
                                         gradients.view());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return gradients;
 }
 
@@ -503,7 +503,7 @@ void expect_status_at_every_request(const Compute& compute, const Expect& expect
       return compute(pool);
     }();
     if (status.ok()) break;
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
     expect_untouched();
   }
   EXPECT_GE(refused, least);

@@ -24,7 +24,7 @@ TEST_P(OutOfMemory, IsAStatusAtEveryAllocationAndLeavesNoTrace) {
     {
       const Allocations failing(n);
       const Status status = attention(pool_of(2), call.shape, call.inputs(), call.options(), results.view());
-      EXPECT_EQ(status.code, StatusCode::out_of_memory) << "allocation " << n << ": " << status.message;
+      EXPECT_EQ(status.code, StatusCode::out_of_memory) << "allocation " << n << ": " << status.message().text;
     }
     EXPECT_EQ(results.bits(), before) << "allocation " << n << ": an output was written";
     EXPECT_EQ(compute(call, 2).bits(), good) << "after allocation " << n;

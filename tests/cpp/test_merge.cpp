@@ -63,7 +63,7 @@ double ulp(double magnitude) { return std::ldexp(magnitude, -23); }
 
 void expect_near(const AttentionShape& shape, Layout layout, const std::vector<reference::MergedHead>& heads,
                  const Merged& merged) {
-  ASSERT_TRUE(merged.status.ok()) << merged.status.message;
+  ASSERT_TRUE(merged.status.ok()) << merged.status.message().text;
   for (std::int64_t head = 0; head < shape.batch_size * shape.num_heads; ++head)
     for (std::int64_t i = 0; i < shape.query_length; ++i) {
       const float lse = merged.lse[static_cast<std::size_t>(head * shape.query_length + i)];
@@ -177,7 +177,7 @@ TEST(Merge, RefusesWhatItCannotUnite) {
   const float bad_sinks[4] = {0, kNan, 0, 0}, infinite_sinks[4] = {kInfinity, 0, 0, 0};
   const auto refuse = [](const Merged& merged, StatusCode code, const char* words) {
     EXPECT_EQ(merged.status.code, code);
-    EXPECT_NE(std::string(merged.status.message).find(words), std::string::npos) << merged.status.message;
+    EXPECT_NE(std::string(merged.status.message().text).find(words), std::string::npos) << merged.status.message().text;
     EXPECT_TRUE(merged.lse.empty() || std::isnan(merged.lse[0])) << "something was written";
   };
   refuse(merge(kShape, Layout::bhsd, {}, nullptr), StatusCode::invalid_option, "part");

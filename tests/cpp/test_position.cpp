@@ -28,7 +28,7 @@ std::vector<double> frequencies(const RotaryOptions& options, std::int64_t head_
   std::vector<double> theta(static_cast<std::size_t>((options.rotary_dim ? options.rotary_dim : head_dim) / 2));
   double factor = 0.0;
   const Status status = rotary_frequencies(options, head_dim, theta.data(), &factor);
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   if (amplitude) *amplitude = factor;
   return theta;
 }
@@ -60,7 +60,7 @@ Tables tables(const RotaryOptions& options, std::int64_t head_dim, const std::ve
   Tables result{std::vector<float>(positions.size() * half), std::vector<float>(positions.size() * half)};
   const Status status = rotary_tables(options, head_dim, positions.data(), static_cast<std::int64_t>(positions.size()),
                                       result.cosines.data(), result.sines.data());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return result;
 }
 
@@ -335,7 +335,7 @@ TEST_P(RotaryEmbedding, TurnsEveryPairOfEveryHeadAndKeepsTheRest) {
         rotary_embedding(pool, c.layout, c.batch_size, c.num_heads, c.length, c.head_dim, c.rotary_dim, c.interleaved,
                          {x.data(), Dtype::float32}, table.cosines.data(), table.sines.data(), c.length, nullptr,
                          {y.data(), Dtype::float32});
-    ASSERT_TRUE(status.ok()) << status.message;
+    ASSERT_TRUE(status.ok()) << status.message().text;
     results.push_back(y);
   }
   EXPECT_EQ(results[0], results[1]);
@@ -482,7 +482,7 @@ std::vector<float> bucket_numbers(std::int64_t buckets, bool bidirectional, std:
   std::vector<float> bias(static_cast<std::size_t>(query_length * key_length));
   const Status status = relative_position_bias(table.data(), buckets, 128, bidirectional, 1, query_length, key_length,
                                                offset, bias.data());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return bias;
 }
 

@@ -196,7 +196,7 @@ TEST(RefusedMemory, IsAStatusAtEveryRequestOnceAndForGoodAndLosesNothing) {
     {
       const Allocations counting;
       const Status status = run(entry, good);
-      ASSERT_TRUE(status.ok()) << status.message;
+      ASSERT_TRUE(status.ok()) << status.message().text;
       needed = counting.count();
       ASSERT_EQ(counting.live(), 0);
     }
@@ -207,12 +207,12 @@ TEST(RefusedMemory, IsAStatusAtEveryRequestOnceAndForGoodAndLosesNothing) {
         {
           const Allocations failing(n, how);
           const Status status = run(entry, bits);
-          ASSERT_EQ(status.code, StatusCode::out_of_memory) << where << ": " << status.message;
+          ASSERT_EQ(status.code, StatusCode::out_of_memory) << where << ": " << status.message().text;
           ASSERT_EQ(failing.live(), 0) << where;
         }
         ++refusals;
         const Status status = run(entry, bits);
-        ASSERT_TRUE(status.ok()) << where << ": " << status.message;
+        ASSERT_TRUE(status.ok()) << where << ": " << status.message().text;
         ASSERT_EQ(bits, good) << "the call after " << where;
       }
   }

@@ -44,7 +44,7 @@ Array turned(const Array& x, const RotaryOptions& options, std::int64_t heads, c
   const Status status =
       rotary_embedding_at(pool_of(1), Layout::bhsd, 1, heads, static_cast<std::int64_t>(positions.size()), kWidth,
                           options, x.view(), positions.data(), y.mutable_view());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return y;
 }
 
@@ -94,7 +94,7 @@ Results step(KvCache& cache, const Tokens& tokens, Case call, std::int64_t from,
   const Status status =
       cache.step(pool_of(threads), tokens.chunk_of(from, call.shape.query_length, nullptr, &key, &value), call.shape,
                  call.inputs(), call.options(), results.view());
-  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(status.ok()) << status.message().text;
   return results;
 }
 
@@ -332,8 +332,8 @@ TEST(RingPositions, AlibiCountsPlacesInStepsOfAnyLength) {
 
 TEST(RingPositions, RefusesWhatItDoesNotDefine) {
   const auto expect_refused = [](const Status& status, StatusCode code, const std::string& words) {
-    EXPECT_EQ(status.code, code) << status.message;
-    EXPECT_NE(std::string(status.message).find(words), std::string::npos) << status.message;
+    EXPECT_EQ(status.code, code) << status.message().text;
+    EXPECT_NE(std::string(status.message().text).find(words), std::string::npos) << status.message().text;
   };
   std::unique_ptr<KvCache> cache;
   KvCacheShape shape = ring_of(2, 5);

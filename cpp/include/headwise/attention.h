@@ -55,7 +55,20 @@ enum class EmptyRows : std::int32_t {
   zero = 0,     ///< o = 0, p = 0, entropy = 0, lse = -inf (or sink_h)
   nan = 1,      ///< o, p, entropy NaN; lse as in zero
   uniform = 2,  ///< p = 1/key_length on j < key_length, o their mean, lse = -inf, entropy = ln key_length
-  fail = 3,     ///< StatusCode::empty_row before any work
+  fail = 3,     ///< StatusCode::empty_row before any work; see AttentionOptions::empty_row_report
+};
+
+/// A query row in a report: batch (or ragged sequence), head, and row within it.
+struct RowIndex {
+  std::int32_t batch, head, query;
+};
+
+/// EmptyRows::fail: the first rows that see no key.
+struct EmptyRowReport {
+  static constexpr int kMostRows = 8;
+
+  RowIndex rows[kMostRows] = {};
+  std::int32_t count = 0;
 };
 
 /// A choice of heads and query rows. A null list means all. `average` replaces the heads by their mean, of extent 1.
@@ -148,6 +161,7 @@ struct AttentionOptions {
   std::int64_t window_right = -1;  ///< keys visible after it; -1 is unbounded
   bool exclude_self = false;
   EmptyRows empty_rows = EmptyRows::zero;
+  EmptyRowReport* empty_row_report = nullptr;  ///< is set if the status is `empty_row`
   const std::int32_t* query_offset = nullptr;  ///< [num_sequences], may be negative
   const std::int32_t* key_lengths = nullptr;   ///< [B], 0..Skv
   /// [B], 0..Sq; null: Sq. On a cache the default offset depends on it. Give it for queries of tokens that were

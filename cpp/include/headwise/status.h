@@ -5,7 +5,7 @@
 namespace headwise {
 
 /// The outcome of a call. Every function checks before it computes. If the code is not `ok`, no output was written.
-enum class StatusCode : std::int32_t {
+enum class StatusCode : std::uint8_t {
   ok = 0,
   invalid_shape = 1,   ///< a length, width or head count breaks a rule, or a size product overflows
   invalid_option = 2,  ///< an option value breaks a rule
@@ -15,26 +15,27 @@ enum class StatusCode : std::int32_t {
   corrupt_data = 6,    ///< saved bytes are foreign, truncated or damaged
 };
 
-/// A query row in a report: batch (or ragged sequence), head, and row within it.
-struct RowIndex {
-  std::int32_t batch, head, query;
+/// A rule of the contract, and an argument that a sentence names: lines of src/base/rules.def and arguments.def.
+enum class Rule : std::uint16_t;
+enum class Argument : std::uint8_t;
+
+/// A sentence, as a C string.
+struct Message {
+  char text[256] = {};
 };
 
-/// The result of a call: a code, and a sentence that names argument, rule and values. For `empty_row` also up to 8
-/// rows.
+/// The result of a call: a code, the rule that was broken, and what was seen.
 struct [[nodiscard]] Status {
-  static constexpr int kMaxRows = 8;
-
   StatusCode code = StatusCode::ok;
-  char message[256] = {};
-  RowIndex rows[kMaxRows] = {};
-  std::int32_t row_count = 0;
+  Argument argument{};
+  Rule rule{};
+  std::int32_t index = 0;  ///< in the argument
+  std::int64_t seen[3] = {};
 
   [[nodiscard]] bool ok() const { return code == StatusCode::ok; }
 
-  /// As printf. A message longer than 255 bytes is cut.
-  static Status error(StatusCode code, const char* format, ...) __attribute__((format(printf, 2, 3)));
-  static Status out_of_memory(std::int64_t bytes);
+  /// The sentence that names argument, rule and values. Allocates nothing. Empty for `ok`.
+  [[nodiscard]] Message message() const;
 };
 
 }  // namespace headwise

@@ -10,6 +10,7 @@
 #include "attention/softmax.h"
 #include "attention/validate.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
@@ -31,10 +32,10 @@ class Evaluation {
   Evaluation(ThreadPool& pool, const Call& call, Plan& plan)
       : pool_(pool), call_(call), plan_(plan), patched_probs_(call) {}
 
-  Status run();
+  Error run();
 
  private:
-  [[nodiscard]] Status allocate();
+  [[nodiscard]] Error allocate();
   void run_task(std::int64_t task, int worker);
   void attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
                    TileScratch& scratch);
@@ -58,24 +59,21 @@ class Evaluation {
   std::int64_t scratch_stride_ = 0;
 };
 
-Status Evaluation::allocate() {
-  if (Status status = wanted_.gather(call_.shape, call_.outputs); !status.ok()) return status;
-  if (Status status = patched_probs_.allocate(); !status.ok()) return status;
+Error Evaluation::allocate() {
+  if (Error e = wanted_.gather(call_.shape, call_.outputs)) return e;
+  if (Error e = patched_probs_.allocate()) return e;
   const bool inspecting = wants_inspection(call_);
   const std::int64_t inspection = inspecting ? inspection_bytes(call_) : 0;
-  if (inspection < 0) return Status::error(StatusCode::invalid_shape, "a block of probs is too large to address");
+  if (inspection < 0) return refuse(Rule::scratch_size);
   scratch_stride_ = std::max(plan_.scratch_bytes, inspection);
   std::int64_t bytes, outs, rows;
   const std::int64_t query_rows = call_.shape.batch_size * call_.shape.num_heads * call_.shape.query_length;
   if (!multiply_sizes(scratch_stride_, pool_.size(), &bytes) ||
       !multiply_sizes(plan_.split_results, plan_.split_rows, &rows) || !multiply_sizes(rows, value_dim(), &outs))
-    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
-  if (!scratch_.allocate(bytes)) return Status::out_of_memory(bytes);
-  if (!split_softmax_.allocate(rows) || !split_outs_.allocate(outs))
-    return Status::out_of_memory(outs * static_cast<std::int64_t>(sizeof(float)));
-  if (inspecting && !statistics_.allocate(query_rows))
-    return Status::out_of_memory(query_rows * static_cast<std::int64_t>(sizeof(FinishedSoftmax)));
-  return {};
+    return refuse(Rule::scratch_size);
+  if (Error e = scratch_.allocate(bytes)) return e;
+  if (Error e = allocate_all(split_softmax_, rows, split_outs_, outs)) return e;
+  return inspecting ? statistics_.allocate(query_rows) : Error();
 }
 
 SplitResult Evaluation::split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split) {
@@ -159,8 +157,8 @@ void Evaluation::run_task(std::int64_t task, int worker) {
     attend_rows(sequence, *plan, group, index, scratch);
 }
 
-Status Evaluation::run() {
-  if (Status status = allocate(); !status.ok()) return status;
+Error Evaluation::run() {
+  if (Error e = allocate()) return e;
   const ThreadPool::Call call(pool_);
   pool_.parallel_for(
       plan_.tasks, [this](std::int64_t task, int worker) { run_task(task, worker); },
@@ -178,23 +176,23 @@ Status Evaluation::run() {
   return {};
 }
 
-Status attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                   const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
+Error attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                  const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
   PreparedCall prepared;
-  if (Status status = prepared.prepare(pool, shape, inputs, options); !status.ok()) return status;
+  if (Error e = prepared.prepare(pool, shape, inputs, options)) return e;
   const Call call = prepared.call(shape, inputs, options, outputs, source);
   Plan plan;
-  if (Status status = make_plan(call, pool.size(), &plan); !status.ok()) return status;
+  if (Error e = make_plan(call, pool.size(), &plan)) return e;
   if (options.empty_rows == EmptyRows::fail) {
-    if (Status status = find_empty_rows(call); !status.ok()) return status;
+    if (Error e = find_empty_rows(call)) return e;
   }
   return Evaluation(pool, call, plan).run();
 }
 
 }  // namespace
 
-Status attend_checked(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                      const AttentionOptions& options, const AttentionOutputs& outputs) {
+Error attend_checked(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                     const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (inputs.cache) return attend_from(pool, shape, inputs, options, outputs, KvCacheSource(*inputs.cache));
   const DenseSource arrays(shape, options.kv_layout.value_or(options.layout), inputs.key, inputs.value);
   return attend_from(pool, shape, inputs, options, outputs, arrays);
@@ -202,7 +200,7 @@ Status attend_checked(ThreadPool& pool, const AttentionShape& shape, const Atten
 
 Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                  const AttentionOptions& options, const AttentionOutputs& outputs) {
-  if (Status status = validate(shape, inputs, options, outputs); !status.ok()) return status;
+  if (Error e = validate(shape, inputs, options, outputs)) return e;
   return attend_checked(pool, shape, inputs, options, outputs);
 }
 

@@ -137,20 +137,17 @@ bool is_shared(const BroadcastExtents& bias, const AttentionShape& shape, std::i
 
 }  // namespace
 
-Status PreparedCall::prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                             const AttentionOptions& options) {
+Error PreparedCall::prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                            const AttentionOptions& options) {
   const KernelTable& kernels = kernel_table();
   num_sequences_ = count_sequences(shape, options);
-  if (!sequences_.allocate(num_sequences_))
-    return Status::out_of_memory(num_sequences_ * static_cast<std::int64_t>(sizeof(Sequence)));
+  if (Error e = sequences_.allocate(num_sequences_)) return e;
   resolve_sequences(shape, inputs, options, sequences_.data());
   formulas_.compile(options);
-  if (Status status = formulas_.prepare(pool, shape, sequences_.data(), num_sequences_, kernels); !status.ok())
-    return status;
+  if (Error e = formulas_.prepare(pool, shape, sequences_.data(), num_sequences_, kernels)) return e;
   key_length_ = key_length_of(shape, inputs);
   if (inputs.mask) {
-    if (Status status = shown_by_mask_.read(pool, inputs.mask, inputs.mask_extents, kernels.panel_width); !status.ok())
-      return status;
+    if (Error e = shown_by_mask_.read(pool, inputs.mask, inputs.mask_extents, kernels.panel_width)) return e;
   }
   if (inputs.bias.data && is_shared(inputs.bias_extents, shape, key_length_))
     return shown_by_bias_.read(pool, inputs.bias, inputs.bias_extents, kernels.panel_width);

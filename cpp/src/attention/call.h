@@ -8,6 +8,7 @@
 #include "attention/sequence.h"
 #include "attention/shown_keys.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"
@@ -129,8 +130,8 @@ void resolve_sequences(const AttentionShape& shape, const AttentionInputs& input
 class PreparedCall {
  public:
   /// Finds them. `shape` to `options` must be valid.
-  [[nodiscard]] Status prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                               const AttentionOptions& options);
+  [[nodiscard]] Error prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                              const AttentionOptions& options);
 
   /// The call, its defaults filled in. It refers to the arguments.
   [[nodiscard]] Call call(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,

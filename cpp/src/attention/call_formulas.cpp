@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace headwise {
 
@@ -43,8 +42,8 @@ void narrow_by(const FormulaBound& bound, float integer, float limit, const KeyP
 
 }  // namespace
 
-Status KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                       std::int64_t num_sequences, const FormulaProgram& program, const KernelTable& kernels) {
+Error KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
+                      std::int64_t num_sequences, const FormulaProgram& program, const KernelTable& kernels) {
   if (shape.num_heads == 0) return {};
   heads_ = program.bounds_depend_on_head() ? shape.num_heads : 1;
   query_length_ = shape.query_length;
@@ -52,8 +51,8 @@ Status KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Sequ
   const std::int64_t scratch_bytes = FormulaTile::bytes(program, kernels, room);
   const std::int64_t rows = shape.batch_size * heads_ * query_length_;
   Buffer<char> scratch;
-  if (!rows_.allocate(rows)) return Status::out_of_memory(rows * static_cast<std::int64_t>(sizeof(Row)));
-  if (!scratch.allocate(pool.size() * scratch_bytes)) return Status::out_of_memory(pool.size() * scratch_bytes);
+  if (Error e = rows_.allocate(rows)) return e;
+  if (Error e = scratch.allocate(pool.size() * scratch_bytes)) return e;
   const Formula& formula = program.formula();
   pool.parallel_for(num_sequences * heads_, [&](std::int64_t task, int worker) {
     const Sequence& sequence = sequences[task / heads_];
@@ -100,12 +99,12 @@ void CallFormulas::compile(const AttentionOptions& options) {
   }
 }
 
-Status CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                             std::int64_t num_sequences, const KernelTable& kernels) {
+Error CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
+                            std::int64_t num_sequences, const KernelTable& kernels) {
   if (rest_) {
-    if (Status status = tables_.read(rest_); !status.ok()) return status;
+    if (Error e = tables_.read(rest_)) return e;
   }
-  return bounds_program_ ? bounds_.find(pool, shape, sequences, num_sequences, bounds_program_, kernels) : Status();
+  return bounds_program_ ? bounds_.find(pool, shape, sequences, num_sequences, bounds_program_, kernels) : Error();
 }
 
 std::int64_t TileFormulas::bytes(const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,

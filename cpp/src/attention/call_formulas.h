@@ -4,6 +4,7 @@
 
 #include "attention/sequence.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "formula/formula_program.h"
 #include "formula/formula_ranges.h"
 #include "formula/formula_tile.h"
@@ -18,8 +19,8 @@ namespace headwise {
 class KeyBounds {
  public:
   /// @param program  that of the bounds alone
-  [[nodiscard]] Status find(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                            std::int64_t num_sequences, const FormulaProgram& program, const KernelTable& kernels);
+  [[nodiscard]] Error find(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
+                           std::int64_t num_sequences, const FormulaProgram& program, const KernelTable& kernels);
   [[nodiscard]] bool known() const { return static_cast<bool>(rows_); }
 
   /// Removes the keys that row i of `head` may not see.
@@ -45,8 +46,8 @@ class CallFormulas {
   /// Needs no memory.
   void compile(const AttentionOptions& options);
   /// Finds bounds and what is known about tables.
-  [[nodiscard]] Status prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                               std::int64_t num_sequences, const KernelTable& kernels);
+  [[nodiscard]] Error prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
+                              std::int64_t num_sequences, const KernelTable& kernels);
 
   [[nodiscard]] const FormulaProgram& score() const { return score_; }
   [[nodiscard]] const FormulaProgram& rest() const { return rest_; }

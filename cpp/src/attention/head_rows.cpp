@@ -56,26 +56,14 @@ void copy_chosen(ThreadPool& pool, const HeadRows& rows, const Selection& select
                       });
 }
 
-Status validate_rows(const char* name, const Selection& selection, std::int64_t heads, std::int64_t rows) {
-  if (selection.average) return Status::error(StatusCode::invalid_option, "%s.average is not supported", name);
-  return validate_selection(name, selection, heads, rows);
-}
-
-Status validate_views(const AttentionViews& views, const AttentionShape& shape, std::int64_t num_keys) {
-  const struct {
-    const char* name;
-    const View& view;
-    std::int64_t heads, rows;
-  } all[] = {{"query", views.query, shape.num_heads, shape.query_length},
-             {"key", views.key, shape.num_kv_heads, num_keys},
-             {"value", views.value, shape.num_kv_heads, num_keys},
-             {"headOutputs", views.head_outputs, shape.num_heads, shape.query_length}};
-  for (const auto& each : all) {
-    if (!each.view.data) continue;
-    if (Status status = validate_rows(each.name, each.view.selection, each.heads, each.rows); !status.ok())
-      return status;
-  }
-  return {};
+Error validate_views(const AttentionViews& views, const AttentionShape& shape, std::int64_t num_keys) {
+  const auto check = [](Argument name, const View& view, std::int64_t heads, std::int64_t rows) {
+    return view.data ? validate_rows(name, view.selection, heads, rows) : Error();
+  };
+  if (Error e = check(Argument::query, views.query, shape.num_heads, shape.query_length)) return e;
+  if (Error e = check(Argument::key, views.key, shape.num_kv_heads, num_keys)) return e;
+  if (Error e = check(Argument::value, views.value, shape.num_kv_heads, num_keys)) return e;
+  return check(Argument::head_outputs, views.head_outputs, shape.num_heads, shape.query_length);
 }
 
 void show_keys_and_values(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,

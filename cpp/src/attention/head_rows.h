@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"
@@ -47,11 +48,8 @@ void overwrite(ThreadPool& pool, const HeadRows& rows, const Patch& patch);
 /// Copies the chosen rows to [B, chosen heads, chosen rows, width].
 void copy_chosen(ThreadPool& pool, const HeadRows& rows, const Selection& selection, float* copies);
 
-/// Whether the rows that a call shows or overwrites exist.
-[[nodiscard]] Status validate_rows(const char* name, const Selection& selection, std::int64_t heads, std::int64_t rows);
-
 /// validate_rows() for all views. `num_keys` is what the call will attend to.
-[[nodiscard]] Status validate_views(const AttentionViews& views, const AttentionShape& shape, std::int64_t num_keys);
+[[nodiscard]] Error validate_views(const AttentionViews& views, const AttentionShape& shape, std::int64_t num_keys);
 
 /// Shows the keys and values of `source`. It has those of the cache, if `inputs` have one.
 void show_keys_and_values(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,

@@ -5,6 +5,7 @@
 #include "attention/call.h"
 #include "attention/validate.h"
 #include "base/numbers.h"
+#include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"
@@ -97,20 +98,10 @@ void Merge::row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     columns(at + d * strides.feature, lse_at, all, std::min(kColumns, shape.value_dim - d));
 }
 
-Status check_parts(const AttentionPart* parts, std::int64_t num_parts) {
-  if (num_parts < 1) return Status::error(StatusCode::invalid_option, "there must be at least one part");
+Error check_parts(const AttentionPart* parts, std::int64_t num_parts) {
+  if (num_parts < 1) return refuse(Rule::part_count);
   for (std::int64_t p = 0; p < num_parts; ++p)
-    if (!is_input_dtype(parts[p].output.dtype))
-      return Status::error(StatusCode::unsupported, "parts[%lld].output must be float32 or float16",
-                           static_cast<long long>(p));
-  return {};
-}
-
-Status check_sinks(const float* sinks, std::int64_t num_heads) {
-  for (std::int64_t h = 0; sinks && h < num_heads; ++h)
-    if (std::isnan(sinks[h]) || sinks[h] == std::numeric_limits<float>::infinity())
-      return Status::error(StatusCode::invalid_option, "sinks[%lld] must be finite or -inf, got %g",
-                           static_cast<long long>(h), static_cast<double>(sinks[h]));
+    if (!is_input_dtype(parts[p].output.dtype)) return refuse(Rule::part_dtype, at(p));
   return {};
 }
 
@@ -118,11 +109,10 @@ Status check_sinks(const float* sinks, std::int64_t num_heads) {
 
 Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout layout, const AttentionPart* parts,
                        std::int64_t num_parts, const float* sinks, MutableArray output, float* lse) {
-  if (Status status = validate_shape(shape); !status.ok()) return status;
-  if (Status status = check_parts(parts, num_parts); !status.ok()) return status;
-  if (Status status = check_sinks(sinks, shape.num_heads); !status.ok()) return status;
-  if (!is_input_dtype(output.dtype))
-    return Status::error(StatusCode::unsupported, "the output must be float32 or float16");
+  if (Error e = validate_shape(shape)) return e;
+  if (Error e = check_parts(parts, num_parts)) return e;
+  if (Error e = check_sinks(sinks, shape.num_heads)) return e;
+  if (Error e = check_dtype(Argument::output, output.dtype)) return e;
   const Merge merge{shape,
                     parts,
                     num_parts,

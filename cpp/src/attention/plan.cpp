@@ -76,10 +76,9 @@ TileSizes choose_tiles(const TileRequest& request) {
 
 bool reads_in_place(std::int64_t rows) { return rows <= kMaxDirectRows; }
 
-Status make_plan(const Call& call, int threads, Plan* plan) {
+Error make_plan(const Call& call, int threads, Plan* plan) {
   const AttentionShape& shape = call.shape;
-  if (!plan->sequence_plans.allocate(call.num_sequences))
-    return Status::out_of_memory(call.num_sequences * static_cast<std::int64_t>(sizeof(SequencePlan)));
+  if (Error e = plan->sequence_plans.allocate(call.num_sequences)) return e;
   for (std::int64_t n = 0; n < call.num_sequences; ++n) {
     const Sequence& sequence = call.sequences[n];
     SequencePlan& p = plan->sequence_plans[n];
@@ -96,7 +95,7 @@ Status make_plan(const Call& call, int threads, Plan* plan) {
       plan->split_rows = std::max(plan->split_rows, p.rows);
     }
     const std::int64_t bytes = TileScratch::bytes(p.tiles, shape, call.kernels, call.formulas);
-    if (bytes < 0) return Status::error(StatusCode::invalid_shape, "a tile is too large to address");
+    if (bytes < 0) return refuse(Rule::scratch_size);
     plan->scratch_bytes = std::max(plan->scratch_bytes, bytes);
   }
   return {};

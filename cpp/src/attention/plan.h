@@ -4,6 +4,7 @@
 
 #include "attention/call.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/attention.h"
 #include "kernel/kernel_table.h"
 
@@ -43,6 +44,6 @@ struct Plan {
 };
 
 /// Fails if a tile cannot be addressed or memory is short.
-[[nodiscard]] Status make_plan(const Call& call, int threads, Plan* plan);
+[[nodiscard]] Error make_plan(const Call& call, int threads, Plan* plan);
 
 }  // namespace headwise

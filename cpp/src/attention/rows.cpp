@@ -14,7 +14,7 @@ const Sequence* sequence_of(const Call& call, std::int64_t batch, std::int64_t q
   return after == end ? nullptr : after;
 }
 
-Status WantedRows::gather(const AttentionShape& shape, const AttentionOutputs& outputs) {
+Error WantedRows::gather(const AttentionShape& shape, const AttentionOutputs& outputs) {
   const auto is_everything = [](const Selection& selection) { return !selection.heads && !selection.queries; };
   all_ = outputs.output.data || outputs.lse || outputs.entropy ||
          (outputs.probs && is_everything(outputs.probs_selection)) ||
@@ -22,7 +22,7 @@ Status WantedRows::gather(const AttentionShape& shape, const AttentionOutputs& o
   if (all_) return {};
   query_length_ = shape.query_length;
   const std::int64_t rows = shape.num_heads * shape.query_length;
-  if (!wanted_.allocate(rows)) return Status::out_of_memory(rows);
+  if (Error e = wanted_.allocate(rows)) return e;
   std::fill_n(wanted_.data(), rows, std::uint8_t{0});
   if (outputs.probs) add(shape, outputs.probs_selection);
   if (outputs.top_k_values) add(shape, outputs.top_k_selection);
@@ -41,16 +41,15 @@ void WantedRows::add(const AttentionShape& shape, const Selection& selection) {
 namespace {
 
 /// Lists where each of `count` indices is among the chosen ones.
-bool list_places(const std::int32_t* chosen, std::int64_t num_chosen, std::int64_t count,
-                 Buffer<std::int32_t>& places) {
-  if (!places.allocate(count)) return false;
-  if (!chosen) {
+Error list_places(const std::int32_t* chosen, std::int64_t num_chosen, std::int64_t count,
+                  Buffer<std::int32_t>& places) {
+  if (Error e = places.allocate(count)) return e;
+  if (chosen)
+    std::fill_n(places.data(), count, -1);
+  else
     std::iota(places.data(), places.data() + count, 0);
-    return true;
-  }
-  std::fill_n(places.data(), count, -1);
-  for (std::int64_t n = 0; n < num_chosen; ++n) places[chosen[n]] = static_cast<std::int32_t>(n);
-  return true;
+  for (std::int64_t n = 0; chosen && n < num_chosen; ++n) places[chosen[n]] = static_cast<std::int32_t>(n);
+  return {};
 }
 
 /// Puts the mean weight of the visible keys in place of each of their weights.
@@ -69,14 +68,11 @@ void spread(std::int64_t width, float* weights, const std::uint8_t* visible) {
 
 }  // namespace
 
-Status PatchedProbs::allocate() {
+Error PatchedProbs::allocate() {
   if (!patch_.given()) return {};
   const Selection& selection = patch_.selection;
-  const std::int64_t heads = call_.shape.num_heads, queries = call_.shape.query_length;
-  if (!list_places(selection.heads, selection.num_heads, heads, heads_) ||
-      !list_places(selection.queries, selection.num_queries, queries, queries_))
-    return Status::out_of_memory((heads + queries) * static_cast<std::int64_t>(sizeof(std::int32_t)));
-  return {};
+  if (Error e = list_places(selection.heads, selection.num_heads, call_.shape.num_heads, heads_)) return e;
+  return list_places(selection.queries, selection.num_queries, call_.shape.query_length, queries_);
 }
 
 bool PatchedProbs::has(const Sequence& sequence, const QueryRow& row) const {
@@ -97,35 +93,33 @@ void PatchedProbs::overwrite(const Sequence& sequence, const QueryRow& row, std:
     if (data[j] != 0.0f) visible[j] = 1;
 }
 
-Status find_empty_rows(const Call& call) {
-  constexpr FormulaRoom kRoom{1, 1, 64};
+Error find_empty_rows(const Call& call) {
+  constexpr FormulaRoom kRowRoom{1, 1, 64};
   Buffer<char> memory;
-  const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRoom, 0);
-  if (!memory.allocate(bytes)) return Status::out_of_memory(bytes);
+  const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRowRoom, 0);
+  if (Error e = memory.allocate(bytes)) return e;
   TileFormulas formulas;
-  formulas.place(memory.data(), call.formulas, call.kernels, kRoom, 0);
+  formulas.place(memory.data(), call.formulas, call.kernels, kRowRoom, 0);
   PatchedProbs patched(call);
-  if (Status status = patched.allocate(); !status.ok()) return status;
-  Status status;
+  if (Error e = patched.allocate()) return e;
+  EmptyRowReport found;
   for (std::int64_t n = 0; n < call.num_sequences; ++n) {
     const Sequence& sequence = call.sequences[n];
     for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
-      for (std::int64_t i = 0; i < sequence.query_length && status.row_count < Status::kMaxRows; ++i) {
+      for (std::int64_t i = 0; i < sequence.query_length && found.count < EmptyRowReport::kMostRows; ++i) {
         const QueryRow row{h, i, call.visible_keys(sequence, h, i)};
         formulas.set_rows(call.formulas, formula_sequence(sequence, n, call.shape.head_dim),
                           {i, 1, 1, h, h / call.group_size});
         if (patched.gives(sequence, row) || sees_any_key(call, sequence, row, formulas)) continue;
-        status.rows[status.row_count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
-                                           static_cast<std::int32_t>(i)};
+        found.rows[found.count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
+                                     static_cast<std::int32_t>(i)};
       }
     }
   }
-  if (status.row_count == 0) return status;
-  Status error = Status::error(StatusCode::empty_row, "batch %d, head %d, query %d sees no key", status.rows[0].batch,
-                               status.rows[0].head, status.rows[0].query);
-  std::copy_n(status.rows, status.row_count, error.rows);
-  error.row_count = status.row_count;
-  return error;
+  if (found.count == 0) return {};
+  if (call.options.empty_row_report) *call.options.empty_row_report = found;
+  const RowIndex& first = found.rows[0];
+  return refuse(Rule::empty_row, first.batch, first.head, first.query);
 }
 
 }  // namespace headwise

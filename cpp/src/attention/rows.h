@@ -5,7 +5,7 @@
 #include "attention/call.h"
 #include "attention/scores.h"
 #include "base/memory.h"
-#include "headwise/status.h"
+#include "base/rules.h"
 
 namespace headwise {
 
@@ -44,7 +44,7 @@ class Chosen {
 /// rows only.
 class WantedRows {
  public:
-  [[nodiscard]] Status gather(const AttentionShape& shape, const AttentionOutputs& outputs);
+  [[nodiscard]] Error gather(const AttentionShape& shape, const AttentionOutputs& outputs);
 
   [[nodiscard]] bool has(std::int64_t head, std::int64_t query) const {
     return all_ || wanted_[head * query_length_ + query];
@@ -62,7 +62,7 @@ class WantedRows {
 class PatchedProbs {
  public:
   explicit PatchedProbs(const Call& call) : call_(call), patch_(call.inputs.probs) {}
-  [[nodiscard]] Status allocate();
+  [[nodiscard]] Error allocate();
 
   /// Whether the call overwrites the weights of `row`.
   [[nodiscard]] bool has(const Sequence& sequence, const QueryRow& row) const;
@@ -85,6 +85,6 @@ class PatchedProbs {
 
 /// EmptyRows::fail: an error that names the first rows that see no key. Visibility alone decides. Rows whose weights
 /// the call gives are not empty.
-[[nodiscard]] Status find_empty_rows(const Call& call);
+[[nodiscard]] Error find_empty_rows(const Call& call);
 
 }  // namespace headwise

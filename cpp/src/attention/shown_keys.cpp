@@ -74,13 +74,13 @@ void ShownKeys::read_row(const T* data, std::int64_t row) {
 }
 
 template <class T>
-Status ShownKeys::read_rows(ThreadPool& pool, const T* data, const BroadcastExtents& extents, int panel_width) {
+Error ShownKeys::read_rows(ThreadPool& pool, const T* data, const BroadcastExtents& extents, int panel_width) {
   extents_ = extents;
   panel_width_ = panel_width;
   const std::int64_t count = extents.extent[3], rows = extents.extent[0] * extents.extent[1] * extents.extent[2];
   words_ = divide_up(count, kWordBits * panel_width) + 1;
-  if (!rows_.allocate(rows)) return Status::out_of_memory(rows * static_cast<std::int64_t>(sizeof(Row)));
-  if (!bits_.allocate(rows * words_)) return Status::out_of_memory(rows * words_ * (kWordBits / 8));
+  if (Error e = rows_.allocate(rows)) return e;
+  if (Error e = bits_.allocate(rows * words_)) return e;
   const std::int64_t rows_per_task = divide_up(kElementsPerTask, std::max<std::int64_t>(count, 1));
   pool.parallel_for(divide_up(rows, rows_per_task), [&](std::int64_t task, int) {
     const std::int64_t end = std::min((task + 1) * rows_per_task, rows);
@@ -89,11 +89,11 @@ Status ShownKeys::read_rows(ThreadPool& pool, const T* data, const BroadcastExte
   return {};
 }
 
-Status ShownKeys::read(ThreadPool& pool, const std::uint8_t* mask, const BroadcastExtents& extents, int panel_width) {
+Error ShownKeys::read(ThreadPool& pool, const std::uint8_t* mask, const BroadcastExtents& extents, int panel_width) {
   return read_rows(pool, mask, extents, panel_width);
 }
 
-Status ShownKeys::read(ThreadPool& pool, ConstArray bias, const BroadcastExtents& extents, int panel_width) {
+Error ShownKeys::read(ThreadPool& pool, ConstArray bias, const BroadcastExtents& extents, int panel_width) {
   if (bias.dtype == Dtype::float16)
     return read_rows(pool, static_cast<const std::uint16_t*>(bias.data), extents, panel_width);
   return read_rows(pool, static_cast<const float*>(bias.data), extents, panel_width);

@@ -5,8 +5,8 @@
 
 #include "attention/sequence.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/array.h"
-#include "headwise/status.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {
@@ -26,10 +26,10 @@ namespace headwise {
 class ShownKeys {
  public:
   /// Reads a mask.
-  [[nodiscard]] Status read(ThreadPool& pool, const std::uint8_t* mask, const BroadcastExtents& extents,
-                            int panel_width);
+  [[nodiscard]] Error read(ThreadPool& pool, const std::uint8_t* mask, const BroadcastExtents& extents,
+                           int panel_width);
   /// Reads a bias.
-  [[nodiscard]] Status read(ThreadPool& pool, ConstArray bias, const BroadcastExtents& extents, int panel_width);
+  [[nodiscard]] Error read(ThreadPool& pool, ConstArray bias, const BroadcastExtents& extents, int panel_width);
   /// Whether an array has been read. Otherwise nothing is known, and the functions below must not be called.
   [[nodiscard]] bool known() const { return static_cast<bool>(rows_); }
 
@@ -46,7 +46,7 @@ class ShownKeys {
     bool has_holes;
   };
   template <class T>
-  [[nodiscard]] Status read_rows(ThreadPool& pool, const T* data, const BroadcastExtents& extents, int panel_width);
+  [[nodiscard]] Error read_rows(ThreadPool& pool, const T* data, const BroadcastExtents& extents, int panel_width);
   template <class T>
   void read_row(const T* data, std::int64_t row);
   [[nodiscard]] bool repeats_along_keys() const { return extents_.extent[3] == 1; }

@@ -3,6 +3,7 @@
 #include "backward/score_gradients.h"
 #include "backward/sweeps.h"
 #include "base/memory.h"
+#include "base/rules.h"
 
 namespace headwise {
 
@@ -147,12 +148,11 @@ void BiasSweep::store() const {
 
 }  // namespace
 
-Status BiasGradient::allocate() {
+Error BiasGradient::allocate() {
   const GradientTiles& tiles = scratches_.tiles();
   std::int64_t count;
-  if (!multiply_sizes(pool_.size(), tiles.rows * tiles.keys, &count))
-    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
-  return sums_.allocate(count) ? Status() : Status::out_of_memory(count * static_cast<std::int64_t>(sizeof(double)));
+  if (!multiply_sizes(pool_.size(), tiles.rows * tiles.keys, &count)) return refuse(Rule::scratch_size);
+  return sums_.allocate(count);
 }
 
 void BiasGradient::run() {

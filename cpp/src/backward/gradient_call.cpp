@@ -102,13 +102,12 @@ void GradientScratch::place(char* memory, const GradientCall& call, const Gradie
   place_scratch(*this, memory, call, sizes);
 }
 
-Status GradientScratches::allocate(const GradientCall& call, int workers) {
+Error GradientScratches::allocate(const GradientCall& call, int workers) {
   tiles_ = choose_gradient_tiles(call.forward);
   bytes_ = GradientScratch::bytes(call, tiles_);
   std::int64_t total;
-  if (bytes_ < 0 || !multiply_sizes(workers, bytes_, &total))
-    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
-  return memory_.allocate(total) ? Status() : Status::out_of_memory(total);
+  if (bytes_ < 0 || !multiply_sizes(workers, bytes_, &total)) return refuse(Rule::scratch_size);
+  return memory_.allocate(total);
 }
 
 GradientScratch GradientScratches::of(const GradientCall& call, int worker) {

@@ -6,6 +6,7 @@
 #include "attention/scores.h"
 #include "attention/tile_panels.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "formula/formula_program.h"
 #include "formula/formula_tile.h"
 #include "headwise/backward.h"
@@ -104,7 +105,7 @@ struct GradientScratch {
 /// A scratch for each worker.
 class GradientScratches {
  public:
-  [[nodiscard]] Status allocate(const GradientCall& call, int workers);
+  [[nodiscard]] Error allocate(const GradientCall& call, int workers);
   [[nodiscard]] const GradientTiles& tiles() const { return tiles_; }
   [[nodiscard]] GradientScratch of(const GradientCall& call, int worker);
 

@@ -5,6 +5,7 @@
 #include "backward/score_gradients.h"
 #include "backward/sweeps.h"
 #include "base/memory.h"
+#include "base/rules.h"
 
 namespace headwise {
 
@@ -282,7 +283,7 @@ bool InputGradients::are_wanted(const BackwardOutputs& outputs) {
   return outputs.query || outputs.key || outputs.value || wants_head_sums(outputs);
 }
 
-Status InputGradients::allocate() {
+Error InputGradients::allocate() {
   const Call& call = call_.forward;
   std::int64_t rows = 0, keys = 0;
   for (std::int64_t n = 0; n < call.num_sequences; ++n) {
@@ -290,18 +291,18 @@ Status InputGradients::allocate() {
     keys = std::max(keys, call.sequences[n].num_keys);
   }
   sum_bytes_ = QuerySums::bytes(call_, rows);
-  if (sum_bytes_ < 0) return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
+  if (sum_bytes_ < 0) return refuse(Rule::scratch_size);
   const std::int64_t count = std::max<std::int64_t>(kv_heads(), 1);
   const std::int64_t fitting = kMostSumBytes / count / std::max<std::int64_t>(sum_bytes_, 1);
   splits_ = std::clamp<std::int64_t>(std::min({kTasks / count, fitting, divide_up(keys, scratches_.tiles().keys)}), 1,
                                      kTasks);
   std::int64_t sums;
   if (!multiply_sizes(splits_ > 1 ? count * splits_ : pool_.size(), sum_bytes_, &sums))
-    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
-  if (!sums_.allocate(sums)) return Status::out_of_memory(sums);
+    return refuse(Rule::scratch_size);
+  if (Error e = sums_.allocate(sums)) return e;
   const std::int64_t heads = call.num_sequences * call.shape.num_heads;
   if (wants_head_sums(call_.outputs)) {
-    if (!head_sums_.allocate(heads)) return Status::out_of_memory(heads * static_cast<std::int64_t>(sizeof(HeadSums)));
+    if (Error e = head_sums_.allocate(heads)) return e;
     std::fill_n(head_sums_.data(), heads, HeadSums());
   }
   return {};

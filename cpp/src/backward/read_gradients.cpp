@@ -4,6 +4,7 @@
 #include "backward/score_gradients.h"
 #include "backward/sweeps.h"
 #include "base/memory.h"
+#include "base/rules.h"
 
 namespace headwise {
 
@@ -93,12 +94,12 @@ void store(const ScoreDerivative& derivative, const double* sums, std::int64_t t
 
 }  // namespace
 
-Status ReadGradients::allocate() {
+Error ReadGradients::allocate() {
   for (std::int64_t n = 0; n < derivative_.num_reads; ++n) entries_ += entries_of(derivative_.reads[n]);
   const std::int64_t size = sizeof(double), fitting = kMostReadBytes / size / std::max<std::int64_t>(entries_, 1);
   tasks_ = std::clamp<std::int64_t>(fitting, 1, kReadTasks);
   const std::int64_t count = tasks_ * entries_;
-  return sums_.allocate(count) ? Status() : Status::out_of_memory(count * size);
+  return sums_.allocate(count);
 }
 
 void ReadGradients::run() {

@@ -21,15 +21,15 @@ RowRun run_of(const Call& forward, ConstArray array, std::int64_t head, std::int
 
 }  // namespace
 
-Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs, Buffer<float>* deltas) {
+Error compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs, Buffer<float>* deltas) {
   const std::int64_t length = forward.shape.query_length, columns = forward.shape.value_dim;
   const std::int64_t heads = forward.shape.batch_size * forward.shape.num_heads, chunks = divide_up(length, kDeltaRows);
   std::int64_t each, bytes;  // each: floats of a worker's rows of output and gradient
   if (!multiply_sizes(2 * kDeltaRows, columns, &each) || !multiply_sizes(each, pool.size() * kFloatBytes, &bytes))
-    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
+    return refuse(Rule::scratch_size);
   Buffer<float> rows;
-  if (!deltas->allocate(heads * length)) return Status::out_of_memory(heads * length * kFloatBytes);
-  if (!rows.allocate(bytes / kFloatBytes)) return Status::out_of_memory(bytes);
+  if (Error e = deltas->allocate(heads * length)) return e;
+  if (Error e = rows.allocate(bytes / kFloatBytes)) return e;
   pool.parallel_for(heads * chunks, [&](std::int64_t task, int worker) {
     const std::int64_t head = task / chunks, begin = task % chunks * kDeltaRows,
                        count = std::min(kDeltaRows, length - begin);
@@ -55,18 +55,18 @@ constexpr float kLargestExactLse = 256.0f;
 
 }  // namespace
 
-Status PreciseLse::find(ThreadPool& pool, const AttentionShape& shape, const BackwardInputs& inputs,
-                        const AttentionOptions& options) {
+Error PreciseLse::find(ThreadPool& pool, const AttentionShape& shape, const BackwardInputs& inputs,
+                       const AttentionOptions& options) {
   const std::int64_t count = shape.batch_size * shape.num_heads * shape.query_length;
   const bool is_far = std::any_of(inputs.lse, inputs.lse + count, [](float value) {
     return std::isfinite(value) && std::abs(value) > kLargestExactLse;
   });
   if (!is_far) return {};
-  if (!lse.allocate(count) || !rest.allocate(count)) return Status::out_of_memory(2 * count * kFloatBytes);
+  if (Error e = allocate_all(lse, count, rest, count)) return e;
   AttentionOutputs outputs;
   outputs.lse = lse.data();
   outputs.lse_rest = rest.data();
-  if (Status status = attention(pool, shape, inputs.forward, options, outputs); !status.ok()) return status;
+  if (Error e = attention(pool, shape, inputs.forward, options, outputs)) return e;
   for (std::int64_t n = 0; n < count; ++n) {
     if (std::isfinite(inputs.lse[n]) && std::abs(inputs.lse[n]) > kLargestExactLse) continue;
     lse[n] = inputs.lse[n];

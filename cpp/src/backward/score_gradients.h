@@ -4,14 +4,15 @@
 
 #include "backward/gradient_call.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {
 
 /// deltas[b, h, i] = do_i . o_i - dlse_i for every row. The sums run in double: gradients of scores are small
 /// differences.
-[[nodiscard]] Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs,
-                                    Buffer<float>* deltas);
+[[nodiscard]] Error compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs,
+                                   Buffer<float>* deltas);
 
 /// Logarithms of the sums of exponentials, [B, num_heads, Sq], and what float32 lost of them.
 struct PreciseLse {
@@ -19,8 +20,8 @@ struct PreciseLse {
 
   /// Takes those of the forward call, unless some are so far from 0 that the weights would not sum to 1: then the
   /// forward pass runs again without its output.
-  [[nodiscard]] Status find(ThreadPool& pool, const AttentionShape& shape, const BackwardInputs& inputs,
-                            const AttentionOptions& options);
+  [[nodiscard]] Error find(ThreadPool& pool, const AttentionShape& shape, const BackwardInputs& inputs,
+                           const AttentionOptions& options);
 };
 
 /// The gradients of a row's scores against some keys of a tile, on their way from the softmax back to the products.

@@ -4,6 +4,7 @@
 
 #include "backward/gradient_call.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {
@@ -19,7 +20,7 @@ class InputGradients {
       : pool_(pool), call_(call), scratches_(scratches) {}
 
   [[nodiscard]] static bool are_wanted(const BackwardOutputs& outputs);
-  [[nodiscard]] Status allocate();
+  [[nodiscard]] Error allocate();
   void run();
 
  private:
@@ -49,7 +50,7 @@ class BiasGradient {
   BiasGradient(ThreadPool& pool, const GradientCall& call, GradientScratches& scratches)
       : pool_(pool), call_(call), scratches_(scratches) {}
 
-  [[nodiscard]] Status allocate();
+  [[nodiscard]] Error allocate();
   void run();
 
  private:
@@ -66,7 +67,7 @@ class ReadGradients {
   ReadGradients(ThreadPool& pool, const GradientCall& call, GradientScratches& scratches)
       : pool_(pool), call_(call), derivative_(*call.inputs.score_derivative), scratches_(scratches) {}
 
-  [[nodiscard]] Status allocate();
+  [[nodiscard]] Error allocate();
   void run();
 
  private:

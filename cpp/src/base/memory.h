@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <utility>
+
+#include "base/rules.h"
 
 namespace headwise {
 
@@ -35,43 +37,53 @@ using AllocationGate = bool (*)(std::size_t bytes);
 using ReleaseWatch = void (*)();
 void set_allocation_gate(AllocationGate gate, ReleaseWatch watch = nullptr);
 
-/// Owns uninitialised memory for plain values. It can be moved, not copied.
+/// Owns uninitialised memory. It can be moved, not copied.
+class Memory {
+ public:
+  Memory() = default;
+  ~Memory() { free_bytes(data_); }
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    Memory(std::move(other)).swap(*this);
+    return *this;
+  }
+  [[nodiscard]] Error allocate(std::int64_t count, std::int64_t element_bytes);
+  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+ private:
+  void swap(Memory& other) { std::swap(data_, other.data_), std::swap(count_, other.count_); }
+
+  void* data_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+/// Memory for plain values.
 template <class T>
 class Buffer {
  public:
-  Buffer() = default;
-  ~Buffer() { free_bytes(data_); }
-  Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr, other.size_ = 0; }
-  Buffer& operator=(Buffer&& other) noexcept {
-    if (this != &other) {
-      free_bytes(data_);
-      data_ = other.data_, size_ = other.size_;
-      other.data_ = nullptr, other.size_ = 0;
-    }
-    return *this;
-  }
+  /// An error if there is no memory or the number of bytes overflows. The buffer is then empty.
+  [[nodiscard]] Error allocate(std::int64_t count) { return memory_.allocate(count, sizeof(T)); }
 
-  /// False if there is no memory or the number of bytes overflows. The buffer is then empty.
-  [[nodiscard]] bool allocate(std::int64_t count) {
-    *this = Buffer();
-    if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / sizeof(T))
-      return false;
-    data_ = static_cast<T*>(allocate_bytes(static_cast<std::size_t>(count) * sizeof(T)));
-    size_ = data_ ? count : 0;
-    return data_ != nullptr;
-  }
-
-  [[nodiscard]] T* data() { return data_; }
-  [[nodiscard]] const T* data() const { return data_; }
-  [[nodiscard]] std::int64_t size() const { return size_; }
-  T& operator[](std::int64_t i) { return data_[i]; }
-  const T& operator[](std::int64_t i) const { return data_[i]; }
-  explicit operator bool() const { return data_ != nullptr; }
+  [[nodiscard]] T* data() { return static_cast<T*>(memory_.data()); }
+  [[nodiscard]] const T* data() const { return static_cast<const T*>(memory_.data()); }
+  [[nodiscard]] std::int64_t size() const { return memory_.count(); }
+  T& operator[](std::int64_t i) { return data()[i]; }
+  const T& operator[](std::int64_t i) const { return data()[i]; }
+  explicit operator bool() const { return memory_.data() != nullptr; }
 
  private:
-  T* data_ = nullptr;
-  std::int64_t size_ = 0;
+  Memory memory_;
 };
+
+/// Allocates buffers, each followed by its size.
+template <class T, class... More>
+[[nodiscard]] Error allocate_all(Buffer<T>& buffer, std::int64_t count, More&&... more) {
+  const Error e = buffer.allocate(count);
+  if constexpr (sizeof...(More) > 0)
+    if (!e) return allocate_all(std::forward<More>(more)...);
+  return e;
+}
 
 /// Hands out 64-byte aligned pieces of a piece of memory. Without memory it only counts their bytes.
 class Placement {

@@ -76,23 +76,14 @@ std::int64_t gain_of(const std::int32_t* lengths, std::int64_t num_tokens, std::
   return lengths ? lengths[b] : num_tokens;
 }
 
-Status check_lengths(const KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
+Error check_lengths(const KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     const std::int64_t gain = gain_of(lengths, num_tokens, b);
-    if (gain < 0 || gain > num_tokens)
-      return Status::error(StatusCode::invalid_shape, "lengths[%lld] must be in 0..%lld, got %lld",
-                           static_cast<long long>(b), static_cast<long long>(num_tokens), static_cast<long long>(gain));
+    if (gain < 0 || gain > num_tokens) return refuse(Rule::append_length, at(b), num_tokens, gain);
     if (store.appended[b] + gain > store.most_tokens())
-      return Status::error(StatusCode::invalid_shape, "batch %lld holds %lld of at most %lld tokens: no room for %lld",
-                           static_cast<long long>(b), static_cast<long long>(store.appended[b]),
-                           static_cast<long long>(store.most_tokens()), static_cast<long long>(gain));
+      return refuse(Rule::append_room, at(b), store.appended[b], store.most_tokens(), gain);
   }
   return {};
-}
-
-Status check_array(const char* name, ConstArray array) {
-  if (is_input_dtype(array.dtype)) return {};
-  return Status::error(StatusCode::unsupported, "%s must be float32 or float16", name);
 }
 
 /// The arrays that an append reads, as the shape of an attention call on them.
@@ -107,11 +98,11 @@ AttentionShape arrays_shape(const KvCacheShape& shape, std::int64_t num_tokens) 
   return arrays;
 }
 
-Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
-                 const std::int32_t* given, std::int64_t planes, Buffer<float>* turned) {
+Error turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
+                const std::int32_t* given, std::int64_t planes, Buffer<float>* turned) {
   Buffer<double> positions;
   const std::int64_t tokens = store.shape.batch_size * num_tokens, rows = given ? planes * tokens : tokens;
-  if (!positions.allocate(rows)) return Status::out_of_memory(rows * 8);
+  if (Error e = positions.allocate(rows)) return e;
   for (std::int64_t row = 0; row < rows; ++row) {
     if (given) {
       positions[row] = given[row];
@@ -163,20 +154,18 @@ void store_gain(KvCache::Store& store, const KeyValueSource& source, std::int64_
   }
 }
 
-bool reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
+Error reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
-    if (!store.reserve(b, store.appended[b], store.appended[b] + gain_of(lengths, num_tokens, b))) return false;
-  return true;
+    if (Error e = store.reserve(b, store.appended[b], store.appended[b] + gain_of(lengths, num_tokens, b))) return e;
+  return {};
 }
 
 /// Whether the rotary embedding has a row for every new token.
-Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
-  if (!store.shape.rotary && tokens.positions)
-    return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
-  if (store.shape.cache_positions && tokens.positions)
-    return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
+Error check_new_positions(const KvCache::Store& store, const NewTokens& tokens) {
+  if (!store.shape.rotary && tokens.positions) return refuse(Rule::positions_rotary_cache);
+  if (store.shape.cache_positions && tokens.positions) return refuse(Rule::ring_places_positions);
   if (!store.shape.rotary) return {};
-  if (Status status = check_planes(*store.shape.rotary, tokens.position_planes); !status.ok()) return status;
+  if (Error e = check_planes(*store.shape.rotary, tokens.position_planes)) return e;
   if (store.shape.rotary->scaling != RotaryScaling::tables) return {};
   const std::int64_t plane_tokens = store.shape.batch_size * tokens.num_tokens;
   for (std::int64_t plane = 0; plane < tokens.position_planes; ++plane)
@@ -185,41 +174,40 @@ Status check_new_positions(const KvCache::Store& store, const NewTokens& tokens)
         const std::int64_t position = tokens.positions
                                           ? tokens.positions[plane * plane_tokens + b * tokens.num_tokens + i]
                                           : store.appended[b] + store.rotary_origin[b] + i;
-        if (Status status = check_table_rows(*store.shape.rotary, position); !status.ok()) return status;
+        if (Error e = check_table_rows(*store.shape.rotary, position)) return e;
       }
   return {};
 }
 
 }  // namespace
 
-Status check_append(const KvCache& cache, const NewTokens& tokens) {
-  if (Status status = validate_shape(arrays_shape(cache.shape(), tokens.num_tokens)); !status.ok()) return status;
-  if (Status status = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths); !status.ok()) return status;
-  if (Status status = check_new_positions(cache.store(), tokens); !status.ok()) return status;
-  if (Status status = check_array("key", tokens.key); !status.ok()) return status;
-  return check_array("value", tokens.value);
+Error check_append(const KvCache& cache, const NewTokens& tokens) {
+  if (Error e = validate_shape(arrays_shape(cache.shape(), tokens.num_tokens))) return e;
+  if (Error e = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths)) return e;
+  if (Error e = check_new_positions(cache.store(), tokens)) return e;
+  if (Error e = check_dtype(Argument::key, tokens.key.dtype)) return e;
+  return check_dtype(Argument::value, tokens.value.dtype);
 }
 
-Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) {
+Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) {
   ConstArray key = tokens.key;
   KvCache::Store& store = cache.store();
   Buffer<float> turned;
   if (store.shape.rotary) {
-    if (Status status = store.ensure_angles(); !status.ok()) return status;
-    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, tokens.positions,
-                                  tokens.position_planes, &turned);
-        !status.ok())
-      return status;
+    if (Error e = store.ensure_angles()) return e;
+    if (Error e = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, tokens.positions,
+                            tokens.position_planes, &turned))
+      return e;
     key = {turned.data(), Dtype::float32};
   }
-  if (Status status = store.ensure_means(); !status.ok()) return status;
+  if (Error e = store.ensure_means()) return e;
   const std::int64_t widest = std::max(key_mean_scratch(store.shape.head_dim), store.shape.value_dim);
   Buffer<float> rows;  // scratch of each worker
   Buffer<std::int64_t> before;
-  if (!rows.allocate(widest * pool.size()) || !before.allocate(store.shape.batch_size) ||
-      !reserve_gain(store, tokens.num_tokens, tokens.lengths)) {
+  if (Error e = allocate_all(rows, widest * pool.size(), before, store.shape.batch_size)) return e;
+  if (Error e = reserve_gain(store, tokens.num_tokens, tokens.lengths)) {
     store.trim_all();
-    return Status::out_of_memory(store.layout.bytes);
+    return e;
   }
   if (tokens.positions && tokens.num_tokens > 0) store.has_given_positions = true;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
@@ -242,7 +230,7 @@ Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens)
 }
 
 Status KvCache::append(ThreadPool& pool, const NewTokens& tokens) {
-  if (Status status = check_append(*this, tokens); !status.ok()) return status;
+  if (Error e = check_append(*this, tokens)) return e;
   return append_checked(pool, *this, tokens);
 }
 
@@ -258,23 +246,22 @@ bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std
 Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionShape& shape,
                      const AttentionInputs& inputs, const AttentionOptions& options, const AttentionOutputs& outputs,
                      const AttendInside& inside) {
-  if (Status status = check_append(*this, tokens); !status.ok()) return status;
+  if (Error e = check_append(*this, tokens)) return e;
   if (drops_visible_keys(*this, tokens.num_tokens, tokens.lengths)) {
     std::unique_ptr<KvCache> wide;
-    if (Status status = widened(tokens.num_tokens, &wide); !status.ok()) return status;
-    if (Status status = append_checked(pool, *wide, tokens); !status.ok()) return status;
-    if (Status status = wide->attend(pool, shape, inputs, options, outputs, inside); !status.ok()) return status;
+    if (Error e = widened(tokens.num_tokens, &wide)) return e;
+    if (Error e = append_checked(pool, *wide, tokens)) return e;
+    if (Error e = wide->attend(pool, shape, inputs, options, outputs, inside)) return e;
     return append_checked(pool, *this, tokens);
   }
   AttentionInputs cached = inputs;
   cached.cache = this;
-  if (Status status = validate(shape, cached, options, outputs, {tokens.num_tokens, tokens.lengths}); !status.ok())
-    return status;
+  if (Error e = validate(shape, cached, options, outputs, {tokens.num_tokens, tokens.lengths})) return e;
   Buffer<std::int32_t> before;
-  if (!before.allocate(shape.batch_size)) return Status::out_of_memory(shape.batch_size * 4);
+  if (Error e = before.allocate(shape.batch_size)) return e;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) before[b] = static_cast<std::int32_t>(appended(b));
-  if (Status status = append_checked(pool, *this, tokens); !status.ok()) return status;
-  Status status = attend(pool, shape, inputs, options, outputs, inside);
+  if (Error e = append_checked(pool, *this, tokens)) return e;
+  Error status = attend(pool, shape, inputs, options, outputs, inside);
   // A ring that has dropped a token cannot go back. The new one then stays.
   if (!status.ok()) (void)rewind_each(before.data());
   return status;

@@ -2,15 +2,16 @@
 
 #include <cstdint>
 
+#include "base/rules.h"
 #include "headwise/kv_cache.h"
 
 namespace headwise {
 
 /// The rules of KvCache::append().
-[[nodiscard]] Status check_append(const KvCache& cache, const NewTokens& tokens);
+[[nodiscard]] Error check_append(const KvCache& cache, const NewTokens& tokens);
 
 /// KvCache::append() after its checks. Only memory can be refused.
-[[nodiscard]] Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens);
+[[nodiscard]] Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens);
 
 /// Whether a ring that gains tokens drops some that a query of the new ones sees. Then the call needs a widened ring.
 [[nodiscard]] bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std::int32_t* lengths);

@@ -23,15 +23,13 @@ struct QueryAngles {
   bool kept_differ = false;
 
   /// Refuses positions that tables of cos and sin do not have.
-  [[nodiscard]] Status find(const AttentionShape& shape, const AttentionInputs& inputs,
-                            const AttentionOptions& options) {
+  [[nodiscard]] Error find(const AttentionShape& shape, const AttentionInputs& inputs,
+                           const AttentionOptions& options) {
     const KvCache::Store& store = inputs.cache->store();
     const std::int64_t length = shape.query_length, rows = shape.batch_size * length;
     if (inputs.query_positions) planes = inputs.query_position_planes;
     Buffer<Sequence> sequences;
-    if (!sequences.allocate(shape.batch_size) || !all.allocate(planes * rows) || !kept.allocate(rows))
-      return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)) +
-                                   (planes + 1) * rows * 8);
+    if (Error e = allocate_all(sequences, shape.batch_size, all, planes * rows, kept, rows)) return e;
     resolve_sequences(shape, inputs, options, sequences.data());
     const bool has_kept = store.shape.cache_positions && store.shape.keep_first > 0;
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -44,14 +42,13 @@ struct QueryAngles {
       kept[row] = static_cast<double>(place + origin);
       if (i >= sequence.query_length) continue;
       kept_differ |= place != position;
-      if (Status status = check_table_rows(*store.shape.rotary, angle); !status.ok()) return status;
+      if (Error e = check_table_rows(*store.shape.rotary, angle)) return e;
     }
     for (std::int64_t row = rows; row < planes * rows; ++row) {
       const Sequence& sequence = sequences[row % rows / length];
       all[row] = static_cast<double>(inputs.query_positions[row]);
       if (row % length >= sequence.query_length) continue;
-      if (Status status = check_table_rows(*store.shape.rotary, inputs.query_positions[row]); !status.ok())
-        return status;
+      if (Error e = check_table_rows(*store.shape.rotary, inputs.query_positions[row])) return e;
     }
     return {};
   }
@@ -64,11 +61,11 @@ struct CachedQueries {
 };
 
 /// Turns the queries of a call to a rotary cache. `inputs` then has those of `turned`.
-Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
-                    AttentionInputs* inputs, CachedQueries* turned) {
+Error turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
+                   AttentionInputs* inputs, CachedQueries* turned) {
   const KvCache::Store& store = inputs->cache->store();
   QueryAngles angles;
-  if (Status status = angles.find(shape, *inputs, options); !status.ok()) return status;
+  if (Error e = angles.find(shape, *inputs, options)) return e;
   if (inputs->arrival) {  // turning reads all queries
     inputs->arrival->complete();
     inputs->arrival = nullptr;
@@ -78,37 +75,31 @@ Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attenti
     return turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, query, positions.data(), planes,
                      rows);
   };
-  if (Status status = turn(angles.all, angles.planes, &turned->all); !status.ok()) return status;
+  if (Error e = turn(angles.all, angles.planes, &turned->all)) return e;
   inputs->query = {turned->all.data(), Dtype::float32};
   if (!angles.kept_differ) return {};
-  if (Status status = turn(angles.kept, 1, &turned->kept); !status.ok()) return status;
+  if (Error e = turn(angles.kept, 1, &turned->kept)) return e;
   inputs->kept_query = turned->kept.data();
   return {};
 }
 
 }  // namespace
 
-Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                     const AttentionOptions& options, const AttentionOutputs& outputs) {
+Error attend_cached(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                    const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (!inputs.cache->shape().rotary) return attend_checked(pool, shape, inputs, options, outputs);
   AttentionInputs turned_inputs = inputs;
   CachedQueries turned;
-  if (Status status = turn_queries(pool, shape, options, &turned_inputs, &turned); !status.ok()) return status;
+  if (Error e = turn_queries(pool, shape, options, &turned_inputs, &turned)) return e;
   return attend_checked(pool, shape, turned_inputs, options, outputs);
 }
 
 namespace {
 
-Status validate_inside(const AttendInside& inside, const AttentionShape& shape, std::int64_t num_keys) {
-  const struct {
-    const char* name;
-    const Patch& patch;
-  } patches[] = {{"patch.query", inside.query}, {"patch.headOutputs", inside.head_outputs}};
-  for (const auto& each : patches) {
-    if (!each.patch.given()) continue;
-    if (Status status = validate_patch(each.name, each.patch, shape.num_heads, shape.query_length); !status.ok())
-      return status;
-  }
+Error validate_inside(const AttendInside& inside, const AttentionShape& shape, std::int64_t num_keys) {
+  if (Error e = validate_patch(Argument::patch_query, inside.query, shape.num_heads, shape.query_length)) return e;
+  if (Error e = validate_patch(Argument::patch_head_outputs, inside.head_outputs, shape.num_heads, shape.query_length))
+    return e;
   return validate_views(inside.views, shape, num_keys);
 }
 
@@ -119,14 +110,14 @@ class AttendWithInside {
                    const AttentionOptions& options, const AttentionOutputs& outputs, const AttendInside& inside)
       : pool_(pool), shape_(shape), inputs_(inputs), options_(options), outputs_(outputs), inside_(inside) {}
 
-  [[nodiscard]] Status run() {
-    if (Status status = prepare_queries(); !status.ok()) return status;
+  [[nodiscard]] Error run() {
+    if (Error e = prepare_queries()) return e;
     AttentionOutputs outputs = outputs_;
     if (keeps_heads()) {
-      if (!heads_.allocate(elements(shape_.value_dim))) return out_of_memory(shape_.value_dim);
+      if (Error e = heads_.allocate(elements(shape_.value_dim))) return e;
       outputs.output = {heads_.data(), Dtype::float32};
     }
-    if (Status status = attend_checked(pool_, shape_, inputs_, options_, outputs); !status.ok()) return status;
+    if (Error e = attend_checked(pool_, shape_, inputs_, options_, outputs)) return e;
     const HeadRows heads = rows(static_cast<float*>(outputs.output.data), shape_.value_dim);
     if (outputs.output.data) overwrite(pool_, heads, inside_.head_outputs);
     show(heads);
@@ -143,21 +134,18 @@ class AttendWithInside {
   [[nodiscard]] std::int64_t elements(std::int64_t width) const {
     return shape_.batch_size * shape_.num_heads * shape_.query_length * width;
   }
-  [[nodiscard]] Status out_of_memory(std::int64_t width) const {
-    return Status::out_of_memory(elements(width) * static_cast<std::int64_t>(sizeof(float)));
-  }
   [[nodiscard]] HeadRows rows(float* data, std::int64_t width) const {
     const Strides strides = strides_of(options_.layout, shape_.num_heads, shape_.query_length, width);
     return {data, strides, shape_.batch_size, shape_.num_heads, shape_.query_length, width, options_.query_lengths};
   }
 
   /// The queries as attention sees them, in a buffer if they are turned, overwritten or shown.
-  Status prepare_queries() {
+  Error prepare_queries() {
     Buffer<float>& query = queries_.all;
     if (inputs_.cache->shape().rotary) {
-      if (Status status = turn_queries(pool_, shape_, options_, &inputs_, &queries_); !status.ok()) return status;
+      if (Error e = turn_queries(pool_, shape_, options_, &inputs_, &queries_)) return e;
     } else if (inside_.query.given() || inside_.views.query.data) {
-      if (!query.allocate(elements(shape_.head_dim))) return out_of_memory(shape_.head_dim);
+      if (Error e = query.allocate(elements(shape_.head_dim))) return e;
       if (inputs_.arrival) inputs_.arrival->complete();
       inputs_.arrival = nullptr;
       widen_queries();
@@ -206,17 +194,14 @@ Status KvCache::attend(ThreadPool& pool, const AttentionShape& shape, const Atte
                        const AttendInside& inside) const {
   AttentionInputs cached = inputs;
   cached.cache = this;
-  if (inputs.query_positions && !store_->shape.rotary)
-    return Status::error(StatusCode::invalid_option, "positions need a rotary cache");
+  if (inputs.query_positions && !store_->shape.rotary) return refuse(Rule::positions_rotary_cache);
   if (store_->shape.rotary)
-    if (Status status = check_planes(*store_->shape.rotary, inputs.query_position_planes); !status.ok()) return status;
-  if (store_->shape.cache_positions && inputs.query_positions)
-    return Status::error(StatusCode::invalid_option, "positions do not go with a ring whose positions are its places");
+    if (Error e = check_planes(*store_->shape.rotary, inputs.query_position_planes)) return e;
+  if (store_->shape.cache_positions && inputs.query_positions) return refuse(Rule::ring_places_positions);
   if (store_->shape.cache_positions && store_->shape.rotary && inside.query.given())
-    return Status::error(StatusCode::unsupported,
-                         "patch.query does not go with a ring whose positions are its places: there are two queries");
-  if (Status status = validate(shape, cached, options, outputs); !status.ok()) return status;
-  if (Status status = validate_inside(inside, shape, max_length()); !status.ok()) return status;
+    return refuse(Rule::ring_places_patch);
+  if (Error e = validate(shape, cached, options, outputs)) return e;
+  if (Error e = validate_inside(inside, shape, max_length())) return e;
   const AttentionViews& views = inside.views;
   const bool has_inside = inside.query.given() || inside.head_outputs.given() || views.query.data || views.key.data ||
                           views.value.data || views.head_outputs.data;

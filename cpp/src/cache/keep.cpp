@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"
@@ -31,26 +32,18 @@ struct Branch {
   [[nodiscard]] bool turns() const { return count > 0 && shift(count - 1) != origin_shift(); }
 };
 
-Status check_branch(const KvCache::Store& store, std::int64_t b, const Branch& branch) {
+Error check_branch(const KvCache::Store& store, std::int64_t b, const Branch& branch) {
   const std::int64_t held = store.appended[b];
   if (branch.from < 0 || branch.from > held || branch.count < 0)
-    return Status::error(StatusCode::invalid_option, "from[%lld] must be in 0..%lld, got %lld",
-                         static_cast<long long>(b), static_cast<long long>(held), static_cast<long long>(branch.from));
+    return refuse(Rule::keep_from, at(b), held, branch.from);
   for (std::int64_t i = 0; i < branch.count; ++i) {
     const std::int64_t least = i > 0 ? branch.rows[i - 1] + std::int64_t{1} : 0;
     if (branch.rows[i] < least || branch.rows[i] >= held - branch.from)
-      return Status::error(StatusCode::invalid_option,
-                           "rows of batch %lld must ascend and be in 0..%lld, got %d at %lld",
-                           static_cast<long long>(b), static_cast<long long>(held - branch.from - 1), branch.rows[i],
-                           static_cast<long long>(i));
+      return refuse(Rule::keep_rows, at(b), held - branch.from - 1, branch.rows[i], i);
   }
-  if (branch.end() < held && store.dropped_of(held) > 0)
-    return Status::error(StatusCode::invalid_option,
-                         "batch %lld of a ring has dropped tokens: it would hold them again with fewer tokens",
-                         static_cast<long long>(b));
+  if (branch.end() < held && store.dropped_of(held) > 0) return refuse(Rule::keep_dropped, at(b));
   if (branch.turns() && store.turns_moved_keys() && store.shape.rotary->scaling == RotaryScaling::tables)
-    return Status::error(StatusCode::unsupported,
-                         "keys that were turned by tables of cos and sin cannot be turned to other positions");
+    return refuse(Rule::keep_tables);
   return {};
 }
 
@@ -117,17 +110,17 @@ void move_rows(const Branch& branch, bool turns, RowMover mover) {
 
 /// Angles that turn a key from one position to another. They do not multiply it: its amplitude is that of its first
 /// turn.
-Status create_turning(const KvCacheShape& shape, RotaryAngles* angles) {
+Error create_turning(const KvCacheShape& shape, RotaryAngles* angles) {
   if (!shape.rotary || shape.rotary->scaling == RotaryScaling::tables) return {};
   RotaryOptions options = *shape.rotary;
   options.attention_factor = 1.0;
   return angles->create(options, shape.head_dim);
 }
 
-bool reserve_moved(KvCache::Store& store, const Buffer<Branch>& branches) {
+Error reserve_moved(KvCache::Store& store, const Buffer<Branch>& branches) {
   for (std::int64_t b = 0; b < branches.size(); ++b)
-    if (!store.reserve(b, branches[b].from + branches[b].first_moved(), branches[b].end())) return false;
-  return true;
+    if (Error e = store.reserve(b, branches[b].from + branches[b].first_moved(), branches[b].end())) return e;
+  return {};
 }
 
 }  // namespace
@@ -136,20 +129,19 @@ Status KvCache::keep(ThreadPool& pool, const KeptTokens& tokens) {
   Store& store = *store_;
   const KvCacheShape& shape = store.shape;
   Buffer<Branch> branches;
-  if (!branches.allocate(shape.batch_size))
-    return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Branch)));
+  if (Error e = branches.allocate(shape.batch_size)) return e;
   const std::int32_t* rows = tokens.rows;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     branches[b] = {tokens.from[b], tokens.counts[b], rows};
-    if (Status status = check_branch(store, b, branches[b]); !status.ok()) return status;
+    if (Error e = check_branch(store, b, branches[b])) return e;
     if (tokens.counts[b] > 0) rows += tokens.counts[b];
   }
   RotaryAngles angles;
-  if (Status status = create_turning(shape, &angles); !status.ok()) return status;
+  if (Error e = create_turning(shape, &angles)) return e;
   const std::int64_t scratch_size = shape.head_dim + 2 * angles.half();
   Buffer<float> scratch;  // for each worker
-  if (!scratch.allocate(scratch_size * pool.size()) || !reserve_moved(store, branches))
-    return Status::out_of_memory(store.layout.bytes);
+  if (Error e = scratch.allocate(scratch_size * pool.size())) return e;
+  if (Error e = reserve_moved(store, branches)) return e;
 
   pool.parallel_for(shape.batch_size * shape.num_kv_heads, [&](std::int64_t task, int worker) {
     const std::int64_t b = task / shape.num_kv_heads, g = task % shape.num_kv_heads;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <utility>
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"
 
@@ -14,59 +14,35 @@ namespace headwise {
 
 namespace {
 
-constexpr std::int64_t kLargestCount = std::numeric_limits<std::int32_t>::max();
-
-Status check_count(const char* name, std::int64_t value, std::int64_t least) {
-  if (value >= least && value <= kLargestCount) return {};
-  return Status::error(StatusCode::invalid_shape, "%s must be in %lld..2^31-1, got %lld", name,
-                       static_cast<long long>(least), static_cast<long long>(value));
-}
-
 /// The rules on the shape of a cache.
-Status check_cache_shape(const KvCacheShape& shape) {
-  const struct {
-    const char* name;
-    std::int64_t value, least;
-  } counts[] = {{"batchSize", shape.batch_size, 0}, {"numKvHeads", shape.num_kv_heads, 1},
-                {"headDim", shape.head_dim, 1},     {"valueDim", shape.value_dim, 1},
-                {"capacity", shape.capacity, 0},    {"keepFirst", shape.keep_first, 0},
-                {"window", shape.window, 0}};
-  for (const auto& count : counts)
-    if (Status status = check_count(count.name, count.value, count.least); !status.ok()) return status;
+Error check_cache_shape(const KvCacheShape& shape) {
+  if (Error e = check_count(Argument::batch_size, shape.batch_size, 0)) return e;
+  if (Error e = check_count(Argument::num_kv_heads, shape.num_kv_heads, 1)) return e;
+  if (Error e = check_count(Argument::head_dim, shape.head_dim, 1)) return e;
+  if (Error e = check_count(Argument::value_dim, shape.value_dim, 1)) return e;
+  if (Error e = check_count(Argument::capacity, shape.capacity, 0)) return e;
+  if (Error e = check_count(Argument::keep_first, shape.keep_first, 0)) return e;
+  if (Error e = check_count(Argument::window, shape.window, 0)) return e;
   if (!is_input_dtype(shape.dtype) && shape.dtype != Dtype::int8)
-    return Status::error(StatusCode::invalid_option, "dtype must be float32, float16 or int8, got %d",
-                         static_cast<int>(shape.dtype));
-  if (shape.keep_first > 0 && shape.window == 0)
-    return Status::error(StatusCode::invalid_option, "keepFirst (%lld) needs a window of at least 1",
-                         static_cast<long long>(shape.keep_first));
+    return refuse(Rule::cache_dtype, static_cast<int>(shape.dtype));
+  if (shape.keep_first > 0 && shape.window == 0) return refuse(Rule::keep_first_window, shape.keep_first);
   if (shape.window > 0 && shape.capacity > 0 && shape.capacity < shape.keep_first + shape.window)
-    return Status::error(StatusCode::invalid_option, "capacity must be at least keepFirst + window (%lld), got %lld",
-                         static_cast<long long>(shape.keep_first + shape.window),
-                         static_cast<long long>(shape.capacity));
+    return refuse(Rule::capacity_window, shape.keep_first + shape.window, shape.capacity);
   if (token_bytes(shape) > kMostTokenBytes)
-    return Status::error(
-        StatusCode::invalid_shape,
-        "numKvHeads (%lld) rows of headDim (%lld) and valueDim (%lld) are too large for a block: a token may "
-        "take 2^48 bytes",
-        static_cast<long long>(shape.num_kv_heads), static_cast<long long>(shape.head_dim),
-        static_cast<long long>(shape.value_dim));
-  if (shape.cache_positions && shape.window == 0)
-    return Status::error(StatusCode::invalid_option, "positions in the cache need a ring");
+    return refuse(Rule::block_size, shape.num_kv_heads, shape.head_dim, shape.value_dim);
+  if (shape.cache_positions && shape.window == 0) return refuse(Rule::cache_positions_ring);
   if (shape.cache_positions && shape.rotary && shape.rotary->scaling == RotaryScaling::tables)
-    return Status::error(StatusCode::unsupported, "positions in the cache do not go with tables of cos and sin");
+    return refuse(Rule::cache_positions_tables);
   if (shape.rotary) return validate_rotary(*shape.rotary, shape.head_dim);
   return {};
 }
 
-Status check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t length) {
-  if (length < 0)
-    return Status::error(StatusCode::invalid_option, "length must be >= 0, got %lld", static_cast<long long>(length));
+Error check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t length) {
+  if (length < 0) return refuse(Rule::rewind_length, length);
   if (length <= store.shape.keep_first || length >= store.appended[b] ||
       store.dropped_of(length) == store.dropped_of(store.appended[b]))
     return {};
-  return Status::error(StatusCode::invalid_option,
-                       "batch %lld of a ring has dropped tokens that it would hold at length %lld",
-                       static_cast<long long>(b), static_cast<long long>(length));
+  return refuse(Rule::rewind_dropped, at(b), length);
 }
 
 /// Copies key rows [from, to) of batch b to rows `first`, `first` + 1, … of another cache with rows of the same kind.
@@ -109,12 +85,13 @@ void clear_rows(KvCache::Store& store, std::int64_t b, std::int64_t from, std::i
   }
 }
 
-/// Gives a copy the angles and means that its original has. Without memory there is no copy.
-Status with_angles_and_means(const KvCache::Store& source, std::unique_ptr<KvCache>* copy) {
-  Status status = (*copy)->store().copy_means(source);
-  if (status.ok() && source.angles.half() > 0) status = (*copy)->store().ensure_angles();
-  if (!status.ok()) copy->reset();
-  return status;
+/// Gives a copy the angles and means that its original has, and hands it out.
+Error finish_copy(const KvCache::Store& source, std::unique_ptr<KvCache> made, std::unique_ptr<KvCache>* copy) {
+  if (Error e = made->store().copy_means(source)) return e;
+  if (source.angles.half() > 0)
+    if (Error e = made->store().ensure_angles()) return e;
+  *copy = std::move(made);
+  return {};
 }
 
 }  // namespace
@@ -123,11 +100,12 @@ KvCache::KvCache(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 KvCache::~KvCache() = default;
 
 Status KvCache::create(const KvCacheShape& shape, std::unique_ptr<KvCache>* cache) {
-  if (Status status = check_cache_shape(shape); !status.ok()) return status;
+  if (Error e = check_cache_shape(shape)) return e;
   std::unique_ptr<Store> store(new (std::nothrow) Store);
-  if (!store || !store->initialise(shape)) return Status::out_of_memory(shape.batch_size * 16);
+  if (!store) return out_of_memory(sizeof(Store));
+  if (Error e = store->initialise(shape)) return e;
   cache->reset(new (std::nothrow) KvCache(std::move(store)));
-  return *cache ? Status{} : Status::out_of_memory(sizeof(KvCache));
+  return *cache ? Error{} : out_of_memory(sizeof(KvCache));
 }
 
 Status KvCache::rewind(std::int64_t length) {
@@ -142,7 +120,7 @@ template <class LengthOf>
 Status KvCache::rewind_to(LengthOf length_of) {
   Store& store = *store_;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
-    if (Status status = check_rewind(store, b, length_of(b)); !status.ok()) return status;
+    if (Error e = check_rewind(store, b, length_of(b))) return e;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
     store.appended[b] = std::min(store.appended[b], length_of(b));
   store.trim_all();
@@ -151,12 +129,10 @@ Status KvCache::rewind_to(LengthOf length_of) {
 }
 
 Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
-  if (Status status = create(store_->shape, copy); !status.ok()) return status;
-  Store& twin = *(*copy)->store_;
-  if (!twin.blocks.allocate(store_->blocks.size())) {
-    copy->reset();
-    return Status::out_of_memory(store_->blocks.size() * static_cast<std::int64_t>(sizeof(Block*)));
-  }
+  std::unique_ptr<KvCache> made;
+  if (Error e = create(store_->shape, &made)) return e;
+  Store& twin = *made->store_;
+  if (Error e = twin.blocks.allocate(store_->blocks.size())) return e;
   twin.blocks_per_batch = store_->blocks_per_batch;
   twin.has_given_positions = store_->has_given_positions;
   for (std::int64_t i = 0; i < twin.blocks.size(); ++i) twin.blocks[i] = share_block(store_->blocks[i]);
@@ -164,51 +140,41 @@ Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
     twin.appended[b] = store_->appended[b];
     twin.rotary_origin[b] = store_->rotary_origin[b];
   }
-  return with_angles_and_means(*store_, copy);
+  return finish_copy(*store_, std::move(made), copy);
 }
 
 Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const {
-  if (from < 0 || to < from || to > max_length())
-    return Status::error(StatusCode::invalid_option, "slice [%lld, %lld) must lie in 0..%lld",
-                         static_cast<long long>(from), static_cast<long long>(to),
-                         static_cast<long long>(max_length()));
-  if (Status status = create(store_->shape, part); !status.ok()) return status;
-  Store& copy = *(*part)->store_;
+  if (from < 0 || to < from || to > max_length()) return refuse(Rule::slice_range, from, to, max_length());
+  std::unique_ptr<KvCache> made;
+  if (Error e = create(store_->shape, &made)) return e;
+  Store& copy = *made->store_;
   copy.has_given_positions = store_->has_given_positions;
   for (std::int64_t b = 0; b < copy.shape.batch_size; ++b) {
     const std::int64_t begin = std::min(from, length(b)), end = std::min(to, length(b));
-    if (!copy.reserve(b, 0, end - begin)) {
-      part->reset();
-      return Status::out_of_memory(store_->layout.bytes);
-    }
+    if (Error e = copy.reserve(b, 0, end - begin)) return e;
     copy.appended[b] = end - begin;
     // The next token stands right after the last row, by its position and by its angle.
     if (copy.shape.rotary)
       copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
     copy_rows(*store_, copy, b, begin, end);
   }
-  return with_angles_and_means(*store_, part);
+  return finish_copy(*store_, std::move(made), part);
 }
 
 Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const {
-  if (!store_->is_ring()) return Status::error(StatusCode::unsupported, "only a ring can be widened");
+  if (!store_->is_ring()) return refuse(Rule::widen_ring);
   KvCacheShape shape = store_->shape;
   shape.window += more;
   shape.capacity = 0;
-  if (Status status = create(shape, wide); !status.ok()) return status;
-  Store& copy = *(*wide)->store_;
+  std::unique_ptr<KvCache> made;
+  if (Error e = create(shape, &made)) return e;
+  Store& copy = *made->store_;
   copy.sight = store_->shape.window;
   copy.has_given_positions = store_->has_given_positions;
-  if (!copy.gone.allocate(shape.batch_size)) {
-    wide->reset();
-    return Status::out_of_memory(shape.batch_size * 8);
-  }
+  if (Error e = copy.gone.allocate(shape.batch_size)) return e;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     copy.rotary_origin[b] = store_->rotary_origin[b];
-    if (!copy.reserve(b, 0, store_->appended[b])) {
-      wide->reset();
-      return Status::out_of_memory(copy.layout.bytes);
-    }
+    if (Error e = copy.reserve(b, 0, store_->appended[b])) return e;
     copy.appended[b] = store_->appended[b];
     copy.gone[b] = shape.keep_first + store_->dropped_of(store_->appended[b]);
     // The rows between are gone.
@@ -218,7 +184,7 @@ Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const
     clear_rows(copy, b, kept, back);
     copy_rows(*store_, copy, b, kept, length, back);
   }
-  return with_angles_and_means(*store_, wide);
+  return finish_copy(*store_, std::move(made), wide);
 }
 
 const KvCacheShape& KvCache::shape() const { return store_->shape; }
@@ -237,30 +203,16 @@ std::int64_t KvCache::bytes() const {
   return held;
 }
 
-namespace {
-
-Status check_indices(const std::int32_t* indices, std::int64_t batch_size) {
-  for (std::int64_t b = 0; b < batch_size; ++b)
-    if (indices[b] < 0 || indices[b] >= batch_size)
-      return Status::error(StatusCode::invalid_option, "indices[%lld] must be in 0..%lld, got %d",
-                           static_cast<long long>(b), static_cast<long long>(batch_size - 1), indices[b]);
-  return {};
-}
-
-}  // namespace
-
 Status KvCache::select(const std::int32_t* indices) {
   Store& store = *store_;
   const std::int64_t batch_size = store.shape.batch_size, width = store.blocks_per_batch;
-  if (Status status = check_indices(indices, batch_size); !status.ok()) return status;
+  if (Error e = check_indices(Rule::select_index, Argument::none, indices, batch_size, batch_size - 1)) return e;
   KvCache::Store chosen;  // its means alone
   chosen.shape = store.shape;
-  if (Status status = chosen.copy_means(store, [indices](std::int64_t b) { return indices[b]; }); !status.ok())
-    return status;
+  if (Error e = chosen.copy_means(store, [indices](std::int64_t b) { return indices[b]; })) return e;
   Buffer<std::int64_t> appended, origin;
   Buffer<Block*> blocks;
-  if (!appended.allocate(batch_size) || !origin.allocate(batch_size) || !blocks.allocate(store.blocks.size()))
-    return Status::out_of_memory(batch_size * (width + 2) * 8);
+  if (Error e = allocate_all(appended, batch_size, origin, batch_size, blocks, store.blocks.size())) return e;
   for (std::int64_t b = 0; b < batch_size; ++b) {
     appended[b] = store.appended[indices[b]];
     origin[b] = store.rotary_origin[indices[b]];

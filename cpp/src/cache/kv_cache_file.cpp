@@ -18,6 +18,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/kv_cache.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"
@@ -236,8 +237,6 @@ std::int64_t header_bytes(const Header& header) {
   return static_cast<std::int64_t>(sizeof kMagic) + counter.count;
 }
 
-Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data, "%s", why); }
-
 /// The arrays of a rotary embedding, as the file has them. Tables begin with their number of rows.
 struct ArraySizes {
   std::int64_t numbers = 0;      ///< in each list
@@ -281,22 +280,21 @@ void write_arrays(Writer& writer, const KvCacheShape& shape) {
 class ReadArrays {
  public:
   /// @param rest  how many bytes there are
-  [[nodiscard]] Status read(Reader& reader, KvCacheShape& shape, std::int64_t rest) {
+  [[nodiscard]] Error read(Reader& reader, KvCacheShape& shape, std::int64_t rest) {
     if (!shape.rotary || shape.rotary->scaling < RotaryScaling::longrope) return {};
     RotaryOptions& rotary = *shape.rotary;
     const std::int64_t half = rotary_dim_of(rotary, shape.head_dim) / 2;
     if (!check_rotary_dim(rotary_dim_of(rotary, shape.head_dim), shape.head_dim).ok() || half > rest)
-      return corrupt("the saved cache's header holds impossible numbers");
+      return refuse(Rule::saved_header);
     if (rotary.scaling == RotaryScaling::tables) {
-      if (rest < kNumberBytes) return corrupt("the saved cache is truncated");
+      if (rest < kNumberBytes) return refuse(Rule::saved_truncated);
       reader.number(rotary.table_rows);
-      if (rotary.table_rows < 1 || rotary.table_rows > rest / (2 * kFloatBytes * half))
-        return corrupt("the saved cache's size does not fit its shape");
+      if (rotary.table_rows < 1 || rotary.table_rows > rest / (2 * kFloatBytes * half)) return refuse(Rule::saved_size);
     }
     const ArraySizes sizes = array_sizes(shape);
-    if (sizes.bytes() > rest) return corrupt("the saved cache is truncated");
+    if (sizes.bytes() > rest) return refuse(Rule::saved_truncated);
     const std::int64_t values = sizes.lists * sizes.numbers, floats = 2 * sizes.table_bytes / kFloatBytes;
-    if (!numbers_.allocate(values) || !floats_.allocate(floats)) return Status::out_of_memory(sizes.bytes());
+    if (Error e = allocate_all(numbers_, values, floats_, floats)) return e;
     reader.bytes(reinterpret_cast<std::uint8_t*>(numbers_.data()), values * kNumberBytes);
     reader.bytes(reinterpret_cast<std::uint8_t*>(floats_.data()), floats * kFloatBytes);
     rotary.short_factors = rotary.frequencies = numbers_.data();
@@ -351,19 +349,16 @@ std::int64_t given_position_bytes(const std::uint8_t* bytes, std::int64_t size) 
 }
 
 /// All checks that do not need the header.
-Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
+Error check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   if (size < static_cast<std::int64_t>(sizeof kMagic) || std::memcmp(bytes, kMagic, sizeof kMagic) != 0)
-    return corrupt("these bytes are not a saved cache");
-  if (size < header_bytes({}) + kChecksumBytes) return corrupt("the saved cache is truncated");
+    return refuse(Rule::saved_magic);
+  if (size < header_bytes({}) + kChecksumBytes) return refuse(Rule::saved_truncated);
   std::int64_t version;
   std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
-  if (version < 1 || version > kNewestVersion)
-    return Status::error(StatusCode::corrupt_data, "the saved cache has version %lld, this engine reads 1 to %lld",
-                         static_cast<long long>(version), static_cast<long long>(kNewestVersion));
+  if (version < 1 || version > kNewestVersion) return refuse(Rule::saved_version, version, kNewestVersion);
   std::uint32_t checksum;
   std::memcpy(&checksum, bytes + size - kChecksumBytes, sizeof checksum);
-  if (crc32(bytes, size - kChecksumBytes) != checksum)
-    return corrupt("the saved cache is damaged or truncated: its checksum is wrong");
+  if (crc32(bytes, size - kChecksumBytes) != checksum) return refuse(Rule::saved_checksum);
   return {};
 }
 
@@ -380,7 +375,7 @@ std::int64_t saved_mean_bytes(const KvCacheShape& shape, std::int64_t version) {
 }
 
 /// Reads and checks tokens and origins. The rows and means must take exactly `row_bytes`.
-Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t version, std::int64_t row_bytes) {
+Error read_batches(Reader& reader, KvCache::Store& store, std::int64_t version, std::int64_t row_bytes) {
   const std::int64_t farthest = store.shape.rotary ? std::int64_t{1} << 52 : 0;
   std::int64_t tokens = 0, batches = 0, bytes = 0, means = 0;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
@@ -388,14 +383,14 @@ Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t version,
     reader.number(store.rotary_origin[b]);
     if (store.appended[b] < 0 || store.appended[b] > store.most_tokens() || store.rotary_origin[b] < 0 ||
         store.rotary_origin[b] > farthest)
-      return corrupt("the saved cache tells of impossible numbers of tokens");
+      return refuse(Rule::saved_tokens);
     tokens += store.length(b);
     batches += store.length(b) > 0;
   }
   if (!multiply_sizes(tokens, saved_token_bytes(store.shape, version), &bytes) ||
       !multiply_sizes(batches, saved_mean_bytes(store.shape, version), &means) || bytes > row_bytes ||
       means != row_bytes - bytes)
-    return corrupt("the saved cache's size does not fit its shape");
+    return refuse(Rule::saved_size);
   return {};
 }
 
@@ -414,9 +409,7 @@ std::int64_t KvCache::saved_size() const {
 }
 
 Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
-  if (size != saved_size())
-    return Status::error(StatusCode::invalid_shape, "the saved cache takes %lld bytes, there is room for %lld",
-                         static_cast<long long>(saved_size()), static_cast<long long>(size));
+  if (size != saved_size()) return refuse(Rule::save_room, saved_size(), size);
   const Store& store = *store_;
   Writer writer(bytes);
   write_header(writer, store.shape, version_of(store.shape.dtype), turns_of(store));
@@ -433,39 +426,40 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
 
 Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache) {
   size -= given_position_bytes(bytes, size);
-  if (Status status = check_envelope(bytes, size); !status.ok()) return status;
+  if (Error e = check_envelope(bytes, size)) return e;
   Header header;
   std::int64_t version;
   std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
   Reader reader(bytes + sizeof kMagic, version);
   header_numbers(reader, header);
-  if (header.turns < 0 || header.turns > 7) return corrupt("the saved cache's header holds impossible numbers");
+  if (header.turns < 0 || header.turns > 7) return refuse(Rule::saved_header);
   std::int64_t rest = size - header_bytes(header) - kChecksumBytes;
-  if (rest < 0) return corrupt("the saved cache is truncated");
+  if (rest < 0) return refuse(Rule::saved_truncated);
   if (header.has_rotary()) rotary_numbers(reader, header.shape.rotary.emplace(), header.has_sections());
   header.shape.cache_positions = header.has_places();
   ReadArrays arrays;
-  if (Status status = arrays.read(reader, header.shape, rest); !status.ok()) return status;
+  if (Error e = arrays.read(reader, header.shape, rest)) return e;
   rest -= array_sizes(header.shape).bytes();
   if (version > version_of(header.shape.dtype) || !is_header_of(header.shape, version, header.turns, bytes) ||
       header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
-    return corrupt("the saved cache's header holds impossible numbers");
+    return refuse(Rule::saved_header);
 
   std::unique_ptr<KvCache> loaded;
-  if (Status status = create(header.shape, &loaded); !status.ok())
-    return status.code == StatusCode::out_of_memory ? status : corrupt(status.message);
+  if (Error e = create(header.shape, &loaded)) {
+    if (e.code != StatusCode::out_of_memory) e.code = StatusCode::corrupt_data;
+    return e;
+  }
   Store& store = *loaded->store_;
   store.has_given_positions = header.has_given_positions();
-  if (Status status = read_batches(reader, store, version, rest - batch_bytes(header.shape.batch_size)); !status.ok())
-    return status;
+  if (Error e = read_batches(reader, store, version, rest - batch_bytes(header.shape.batch_size))) return e;
   if (loaded->max_length() > 0)
-    if (Status status = store.ensure_means(); !status.ok()) return status;
+    if (Error e = store.ensure_means()) return e;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
-    if (!store.reserve(b, 0, store.appended[b])) return Status::out_of_memory(store.layout.bytes);
+    if (Error e = store.reserve(b, 0, store.appended[b])) return e;
     batch_rows(reader, store, b);
   }
   if (loaded->max_length() > 0)
-    if (Status status = store.ensure_angles(); !status.ok()) return status;
+    if (Error e = store.ensure_angles()) return e;
   *cache = std::move(loaded);
   return {};
 }

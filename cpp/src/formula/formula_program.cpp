@@ -10,10 +10,10 @@ namespace headwise {
 
 namespace {
 
-using Long = long long;
 using Set = std::bitset<kMostProgramInstructions>;
 
-constexpr const char* kNames[] = {"score", "visible", "score derivative"};  // in the order of FormulaRole
+/// In the order of FormulaRole.
+constexpr Argument kNames[] = {Argument::score, Argument::visible, Argument::score_derivative};
 
 /// The rules on the formula `name`. Errors say where they are.
 class Rules {
@@ -21,25 +21,23 @@ class Rules {
   Rules(const Formula& formula, FormulaRole role)
       : formula_(formula), role_(role), name_(kNames[static_cast<int>(role)]) {}
 
-  Status check() {
+  Error check() {
     for (const auto& list : {List{formula_.num_instructions, formula_.instructions},
                              {formula_.num_numbers, formula_.numbers},
                              {formula_.num_tables, formula_.tables},
                              {formula_.num_bounds, formula_.bounds}})
-      if (list.count < 0 || (list.count > 0 && !list.data)) return error("a list is missing");
+      if (list.count < 0 || (list.count > 0 && !list.data)) return refuse(Rule::formula_list, name_);
     const std::int64_t most = role_ == FormulaRole::derivative ? kMostProgramInstructions : kMostFormulaInstructions;
-    if (formula_.num_instructions > most)
-      return Status::error(StatusCode::invalid_option, "%s: at most %lld instructions are allowed, got %lld", name_,
-                           static_cast<Long>(most), static_cast<Long>(formula_.num_instructions));
+    if (formula_.num_instructions > most) return refuse(Rule::formula_length, name_, most, formula_.num_instructions);
     for (std::int64_t n = 0; n < formula_.num_tables; ++n)
-      if (Status status = check_table(formula_.tables[n], n); !status.ok()) return status;
+      if (Error e = check_table(formula_.tables[n], n)) return e;
     for (std::int64_t n = 0; n < formula_.num_instructions; ++n)
-      if (Status status = check_instruction(n); !status.ok()) return status;
+      if (Error e = check_instruction(n)) return e;
     for (std::int64_t n = 0; n < formula_.num_bounds; ++n)
-      if (Status status = check_bound(formula_.bounds[n]); !status.ok()) return status;
+      if (Error e = check_bound(formula_.bounds[n])) return e;
     const bool has_value = formula_.result >= 0 && formula_.result < formula_.num_instructions;
     const bool may_lack_value = role_ == FormulaRole::visible && formula_.result == -1;
-    return has_value || may_lack_value ? Status() : error("the result is no instruction");
+    return has_value || may_lack_value ? Error() : refuse(Rule::formula_result, name_);
   }
 
  private:
@@ -48,62 +46,54 @@ class Rules {
     const void* data;
   };
 
-  [[nodiscard]] Status error(const char* what) const {
-    return Status::error(StatusCode::invalid_option, "%s: %s", name_, what);
-  }
-
-  [[nodiscard]] Status check_table(const FormulaTable& table, std::int64_t n) const {
+  [[nodiscard]] Error check_table(const FormulaTable& table, std::int64_t n) const {
     std::int64_t size = 0;
     const bool fits = table.rows >= 0 && table.columns >= 0 && multiply_sizes(table.rows, table.columns, &size) &&
                       size <= std::numeric_limits<std::int32_t>::max() && (size == 0 || table.data);
-    return fits ? Status()
-                : Status::error(StatusCode::invalid_option, "%s: table %lld is missing or too large, %d x %d", name_,
-                                static_cast<Long>(n), table.rows, table.columns);
+    return fits ? Error() : refuse(Rule::formula_table, {name_, n}, table.rows, table.columns);
   }
 
-  [[nodiscard]] Status check_instruction(std::int64_t n) {
+  [[nodiscard]] Error check_instruction(std::int64_t n) {
     const FormulaInstruction& instruction = formula_.instructions[n];
     const auto [operation, a, b, c] = instruction;
-    const auto wrong = [&](const char* what) {
-      return Status::error(StatusCode::invalid_option, "%s: instruction %lld %s", name_, static_cast<Long>(n), what);
-    };
+    const At here{name_, n};
     if (operation < FormulaOperation::number || operation > FormulaOperation::select)
-      return wrong("has no such operation");
+      return refuse(Rule::formula_operation, here);
     if (operation == FormulaOperation::variable) {
-      if (a < 0 || a > static_cast<std::int32_t>(FormulaVariable::d)) return wrong("has no such variable");
+      if (a < 0 || a > static_cast<std::int32_t>(FormulaVariable::d)) return refuse(Rule::formula_variable, here);
       const auto variable = static_cast<FormulaVariable>(a);
-      if (variable == FormulaVariable::s && role_ == FormulaRole::visible) return wrong("reads s");
+      if (variable == FormulaVariable::s && role_ == FormulaRole::visible) return refuse(Rule::formula_reads_s, here);
       depends_on_key_[n] =
           variable == FormulaVariable::s || variable == FormulaVariable::k || variable == FormulaVariable::j;
       return {};
     }
     if (operation == FormulaOperation::number || operation == FormulaOperation::parameter)
-      return a >= 0 && a < formula_.num_numbers ? Status() : wrong("has no such number");
+      return a >= 0 && a < formula_.num_numbers ? Error() : refuse(Rule::formula_number, here);
     if (is_look_up(operation)) {
-      if (a < 0 || a >= formula_.num_tables) return wrong("has no such table");
+      if (a < 0 || a >= formula_.num_tables) return refuse(Rule::formula_look_up, here);
       if (operation == FormulaOperation::table1 && formula_.tables[a].rows != 1)
-        return wrong("reads a table of rank 2 with one index");
+        return refuse(Rule::formula_rank, here);
     }
     for (int i = 0; i < count_operands(operation); ++i) {
       const std::int32_t of = operand(instruction, i);
-      if (of < 0 || of >= n) return wrong("has an operand that is no earlier instruction");
+      if (of < 0 || of >= n) return refuse(Rule::formula_operand, here);
       if (depends_on_key_[of]) depends_on_key_[n] = true;
     }
     return {};
   }
 
-  [[nodiscard]] Status check_bound(const FormulaBound& bound) const {
-    if (role_ != FormulaRole::visible) return error("bounds belong to visible");
-    if (bound.coefficient == 0) return error("the coefficient of a bound is 0");
+  [[nodiscard]] Error check_bound(const FormulaBound& bound) const {
+    if (role_ != FormulaRole::visible) return refuse(Rule::formula_bounds, name_);
+    if (bound.coefficient == 0) return refuse(Rule::formula_coefficient, name_);
     for (const std::int32_t of : {bound.integer, bound.limit})
       if (of < -1 || of >= formula_.num_instructions || (of >= 0 && depends_on_key_[of]))
-        return error("a bound is no instruction, or depends on the key");
+        return refuse(Rule::formula_bound, name_);
     return {};
   }
 
   const Formula& formula_;
   const FormulaRole role_;
-  const char* const name_;
+  const Argument name_;
   Set depends_on_key_;
 };
 
@@ -117,7 +107,7 @@ int count_operands(FormulaOperation operation) {
   return operation == FormulaOperation::select ? 3 : 2;
 }
 
-Status validate_formula(const Formula& formula, FormulaRole role) { return Rules(formula, role).check(); }
+Error validate_formula(const Formula& formula, FormulaRole role) { return Rules(formula, role).check(); }
 
 namespace {
 

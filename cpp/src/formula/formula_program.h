@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/rules.h"
 #include "headwise/formula.h"
-#include "headwise/status.h"
 
 namespace headwise {
 
@@ -15,7 +15,7 @@ inline constexpr std::int64_t kMostProgramInstructions = 1024;
 enum class FormulaRole { score, visible, derivative };
 
 /// Every rule on a formula. Nothing else checks it again.
-[[nodiscard]] Status validate_formula(const Formula& formula, FormulaRole role);
+[[nodiscard]] Error validate_formula(const Formula& formula, FormulaRole role);
 
 /// How many of a, b and c are numbers of earlier instructions, and the first one of them: look-ups have a table before.
 [[nodiscard]] int count_operands(FormulaOperation operation);

@@ -32,7 +32,7 @@ void read_level(const T* elements, std::int64_t size, ValueRange* blocks) {
 
 }  // namespace
 
-Status TableRanges::read(const FormulaProgram& program) {
+Error TableRanges::read(const FormulaProgram& program) {
   program_ = &program;
   const Formula& formula = program.formula();
   const auto for_each_look_up = [&](auto visit) {
@@ -50,7 +50,7 @@ Status TableRanges::read(const FormulaProgram& program) {
     first_[n] = count;
     count += count_blocks(size_of(formula.tables[table]));
   });
-  if (!blocks_.allocate(count)) return Status::out_of_memory(count * static_cast<std::int64_t>(sizeof(ValueRange)));
+  if (Error e = blocks_.allocate(count)) return e;
   std::int64_t read = 0;
   for_each_look_up([&](std::int32_t n, std::int32_t table) {
     if (first_[n] < read) return;

@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/rules.h"
 #include "formula/formula_program.h"
 #include "formula/formula_tile.h"
-#include "headwise/status.h"
 #include "kernel/kernel_table.h"
 
 namespace headwise {
@@ -48,7 +48,7 @@ struct ValueRange {
 /// 16 elements have a range, so have blocks of 16 blocks, and so on.
 class TableRanges {
  public:
-  [[nodiscard]] Status read(const FormulaProgram& program);
+  [[nodiscard]] Error read(const FormulaProgram& program);
   /// The elements [begin, end) of the table that instruction n looks up. Without a number among them, low > high.
   [[nodiscard]] ValueRange of(std::int32_t n, std::int64_t begin, std::int64_t end) const;
 

@@ -42,7 +42,7 @@ const KernelTable* BlockRace::before_call() {
 /// The winner, or null if it cannot be found: there is no memory, or the clock is too coarse.
 const KernelTable* BlockRace::race() const {
   Buffer<float> floats, best;
-  if (!clock_is_fine() || !floats.allocate(kFloats) || !best.allocate(std::ssize(tables_))) return nullptr;
+  if (!clock_is_fine() || !allocate_all(floats, kFloats, best, std::ssize(tables_)).ok()) return nullptr;
   std::fill_n(floats.data(), floats.size(), 1.0f);
   std::fill_n(best.data(), best.size(), std::numeric_limits<float>::infinity());
   for (int round = 0; round < kRounds; ++round)

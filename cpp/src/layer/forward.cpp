@@ -52,7 +52,7 @@ std::int64_t projection_scratch(const Layer::Packed& layer) {
 
 }  // namespace
 
-Status Forward::allocate() {
+Error Forward::allocate() {
   const std::int64_t query_tokens = inputs_.batch_size * inputs_.query_length;
   const std::int64_t key_tokens = projects_keys() ? inputs_.batch_size * key_length_ : 0;
   const std::int64_t width = layer_.shape.value_head_dim;
@@ -69,16 +69,13 @@ Status Forward::allocate() {
                 {&lse_, saves_ ? query_tokens * layer_.shape.num_heads : 0},
                 {&scratch_, pool_.size() * projection_scratch(layer_)}};
   for (const auto& want : wanted)
-    if (!want.buffer->allocate(want.count))
-      return Status::out_of_memory(want.count * static_cast<std::int64_t>(sizeof(float)));
+    if (Error e = want.buffer->allocate(want.count)) return e;
   const std::int64_t planes = inputs_.positions.planes;
-  if (!query_positions_.allocate(planes * query_tokens) || !key_positions_.allocate(planes * key_tokens) ||
-      !sequences_.allocate(count_sequences(shape_, options_)) || !lengths_before_.allocate(inputs_.batch_size))
-    return Status::out_of_memory((query_tokens + key_tokens) * static_cast<std::int64_t>(sizeof(std::int64_t)));
-  return {};
+  return allocate_all(query_positions_, planes * query_tokens, key_positions_, planes * key_tokens, sequences_,
+                      count_sequences(shape_, options_), lengths_before_, inputs_.batch_size);
 }
 
-Status Forward::attend() {
+Error Forward::attend() {
   attention_inputs_.query.data = query_.data();
   attention_inputs_.key.data = key_.data();
   attention_inputs_.value.data = value_.data();
@@ -89,24 +86,24 @@ Status Forward::attend() {
                        : attend_checked(pool_, shape_, attention_inputs_, options_, outputs);
 }
 
-Status Forward::run() {
-  if (Status status = check_arguments(); !status.ok()) return status;
+Error Forward::run() {
+  if (Error e = check_arguments()) return e;
   if (appends())
-    if (Status status = widen_ring(); !status.ok()) return status;
-  if (Status status = check_call(); !status.ok()) return status;
-  if (Status status = allocate(); !status.ok()) return status;
+    if (Error e = widen_ring()) return e;
+  if (Error e = check_call()) return e;
+  if (Error e = allocate()) return e;
   resolve_positions();
-  if (Status status = check_positions(); !status.ok()) return status;
-  if (Status status = check_room(); !status.ok()) return status;
-  if (Status status = find_position_rows(); !status.ok()) return status;
+  if (Error e = check_positions()) return e;
+  if (Error e = check_room()) return e;
+  if (Error e = find_position_rows()) return e;
 
   project_inputs();
   overwrite_inputs();
   if (appends())
-    if (Status status = append(); !status.ok()) return status;
-  if (Status status = attend(); !status.ok()) {
+    if (Error e = append()) return e;
+  if (Error e = attend()) {
     if (appends()) undo_append();
-    return status;
+    return e;
   }
   overwrite_heads();
   show_inside();
@@ -118,6 +115,7 @@ Status Forward::run() {
   }
   if (outputs_.lse && lse_.size() > 0) std::copy_n(lse_.data(), lse_.size(), outputs_.lse);
   scratch_ = {};
+  options_.empty_row_report = nullptr;  // a saved call may outlive it
   if (ring_) return append_checked(pool_, *ring_, new_tokens());
   return {};
 }
@@ -193,16 +191,16 @@ void Forward::copy_heads_to_output() {
 }
 
 /// New tokens must not drop those that their queries see, so the call works on a longer ring.
-Status Forward::widen_ring() {
+Error Forward::widen_ring() {
   if (!drops_visible_keys(*inputs_.cache, key_length_, growth_.gains)) return {};
   ring_ = inputs_.cache;
-  if (Status status = ring_->widened(key_length_, &wide_); !status.ok()) return status;
+  if (Error e = ring_->widened(key_length_, &wide_)) return e;
   inputs_.cache = wide_.get();
   attention_inputs_.cache = wide_.get();
   return {};
 }
 
-Status Forward::append() {
+Error Forward::append() {
   KvCache& cache = *inputs_.cache;
   for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
     lengths_before_[b] = static_cast<std::int32_t>(cache.appended(b));

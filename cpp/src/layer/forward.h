@@ -7,6 +7,7 @@
 #include "attention/head_rows.h"
 #include "attention/validate.h"
 #include "base/memory.h"
+#include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
@@ -58,30 +59,30 @@ class Forward {
  public:
   Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
           const AttentionOptions& options, const AttentionOutputs& outputs, const LayerViews& views, bool saves);
-  [[nodiscard]] Status run();
+  [[nodiscard]] Error run();
   [[nodiscard]] std::int64_t saved_bytes() const;
   [[nodiscard]] const Layer::Packed& layer() const { return layer_; }
 
  private:
   friend class LayerBackward;
-  [[nodiscard]] Status check_arguments() const;
-  [[nodiscard]] Status check_call() const;
-  [[nodiscard]] Status check_inputs() const;
-  [[nodiscard]] Status check_cache() const;
-  [[nodiscard]] Status check_inside() const;
-  [[nodiscard]] Status check_positions() const;
-  [[nodiscard]] Status check_turned_positions() const;
-  [[nodiscard]] Status check_given_positions() const;
-  [[nodiscard]] Status check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const;
-  [[nodiscard]] Status check_room() const;
-  [[nodiscard]] Status allocate();
+  [[nodiscard]] Error check_arguments() const;
+  [[nodiscard]] Error check_call() const;
+  [[nodiscard]] Error check_inputs() const;
+  [[nodiscard]] Error check_cache() const;
+  [[nodiscard]] Error check_inside() const;
+  [[nodiscard]] Error check_positions() const;
+  [[nodiscard]] Error check_turned_positions() const;
+  [[nodiscard]] Error check_given_positions() const;
+  [[nodiscard]] Error check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const;
+  [[nodiscard]] Error check_room() const;
+  [[nodiscard]] Error allocate();
   void resolve_positions();
   void resolve_key_positions();
   void take_given_positions();
-  [[nodiscard]] Status splice_sections(PositionRows* rows) const;
-  [[nodiscard]] Status find_position_rows();
-  [[nodiscard]] Status find_table_rows();
-  [[nodiscard]] Status find_angles(KeptRows& kept);
+  [[nodiscard]] Error splice_sections(PositionRows* rows) const;
+  [[nodiscard]] Error find_position_rows();
+  [[nodiscard]] Error find_table_rows();
+  [[nodiscard]] Error find_angles(KeptRows& kept);
   [[nodiscard]] RotaryOptions rotary_now() const;
 
   void project_inputs();
@@ -96,9 +97,9 @@ class Forward {
   [[nodiscard]] HeadRows query_rows();
   [[nodiscard]] HeadRows output_rows();
   [[nodiscard]] std::int64_t chosen_rows(const Selection& selection) const;
-  [[nodiscard]] Status attend();
-  [[nodiscard]] Status widen_ring();
-  [[nodiscard]] Status append();
+  [[nodiscard]] Error attend();
+  [[nodiscard]] Error widen_ring();
+  [[nodiscard]] Error append();
   /// Where the tokens stand that give keys, if the caller says it.
   [[nodiscard]] const std::int32_t* given_key_positions() const {
     return inputs_.key_context.data ? inputs_.key_positions : inputs_.positions.data;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/rules.h"
 #include "headwise/kv_cache.h"
 #include "layer/forward.h"
 
@@ -38,7 +39,7 @@ void Forward::take_given_positions() {
 }
 
 /// Finds the row of every token: what is added to X, or the angles.
-Status Forward::find_position_rows() {
+Error Forward::find_position_rows() {
   switch (layer_.options.position) {
     case LayerPosition::none:
       return {};
@@ -51,16 +52,15 @@ Status Forward::find_position_rows() {
   }
   if (!turns()) return {};
   if (!layer_.angles_grow()) return find_angles(layer_.position_rows);
-  if (Status status = own_angles_.create(rotary_now(), layer_.shape.head_dim); !status.ok()) return status;
-  if (Status status = own_rows_.create(own_angles_, 2 * own_angles_.half()); !status.ok()) return status;
+  if (Error e = own_angles_.create(rotary_now(), layer_.shape.head_dim)) return e;
+  if (Error e = own_rows_.create(own_angles_, 2 * own_angles_.half())) return e;
   return find_angles(own_rows_);
 }
 
 /// Outside the table there is no row: only padding stands there.
-Status Forward::find_table_rows() {
+Error Forward::find_table_rows() {
   const std::int64_t width = layer_.shape.input_dim;
-  if (!query_rows_.at.allocate(query_positions_.size()))
-    return Status::out_of_memory(query_positions_.size() * static_cast<std::int64_t>(sizeof(float*)));
+  if (Error e = query_rows_.at.allocate(query_positions_.size())) return e;
   for (std::int64_t t = 0; t < query_positions_.size(); ++t) {
     const std::int64_t p = query_positions_[t];
     query_rows_.at[t] = p >= 0 && p < layer_.options.position_rows ? layer_.position_table.data() + p * width : nullptr;
@@ -68,24 +68,22 @@ Status Forward::find_table_rows() {
   return {};
 }
 
-Status Forward::find_angles(KeptRows& kept) {
-  Status status = kept.find(pool_, query_positions_.data(), query_positions_.size(), &query_rows_);
-  if (status.ok()) status = kept.find(pool_, key_positions_.data(), key_positions_.size(), &key_rows_);
-  if (inputs_.positions.planes == 1) return status;
-  if (status.ok()) status = splice_sections(&query_rows_);
-  if (status.ok()) status = splice_sections(&key_rows_);
-  return status;
+Error Forward::find_angles(KeptRows& kept) {
+  if (Error e = kept.find(pool_, query_positions_.data(), query_positions_.size(), &query_rows_)) return e;
+  if (Error e = kept.find(pool_, key_positions_.data(), key_positions_.size(), &key_rows_)) return e;
+  if (inputs_.positions.planes == 1) return {};
+  if (Error e = splice_sections(&query_rows_)) return e;
+  return splice_sections(&key_rows_);
 }
 
 /// From a row of angles for each plane to one for each token, which takes the pairs of a section from that one's plane.
-Status Forward::splice_sections(PositionRows* rows) const {
+Error Forward::splice_sections(PositionRows* rows) const {
   const RotaryOptions& rotary = layer_.options.rotary;
   const std::int64_t tokens = rows->at.size() / inputs_.positions.planes, width = layer_.position_rows_width();
   const std::int64_t half = width / 2;
   const std::int64_t ends[] = {rotary.temporal_section, rotary.temporal_section + rotary.height_section, half};
   PositionRows spliced;
-  if (!spliced.at.allocate(tokens) || !spliced.own.allocate(tokens * width))
-    return Status::out_of_memory(tokens * width * static_cast<std::int64_t>(sizeof(float)));
+  if (Error e = allocate_all(spliced.at, tokens, spliced.own, tokens * width)) return e;
   for (std::int64_t t = 0; t < tokens; ++t) {
     float* const row = spliced.own.data() + t * width;
     spliced.at[t] = row;

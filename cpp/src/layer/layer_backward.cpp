@@ -19,18 +19,16 @@ LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, const Lay
                              const LayerGradients& gradients)
     : forward_(forward), layer_(forward.layer_), pool_(pool), inputs_(inputs), gradients_(gradients) {}
 
-Status LayerBackward::check() const {
-  const Dtype dtype = inputs_.output_gradient.dtype;
-  if (!is_input_dtype(dtype)) return Status::error(StatusCode::unsupported, "dOutput must be float32 or float16");
-  if (!layer_.shape.output_projection && is_wanted(gradients_.output_weights))
-    return Status::error(StatusCode::invalid_option, "without an output projection its weights have no gradient");
+Error LayerBackward::check() const {
+  if (Error e = check_dtype(Argument::d_output, inputs_.output_gradient.dtype)) return e;
+  if (!layer_.shape.output_projection && is_wanted(gradients_.output_weights)) return refuse(Rule::gradient_projection);
   if (layer_.options.qk_norm == QkNorm::none && (gradients_.query_gain || gradients_.key_gain))
-    return Status::error(StatusCode::invalid_option, "without a qkNorm gains have no gradient");
+    return refuse(Rule::gradient_gain);
   if (layer_.options.position != LayerPosition::table && gradients_.position_table)
-    return Status::error(StatusCode::invalid_option, "without a position table there is no gradient of it");
+    return refuse(Rule::gradient_position_table);
   if ((gradients_.key_context && !forward_.inputs_.key_context.data) ||
       (gradients_.value_context && !forward_.inputs_.value_context.data))
-    return Status::error(StatusCode::invalid_option, "a context that was not given has no gradient");
+    return refuse(Rule::gradient_context);
   return {};
 }
 
@@ -39,7 +37,7 @@ TokenRows LayerBackward::tokens_of(float* array, std::int64_t length, std::int64
   return {{array}, rows.strides, rows.batch_size, rows.length};
 }
 
-Status LayerBackward::allocate() {
+Error LayerBackward::allocate() {
   const LayerShape& s = layer_.shape;
   const LayerInputs& inputs = forward_.inputs_;
   const std::int64_t query_tokens = inputs.batch_size * inputs.query_length;
@@ -54,9 +52,8 @@ Status LayerBackward::allocate() {
                 {&heads_, s.output_projection ? query_tokens * layer_.heads_width() : 0},
                 {&input_, needs_input ? query_tokens * s.input_dim : 0}};
   for (const auto& want : wanted)
-    if (!want.buffer->allocate(want.count)) return Status::out_of_memory(want.count * kFloatBytes);
-  if (!gain_parts_.allocate(kGainParts * s.head_dim))
-    return Status::out_of_memory(kGainParts * s.head_dim * 2 * kFloatBytes);
+    if (Error e = want.buffer->allocate(want.count)) return e;
+  if (Error e = gain_parts_.allocate(kGainParts * s.head_dim)) return e;
 
   const auto rows = [&](Buffer<float>& buffer, std::int64_t length, std::int64_t width) {
     return forward_.rows(buffer.data(), length, width);
@@ -98,21 +95,20 @@ Status LayerBackward::allocate() {
   std::int64_t scratch = std::max(WeightGradient::scratch_floats(), std::max(2 * s.head_dim, s.input_dim));
   for (Way* way : {&output_way_, &query_way_, &key_way_, &value_way_}) {
     if (way->target.array.data) {
-      if (Status status = way->back.create_transposed(*way->projection); !status.ok()) return status;
+      if (Error e = way->back.create_transposed(*way->projection)) return e;
       scratch = std::max(scratch, way->back.scratch_floats());
     }
     if (is_wanted(way->wanted)) {
       const WeightGradientJob job{
           way->tokens,           way->gradient,          way->in,         way->out, way->wanted.weight,
           way->wanted.in_stride, way->wanted.out_stride, way->wanted.bias};
-      if (Status status = way->weight.create(job); !status.ok()) return status;
+      if (Error e = way->weight.create(job)) return e;
     }
   }
-  if (!scratch_.allocate(pool_.size() * scratch)) return Status::out_of_memory(pool_.size() * scratch * kFloatBytes);
-  return {};
+  return scratch_.allocate(pool_.size() * scratch);
 }
 
-Status LayerBackward::attend() {
+Error LayerBackward::attend() {
   BackwardInputs inputs;
   inputs.forward = forward_.attention_inputs_;
   inputs.output = {forward_.heads_.data()};
@@ -177,15 +173,15 @@ void LayerBackward::add_to_table() {
   }
 }
 
-Status LayerBackward::run() {
-  if (Status status = check(); !status.ok()) return status;
-  if (Status status = allocate(); !status.ok()) return status;
+Error LayerBackward::run() {
+  if (Error e = check()) return e;
+  if (Error e = allocate()) return e;
   const auto go_back = [&](Way& way) {
     const ProjectionJob job{&way.back, way.gradient, way.target, {}, way.adds};
     if (way.target.array.data) project(pool_, {&job, 1}, scratch_);
   };
   go_back(output_way_);
-  if (Status status = attend(); !status.ok()) return status;
+  if (Error e = attend()) return e;
   take_heads_back();
   go_back(query_way_);
   go_back(key_way_);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
 #include "layer/forward.h"
@@ -22,7 +23,7 @@ class LayerBackward {
  public:
   LayerBackward(const Forward& forward, ThreadPool& pool, const LayerBackwardInputs& inputs,
                 const LayerGradients& gradients);
-  [[nodiscard]] Status run();
+  [[nodiscard]] Error run();
 
  private:
   /// A projection on its way back.
@@ -38,9 +39,9 @@ class LayerBackward {
     WeightGradient weight;
   };
 
-  [[nodiscard]] Status check() const;
-  [[nodiscard]] Status allocate();
-  [[nodiscard]] Status attend();
+  [[nodiscard]] Error check() const;
+  [[nodiscard]] Error allocate();
+  [[nodiscard]] Error attend();
   void take_heads_back();
   void take_heads_back(const TokenRows& gradient, const Buffer<float>& raw, const HeadSteps& steps,
                        std::int64_t num_heads, float* gain_gradient);

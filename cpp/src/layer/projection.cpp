@@ -61,12 +61,12 @@ bool StoredProduct::suits(const LinearWeights& weights, std::int64_t rows) {
   return rows > 0 && rows <= kFewRows && (weights.in_stride == 1 || weights.out_stride == 1);
 }
 
-Status StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const {
+Error StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const {
   const std::int64_t rows = x.count(), width = tile_columns(weights_, rows, out_, pool.size());
   const std::int64_t inputs = rows * in_, room = needs_fixed_point(weights_) ? fixed_point_floats(in_) : 0;
   const std::int64_t floats = inputs + out_ + rows * room + pool.size() * rows * width;
   Buffer<float> scratch;
-  if (!scratch.allocate(floats)) return Status::out_of_memory(floats * static_cast<std::int64_t>(sizeof(float)));
+  if (Error e = scratch.allocate(floats)) return e;
   float *const input = scratch.data(), *const bias = input + inputs, *const rooms = bias + out_;
   float* const all_sums = rooms + rows * room;
   gather(x, 0, rows, 0, in_, input);
@@ -135,8 +135,8 @@ struct Projection::Tile {
   std::int64_t all_rows;
 };
 
-Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
-                            Dtype kept) {
+Error Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                           Dtype kept) {
   kernels_ = &kernels;
   in_ = in;
   out_ = out;
@@ -146,23 +146,24 @@ Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::in
   unit_ = std::min(std::lcm(head_dim, std::int64_t{2} * kernels_->panel_width), padded_out_);
   std::int64_t numbers = 0, bytes = 0;
   if (!multiply_sizes(in, padded_out_, &numbers) || !multiply_sizes(numbers, sizeof(float), &bytes))
-    return Status::error(StatusCode::invalid_shape, "the size of a weight overflows");
+    return refuse(Rule::size, Argument::weight);
   if (kept == Dtype::float32) {
-    if (!panels_.allocate(numbers)) return Status::out_of_memory(bytes);
+    if (Error e = panels_.allocate(numbers)) return e;
   } else {
     bytes = in * out * size_of(kept);
-    if (!rows_.allocate(bytes) || !row_.allocate(in)) return Status::out_of_memory(bytes + in * 4);
+    if (Error e = allocate_all(rows_, bytes, row_, in)) return e;
   }
-  if (!bias_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
+  if (Error e = bias_.allocate(padded_out_)) return e;
   std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
   return {};
 }
 
-Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
-                          Dtype kept) {
-  if (Status status = allocate(kernel_table(), in, out, head_dim, kept); !status.ok()) return status;
+Error Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                         Dtype kept) {
+  if (Error e = allocate(kernel_table(), in, out, head_dim, kept)) return e;
   const bool scaled = kept == Dtype::int8 || weights.scales;
-  if (scaled && !scales_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
+  if (scaled)
+    if (Error e = scales_.allocate(padded_out_)) return e;
   std::fill(scales_.data(), scales_.data() + scales_.size(), 0.0f);
   update(weights);
   return {};
@@ -216,9 +217,8 @@ RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64
           .count = count};
 }
 
-Status Projection::create_transposed(const Projection& forward) {
-  if (Status status = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32); !status.ok())
-    return status;
+Error Projection::create_transposed(const Projection& forward) {
+  if (Error e = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32)) return e;
   const std::int64_t width = kernels_->panel_width;
   if (forward.kept_ != Dtype::float32) {
     kernels_->pack(forward.kept_rows(0, in_, 0), out_, 0, in_, panels_.data());

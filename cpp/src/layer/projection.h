@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/rules.h"
 #include "headwise/layer.h"
-#include "headwise/status.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
 #include "kernel/row_run.h"
@@ -30,11 +30,11 @@ class Projection {
   /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.
   /// @param kept  float16, bfloat16 or int8: weights are rounded to it. float32: weights of int8 are packed as they
   /// are.
-  [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
-                              Dtype kept = Dtype::float32);
+  [[nodiscard]] Error create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                             Dtype kept = Dtype::float32);
 
   /// Y = X W^T, with the weight of `forward` and no bias: the way back of a gradient.
-  [[nodiscard]] Status create_transposed(const Projection& forward);
+  [[nodiscard]] Error create_transposed(const Projection& forward);
 
   /// Packs other weights of the same size. A null weight or bias stays as it is.
   void update(const LinearWeights& weights);
@@ -47,8 +47,8 @@ class Projection {
  private:
   friend void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch);
   struct Tile;
-  [[nodiscard]] Status allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
-                                Dtype kept);
+  [[nodiscard]] Error allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                               Dtype kept);
   void pack(const LinearWeights& weights);
   void round(const LinearWeights& weights);
   [[nodiscard]] RowRun kept_rows(std::int64_t output, std::int64_t count, std::int64_t input) const;
@@ -105,7 +105,7 @@ class StoredProduct {
   StoredProduct(const LinearWeights& weights, std::int64_t in, std::int64_t out)
       : weights_(weights), in_(in), out_(out) {}
 
-  [[nodiscard]] Status run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const;
+  [[nodiscard]] Error run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const;
 
  private:
   /// @param fixed  the rows of x as whole numbers, for int8 [out, in]

@@ -54,7 +54,7 @@ WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t
 
 std::int64_t WeightGradient::scratch_floats() { return (kBlock + kTokenDepth) * (kLeft + kRight); }
 
-Status WeightGradient::create(const WeightGradientJob& job) {
+Error WeightGradient::create(const WeightGradientJob& job) {
   job_ = job;
   kernels_ = &kernel_table();
   const std::int64_t tokens = job.dy.count();
@@ -70,9 +70,7 @@ Status WeightGradient::create(const WeightGradientJob& job) {
   }
   if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kBlock);
   const std::int64_t products = product_parts_.count * part_floats_, sums = sum_parts_.count * job.out;
-  if (!products_.allocate(products) || !sums_.allocate(sums))
-    return Status::out_of_memory((products + sums) * static_cast<std::int64_t>(sizeof(float)));
-  return {};
+  return allocate_all(products_, products, sums_, sums);
 }
 
 void WeightGradient::run(ThreadPool& pool, Buffer<float>& scratch) {

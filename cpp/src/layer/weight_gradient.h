@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/memory.h"
-#include "headwise/status.h"
+#include "base/rules.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
 #include "layer/token_rows.h"
@@ -27,7 +27,7 @@ struct WeightGradientJob {
 class WeightGradient {
  public:
   /// Makes room for the parts. The tokens are not read yet.
-  [[nodiscard]] Status create(const WeightGradientJob& job);
+  [[nodiscard]] Error create(const WeightGradientJob& job);
   /// `scratch` has scratch_floats() for each worker.
   void run(ThreadPool& pool, Buffer<float>& scratch);
   [[nodiscard]] static std::int64_t scratch_floats();

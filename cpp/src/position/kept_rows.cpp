@@ -16,42 +16,41 @@ constexpr std::int64_t kRowsPerTask = 4;  // a row of 768 sines and cosines take
 
 }  // namespace
 
-Status KeptRows::create(const PositionRule& rule, std::int64_t width) {
+Error KeptRows::create(const PositionRule& rule, std::int64_t width) {
   rule_ = &rule;
   width_ = width;
   num_chunks_ = std::min(kMostBytes / (kFloatBytes * kChunkRows * width), kMostChunks);
   chunks_.reset(new (std::nothrow) Chunk[num_chunks_]);
-  return chunks_ ? Status{} : Status::out_of_memory(num_chunks_ * static_cast<std::int64_t>(sizeof(Chunk)));
+  return chunks_ ? Error{} : out_of_memory(num_chunks_ * static_cast<std::int64_t>(sizeof(Chunk)));
 }
 
 /// Allocates the chunks of all positions. Counts the rows that must be computed, and those among them that are not
 /// kept.
-Status KeptRows::make_room(const std::int64_t* positions, std::int64_t count, std::int64_t* to_compute,
-                           std::int64_t* own) {
+Error KeptRows::make_room(const std::int64_t* positions, std::int64_t count, std::int64_t* to_compute,
+                          std::int64_t* own) {
   for (std::int64_t t = 0; t < count; ++t) {
     if (!keeps(positions[t])) {
       ++*own, ++*to_compute;
       continue;
     }
     Chunk& chunk = chunk_of(positions[t]);
-    if (!chunk.rows && !chunk.rows.allocate(kChunkRows * width_))
-      return Status::out_of_memory(kChunkRows * width_ * kFloatBytes);
+    if (!chunk.rows)
+      if (Error e = chunk.rows.allocate(kChunkRows * width_)) return e;
     *to_compute += chunk.computed >> positions[t] % kChunkRows & 1 ? 0 : 1;
   }
   return {};
 }
 
-Status KeptRows::find(ThreadPool& pool, const std::int64_t* positions, std::int64_t count, PositionRows* rows) {
+Error KeptRows::find(ThreadPool& pool, const std::int64_t* positions, std::int64_t count, PositionRows* rows) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::int64_t most = 0, own = 0;
-  if (Status status = make_room(positions, count, &most, &own); !status.ok()) return status;
+  if (Error e = make_room(positions, count, &most, &own)) return e;
   struct Row {
     std::int64_t position;
     float* floats;
   };
   Buffer<Row> missing;
-  if (!rows->at.allocate(count) || !rows->own.allocate(own * width_) || !missing.allocate(most))
-    return Status::out_of_memory(own * width_ * kFloatBytes);
+  if (Error e = allocate_all(rows->at, count, rows->own, own * width_, missing, most)) return e;
 
   std::int64_t num_missing = 0, num_own = 0;
   for (std::int64_t t = 0; t < count; ++t) {

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/memory.h"
-#include "headwise/status.h"
+#include "base/rules.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {
@@ -32,10 +32,10 @@ struct PositionRows {
 class KeptRows {
  public:
   /// Rows of `width` floats.
-  [[nodiscard]] Status create(const PositionRule& rule, std::int64_t width);
+  [[nodiscard]] Error create(const PositionRule& rule, std::int64_t width);
 
   /// Finds the rows of `count` positions.
-  [[nodiscard]] Status find(ThreadPool& pool, const std::int64_t* positions, std::int64_t count, PositionRows* rows);
+  [[nodiscard]] Error find(ThreadPool& pool, const std::int64_t* positions, std::int64_t count, PositionRows* rows);
 
   [[nodiscard]] std::int64_t limit() const { return num_chunks_ * kChunkRows; }
   [[nodiscard]] std::int64_t bytes() const;  ///< of the rows that have room
@@ -49,8 +49,8 @@ class KeptRows {
 
   [[nodiscard]] bool keeps(std::int64_t position) const { return position >= 0 && position < limit(); }
   [[nodiscard]] Chunk& chunk_of(std::int64_t position) const { return chunks_[position / kChunkRows]; }
-  [[nodiscard]] Status make_room(const std::int64_t* positions, std::int64_t count, std::int64_t* to_compute,
-                                 std::int64_t* own);
+  [[nodiscard]] Error make_room(const std::int64_t* positions, std::int64_t count, std::int64_t* to_compute,
+                                std::int64_t* own);
 
   const PositionRule* rule_ = nullptr;
   std::int64_t width_ = 0, num_chunks_ = 0;

@@ -4,33 +4,28 @@
 #include <cmath>
 #include <cstring>
 
-#include "headwise/status.h"
-
 namespace headwise {
 
 namespace {
 
 /// Whether a table [rows, columns] can be counted.
-Status check_table_size(std::int64_t rows, std::int64_t columns) {
+Error check_table_size(std::int64_t rows, std::int64_t columns) {
   std::int64_t elements = 0;
-  if (rows < 0 || columns < 1)
-    return Status::error(StatusCode::invalid_shape, "length must be >= 0 and width >= 1, got %lld and %lld",
-                         static_cast<long long>(rows), static_cast<long long>(columns));
-  if (!multiply_sizes(rows, columns, &elements))
-    return Status::error(StatusCode::invalid_shape, "the size of the table overflows");
+  if (rows < 0 || columns < 1) return refuse(Rule::table_extents, rows, columns);
+  if (!multiply_sizes(rows, columns, &elements)) return refuse(Rule::size, Argument::table);
   return {};
 }
 
 }  // namespace
 
-Status Sinusoids::create(std::int64_t width, SinusoidalSplit split, double base) {
+Error Sinusoids::create(std::int64_t width, SinusoidalSplit split, double base) {
   width_ = width;
   split_ = split;
   const bool halves = split == SinusoidalSplit::halves;
   const std::int64_t half = width / 2, count = halves ? half : width - half;
   const double steps =
       halves ? static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : 0.5 * static_cast<double>(width);
-  if (!frequencies_.allocate(count)) return Status::out_of_memory(count * static_cast<std::int64_t>(sizeof(double)));
+  if (Error e = frequencies_.allocate(count)) return e;
   for (std::int64_t m = 0; m < count; ++m) frequencies_[m] = std::pow(base, -static_cast<double>(m) / steps);
   return {};
 }
@@ -47,12 +42,11 @@ void Sinusoids::write(double position, float* row) const {
 }
 
 Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base, float* table) {
-  if (Status status = check_table_size(length, width); !status.ok()) return status;
-  if (!std::isfinite(base) || base <= 0.0)
-    return Status::error(StatusCode::invalid_option, "base must be finite and > 0, got %g", base);
+  if (Error e = check_table_size(length, width)) return e;
+  if (Error e = check_positive(Argument::base, base)) return e;
 
   Sinusoids sinusoids;
-  if (Status status = sinusoids.create(width, split, base); !status.ok()) return status;
+  if (Error e = sinusoids.create(width, split, base)) return e;
   for (std::int64_t s = 0; s < length; ++s) sinusoids.write(static_cast<double>(s), table + s * width);
   return {};
 }
@@ -107,16 +101,12 @@ class RelativeBuckets {
   double span_;
 };
 
-Status check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional) {
+Error check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional) {
   const std::int64_t fewest = bidirectional ? 4 : 2;
   if (num_buckets < fewest || (bidirectional && num_buckets % 2 != 0))
-    return Status::error(StatusCode::invalid_shape, "the table must have at least %lld buckets%s, got %lld",
-                         static_cast<long long>(fewest), bidirectional ? ", an even number" : "",
-                         static_cast<long long>(num_buckets));
+    return refuse(bidirectional ? Rule::even_buckets : Rule::buckets, fewest, num_buckets);
   const std::int64_t max_exact = num_buckets / fewest;
-  if (max_distance <= max_exact)
-    return Status::error(StatusCode::invalid_option, "maxDistance must exceed the exact buckets (%lld), got %lld",
-                         static_cast<long long>(max_exact), static_cast<long long>(max_distance));
+  if (max_distance <= max_exact) return refuse(Rule::max_distance, max_exact, max_distance);
   return {};
 }
 
@@ -125,13 +115,12 @@ Status check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool b
 Status relative_position_bias(const float* table, std::int64_t num_buckets, std::int64_t max_distance,
                               bool bidirectional, std::int64_t num_heads, std::int64_t query_length,
                               std::int64_t key_length, std::int64_t query_offset, float* bias) {
-  if (Status status = check_buckets(num_buckets, max_distance, bidirectional); !status.ok()) return status;
+  if (Error e = check_buckets(num_buckets, max_distance, bidirectional)) return e;
   std::int64_t rows = 0;
   if (num_heads < 1 || query_length < 0 || !multiply_sizes(num_heads, query_length, &rows))
-    return Status::error(StatusCode::invalid_shape, "numHeads must be >= 1 and queryLength >= 0, got %lld and %lld",
-                         static_cast<long long>(num_heads), static_cast<long long>(query_length));
+    return refuse(Rule::bias_extents, num_heads, query_length);
   if (key_length == 0 || rows == 0) return {};
-  if (Status status = check_table_size(rows, key_length); !status.ok()) return status;
+  if (Error e = check_table_size(rows, key_length)) return e;
 
   const RelativeBuckets bucket(num_buckets, max_distance, bidirectional);
   for (std::int64_t h = 0; h < num_heads; ++h) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/position.h"
 #include "position/kept_rows.h"
 
@@ -11,7 +12,7 @@ namespace headwise {
 /// The rows of a sinusoidal table, with the frequencies computed once.
 class Sinusoids final : public PositionRule {
  public:
-  [[nodiscard]] Status create(std::int64_t width, SinusoidalSplit split, double base);
+  [[nodiscard]] Error create(std::int64_t width, SinusoidalSplit split, double base);
   void write(double position, float* row) const override;
 
  private:

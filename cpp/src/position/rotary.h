@@ -3,9 +3,9 @@
 // The steps of a rotary embedding whose arguments have been checked.
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/array.h"
 #include "headwise/position.h"
-#include "headwise/status.h"
 #include "position/kept_rows.h"
 
 namespace headwise {
@@ -20,26 +20,26 @@ namespace headwise {
 }
 
 /// The rule on R alone.
-[[nodiscard]] Status check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim);
+[[nodiscard]] Error check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim);
 
 /// The rule on positions.
-[[nodiscard]] Status check_positions(const RotaryOptions& options, const double* positions, std::int64_t count);
+[[nodiscard]] Error check_positions(const RotaryOptions& options, const double* positions, std::int64_t count);
 
 /// The rule on a position of a token: tables have a row for some only.
-[[nodiscard]] Status check_table_rows(const RotaryOptions& options, std::int64_t position);
+[[nodiscard]] Error check_table_rows(const RotaryOptions& options, std::int64_t position);
 
 /// Whether two rotary embeddings of heads of this width, which have been checked, turn alike. Tables never count as
 /// alike.
 [[nodiscard]] bool same_angles(const RotaryOptions& a, const RotaryOptions& b, std::int64_t head_dim);
 
 /// The rule on the planes of positions.
-[[nodiscard]] Status check_planes(const RotaryOptions& options, std::int64_t planes);
+[[nodiscard]] Error check_planes(const RotaryOptions& options, std::int64_t planes);
 
 /// The arrays of rotary options.
 class RotaryArrays {
  public:
   /// Copies the arrays of checked options. The options then point to the copies.
-  [[nodiscard]] Status keep(std::int64_t head_dim, RotaryOptions* options);
+  [[nodiscard]] Error keep(std::int64_t head_dim, RotaryOptions* options);
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
@@ -51,7 +51,7 @@ class RotaryArrays {
 class RotaryAngles final : public PositionRule {
  public:
   /// The options have been checked. Only memory can be refused. Tables must outlive the angles.
-  [[nodiscard]] Status create(const RotaryOptions& options, std::int64_t head_dim);
+  [[nodiscard]] Error create(const RotaryOptions& options, std::int64_t head_dim);
 
   /// Whether others turn every position by the same angles. Tables never count as alike.
   [[nodiscard]] bool turns_like(const RotaryAngles& other) const;
@@ -89,8 +89,8 @@ void turn_head_back(const RotaryAngles& angles, const float* row, float* head);
 
 /// Turns x [B, H, S, D] by the positions of its tokens, [planes, B, S]: one plane, or three with sections. x and the
 /// positions have been checked. Only memory can be refused.
-[[nodiscard]] Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
-                             std::int64_t length, std::int64_t head_dim, const RotaryAngles& angles, ConstArray x,
-                             const double* positions, MutableArray y, std::int64_t planes = 1);
+[[nodiscard]] Error turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
+                            std::int64_t length, std::int64_t head_dim, const RotaryAngles& angles, ConstArray x,
+                            const double* positions, MutableArray y, std::int64_t planes = 1);
 
 }  // namespace headwise

@@ -6,116 +6,88 @@
 #include <numbers>
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "position/rotary.h"
 
 namespace headwise {
 
 namespace {
 
-bool positive(double x) { return std::isfinite(x) && x > 0.0; }
-
-Status invalid(const char* rule, double value) {
-  return Status::error(StatusCode::invalid_option, "%s, got %g", rule, value);
-}
-
-Status missing(const char* names) {
-  return Status::error(StatusCode::invalid_option, "%s must be given, a number for each pair", names);
-}
-
-Status check_frequencies(const RotaryOptions& options, std::int64_t half) {
-  if (!options.frequencies) return missing("frequencies");
+Error check_frequencies(const RotaryOptions& options, std::int64_t half) {
+  if (!options.frequencies) return refuse(Rule::frequencies_given);
   for (std::int64_t m = 0; m < half; ++m)
-    if (!std::isfinite(options.frequencies[m])) return invalid("frequencies must be finite", options.frequencies[m]);
-  if (!std::isfinite(options.attention_factor) || options.attention_factor < 0.0)
-    return invalid("attentionFactor must be finite and >= 0", options.attention_factor);
-  return {};
+    if (!std::isfinite(options.frequencies[m])) return refuse(Rule::frequencies, options.frequencies[m]);
+  return check_not_negative(Argument::attention_factor, options.attention_factor);
 }
 
-Status check_tables(const RotaryOptions& options) {
-  if (!options.cosines || !options.sines) return missing("cos and sin");
+Error check_tables(const RotaryOptions& options) {
+  if (!options.cosines || !options.sines) return refuse(Rule::tables_given);
   if (options.table_rows >= 1 && options.table_rows <= std::numeric_limits<std::int32_t>::max()) return {};
-  return Status::error(StatusCode::invalid_option, "cos and sin must have 1..2^31-1 rows, got %lld",
-                       static_cast<long long>(options.table_rows));
+  return refuse(Rule::table_rows, options.table_rows);
 }
 
-Status check_longrope(const RotaryOptions& options, std::int64_t half) {
-  if (!options.short_factors || !options.long_factors) return missing("scaling.shortFactor and scaling.longFactor");
+Error check_longrope(const RotaryOptions& options, std::int64_t half) {
+  if (!options.short_factors || !options.long_factors) return refuse(Rule::longrope_given);
   for (const double* factors : {options.short_factors, options.long_factors})
     for (std::int64_t m = 0; m < half; ++m)
-      if (!positive(factors[m]))
-        return invalid("scaling.shortFactor and scaling.longFactor must be finite and > 0", factors[m]);
-  if (options.original_length <= 1.0)
-    return invalid("scaling.originalLength must be > 1 for longrope", options.original_length);
-  if (!std::isfinite(options.sequence_length) || options.sequence_length < 0.0)
-    return invalid("scaling.sequenceLength must be finite and >= 0", options.sequence_length);
-  if (!std::isfinite(options.attention_factor) || options.attention_factor < 0.0)
-    return invalid("scaling.attentionFactor must be finite and >= 0", options.attention_factor);
-  return {};
+      if (!is_positive(factors[m])) return refuse(Rule::longrope_factors, factors[m]);
+  if (options.original_length <= 1.0) return refuse(Rule::longrope_length, options.original_length);
+  if (Error e = check_not_negative(Argument::sequence_length, options.sequence_length)) return e;
+  return check_not_negative(Argument::scaling_attention_factor, options.attention_factor);
 }
 
-Status check_sections(const RotaryOptions& options, std::int64_t half) {
+Error check_sections(const RotaryOptions& options, std::int64_t half) {
   const std::int64_t t = options.temporal_section, h = options.height_section, w = options.width_section;
   if (!has_sections(options)) return {};
   if (t >= 0 && h >= 0 && w >= 0 && t <= half && h <= half && w <= half && t + h + w == half) return {};
-  return Status::error(StatusCode::invalid_option, "sections must be >= 0 and sum to %lld pairs, got %lld, %lld, %lld",
-                       static_cast<long long>(half), static_cast<long long>(t), static_cast<long long>(h),
-                       static_cast<long long>(w));
+  return refuse(Rule::sections, t, h, w);
 }
 
-Status check_scaling(const RotaryOptions& options, std::int64_t half) {
+Error check_scaling(const RotaryOptions& options, std::int64_t half) {
   const RotaryScaling kind = options.scaling;
-  if (kind < RotaryScaling::none || kind > RotaryScaling::tables)
-    return Status::error(StatusCode::invalid_option, "scaling is none of the known ones, got %d",
-                         static_cast<int>(kind));
+  if (kind < RotaryScaling::none || kind > RotaryScaling::tables) return refuse(Rule::scaling, static_cast<int>(kind));
   if (kind == RotaryScaling::none) return {};
   if (kind == RotaryScaling::frequencies) return check_frequencies(options, half);
   if (kind == RotaryScaling::tables) return check_tables(options);
-  if (!positive(options.factor)) return invalid("scaling.factor must be finite and > 0", options.factor);
+  if (Error e = check_positive(Argument::scaling_factor, options.factor)) return e;
   if (kind == RotaryScaling::linear || kind == RotaryScaling::ntk) return {};
-  if (!positive(options.original_length))
-    return invalid("scaling.originalLength must be finite and > 0", options.original_length);
+  if (Error e = check_positive(Argument::original_length, options.original_length)) return e;
   if (kind == RotaryScaling::longrope) return check_longrope(options, half);
   if (kind == RotaryScaling::dynamic_ntk) {
-    if (options.factor < 1.0) return invalid("scaling.factor must be >= 1 for dynamic-ntk", options.factor);
-    if (!std::isfinite(options.sequence_length) || options.sequence_length < 0.0)
-      return invalid("scaling.sequenceLength must be finite and >= 0", options.sequence_length);
+    if (options.factor < 1.0) return refuse(Rule::dynamic_ntk_factor, options.factor);
+    if (Error e = check_not_negative(Argument::sequence_length, options.sequence_length)) return e;
   }
   if (kind == RotaryScaling::yarn) {
-    if (options.base <= 1.0) return invalid("base must be > 1 for yarn", options.base);
-    if (!positive(options.beta_slow)) return invalid("scaling.betaSlow must be finite and > 0", options.beta_slow);
+    if (options.base <= 1.0) return refuse(Rule::yarn_base, options.base);
+    if (Error e = check_positive(Argument::beta_slow, options.beta_slow)) return e;
     if (!std::isfinite(options.beta_fast) || options.beta_fast < options.beta_slow)
-      return invalid("scaling.betaFast must be finite and >= betaSlow", options.beta_fast);
-    if (!std::isfinite(options.attention_factor) || options.attention_factor < 0.0)
-      return invalid("scaling.attentionFactor must be finite and >= 0", options.attention_factor);
-    if (!std::isfinite(options.mscale) || options.mscale < 0.0)
-      return invalid("scaling.mscale must be finite and >= 0", options.mscale);
-    if (!std::isfinite(options.mscale_all_dim) || options.mscale_all_dim < 0.0)
-      return invalid("scaling.mscaleAllDim must be finite and >= 0", options.mscale_all_dim);
+      return refuse(Rule::beta_fast, options.beta_fast);
+    if (Error e = check_not_negative(Argument::scaling_attention_factor, options.attention_factor)) return e;
+    if (Error e = check_not_negative(Argument::mscale, options.mscale)) return e;
+    if (Error e = check_not_negative(Argument::mscale_all_dim, options.mscale_all_dim)) return e;
   }
   if (kind == RotaryScaling::llama3) {
-    if (!positive(options.low_freq_factor))
-      return invalid("scaling.lowFreqFactor must be finite and > 0", options.low_freq_factor);
+    if (Error e = check_positive(Argument::low_freq_factor, options.low_freq_factor)) return e;
     if (!std::isfinite(options.high_freq_factor) || options.high_freq_factor <= options.low_freq_factor)
-      return invalid("scaling.highFreqFactor must be finite and > lowFreqFactor", options.high_freq_factor);
+      return refuse(Rule::high_freq_factor, options.high_freq_factor);
   }
   return {};
 }
 
 }  // namespace
 
-Status check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
+Error check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
   if (rotary_dim >= 2 && rotary_dim % 2 == 0 && rotary_dim <= head_dim) return {};
-  return Status::error(StatusCode::invalid_option, "rotaryDim must be even and in 2..headDim (%lld), got %lld",
-                       static_cast<long long>(head_dim), static_cast<long long>(rotary_dim));
+  return refuse(Rule::rotary_dim, head_dim, rotary_dim);
 }
 
-Status check_positions(const RotaryOptions& options, const double* positions, std::int64_t count) {
+Error check_positions(const RotaryOptions& options, const double* positions, std::int64_t count) {
   for (std::int64_t s = 0; s < count; ++s)
-    if (!std::isfinite(positions[s])) return invalid("positions must be finite", positions[s]);
+    if (!std::isfinite(positions[s])) return refuse(Rule::position, positions[s]);
   for (std::int64_t s = 0; options.scaling == RotaryScaling::tables && s < count; ++s)
     if (positions[s] != std::floor(positions[s]) || positions[s] < 0.0 ||
         positions[s] >= static_cast<double>(options.table_rows))
-      return invalid("positions must be rows of cos and sin", positions[s]);
+      return refuse(Rule::position_of_no_row, positions[s]);
   return {};
 }
 
@@ -124,31 +96,29 @@ bool same_angles(const RotaryOptions& a, const RotaryOptions& b, std::int64_t he
   return first.create(a, head_dim).ok() && second.create(b, head_dim).ok() && first.turns_like(second);
 }
 
-Status check_planes(const RotaryOptions& options, std::int64_t planes) {
+Error check_planes(const RotaryOptions& options, std::int64_t planes) {
   if (planes == 1 || (planes == 3 && has_sections(options))) return {};
-  return Status::error(StatusCode::invalid_shape, "positions must have 1 plane, or 3 with sections, got %lld",
-                       static_cast<long long>(planes));
+  return refuse(Rule::position_planes, planes);
 }
 
 Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {
-  if (Status status = check_rotary_dim(rotary_dim_of(options, head_dim), head_dim); !status.ok()) return status;
-  if (!positive(options.base)) return invalid("base must be finite and > 0", options.base);
+  if (Error e = check_rotary_dim(rotary_dim_of(options, head_dim), head_dim)) return e;
+  if (Error e = check_positive(Argument::base, options.base)) return e;
   const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
-  if (Status status = check_sections(options, half); !status.ok()) return status;
+  if (Error e = check_sections(options, half)) return e;
   return check_scaling(options, half);
 }
 
-Status check_table_rows(const RotaryOptions& options, std::int64_t position) {
+Error check_table_rows(const RotaryOptions& options, std::int64_t position) {
   if (options.scaling != RotaryScaling::tables || (position >= 0 && position < options.table_rows)) return {};
-  return Status::error(StatusCode::invalid_option, "positions must be rows of cos and sin, 0..%lld, got %lld",
-                       static_cast<long long>(options.table_rows - 1), static_cast<long long>(position));
+  return refuse(Rule::position_of_row, options.table_rows - 1, position);
 }
 
-Status RotaryArrays::keep(std::int64_t head_dim, RotaryOptions* options) {
+Error RotaryArrays::keep(std::int64_t head_dim, RotaryOptions* options) {
   const std::int64_t half = rotary_dim_of(*options, head_dim) / 2;
   const bool is_longrope = options->scaling == RotaryScaling::longrope;
   if (is_longrope || options->scaling == RotaryScaling::frequencies) {
-    if (!numbers_.allocate(2 * half)) return Status::out_of_memory(16 * half);
+    if (Error e = numbers_.allocate(2 * half)) return e;
     const auto copy = [&](const double** list, double* to) {
       std::copy_n(*list, half, to);
       *list = to;
@@ -157,10 +127,8 @@ Status RotaryArrays::keep(std::int64_t head_dim, RotaryOptions* options) {
     if (is_longrope) copy(&options->long_factors, numbers_.data() + half);
   }
   if (options->scaling == RotaryScaling::tables) {
-    std::int64_t count = 0;
-    if (!multiply_sizes(options->table_rows, 2 * half, &count))
-      return Status::error(StatusCode::invalid_shape, "cos and sin are too large to address");
-    if (!tables_.allocate(count)) return Status::out_of_memory(count * kFloatBytes);
+    const std::int64_t count = options->table_rows * 2 * half;  // both are below 2^31
+    if (Error e = tables_.allocate(count)) return e;
     std::copy_n(options->cosines, count / 2, tables_.data());
     std::copy_n(options->sines, count / 2, tables_.data() + count / 2);
     options->cosines = tables_.data();
@@ -285,15 +253,14 @@ void fill_frequencies(const RotaryOptions& options, std::int64_t head_dim, doubl
 }  // namespace
 
 Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta, double* amplitude) {
-  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
-  if (options.scaling == RotaryScaling::tables)
-    return Status::error(StatusCode::unsupported, "tables of cos and sin have no frequencies");
+  if (Error e = validate_rotary(options, head_dim)) return e;
+  if (options.scaling == RotaryScaling::tables) return refuse(Rule::tables_frequencies);
   fill_frequencies(options, head_dim, theta);
   *amplitude = amplitude_of(options);
   return {};
 }
 
-Status RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim) {
+Error RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim) {
   const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
   interleaved_ = options.interleaved;
   section_ends_[0] = options.temporal_section;
@@ -305,7 +272,7 @@ Status RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim)
     half_ = half;
     return {};
   }
-  if (!theta_.allocate(half)) return Status::out_of_memory(half * static_cast<std::int64_t>(sizeof(double)));
+  if (Error e = theta_.allocate(half)) return e;
   fill_frequencies(options, head_dim, theta_.data());
   amplitude_ = amplitude_of(options);
   half_ = half;
@@ -349,10 +316,10 @@ void RotaryAngles::write_sections(const double* positions, std::int64_t stride, 
 
 Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
                      std::int64_t num_positions, float* cosines, float* sines) {
-  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
-  if (Status status = check_positions(options, positions, num_positions); !status.ok()) return status;
+  if (Error e = validate_rotary(options, head_dim)) return e;
+  if (Error e = check_positions(options, positions, num_positions)) return e;
   RotaryAngles angles;
-  if (Status status = angles.create(options, head_dim); !status.ok()) return status;
+  if (Error e = angles.create(options, head_dim)) return e;
   for (std::int64_t s = 0; s < num_positions; ++s)
     angles.write(positions[s], cosines + s * angles.half(), sines + s * angles.half());
   return {};

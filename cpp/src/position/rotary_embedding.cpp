@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/thread_pool.h"
 #include "position/rotary.h"
@@ -126,27 +127,18 @@ void turn_array(ThreadPool& pool, const Rotation& rotation, std::int64_t batch_s
     write_to(static_cast<std::uint16_t*>(y.data));
 }
 
-Status check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t length, std::int64_t head_dim) {
-  if (batch_size < 0 || num_heads < 0 || length < 0 || head_dim < 1)
-    return Status::error(StatusCode::invalid_shape, "x must have batch >= 0, heads >= 0, length >= 0, width >= 1");
+Error check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t length, std::int64_t head_dim) {
+  if (batch_size < 0 || num_heads < 0 || length < 0 || head_dim < 1) return refuse(Rule::rotary_extents);
   std::int64_t elements = 0, tokens = 0;
   if (!multiply_sizes(batch_size, length, &tokens) || !multiply_sizes(batch_size, num_heads, &elements) ||
       !multiply_sizes(elements, length, &elements) || !multiply_sizes(elements, head_dim, &elements))
-    return Status::error(StatusCode::invalid_shape, "the size of x overflows");
+    return refuse(Rule::size, Argument::x);
   return {};
 }
 
-Status check_rows(const std::int32_t* rows, std::int64_t count, std::int64_t table_rows) {
-  for (std::int64_t i = 0; i < count; ++i)
-    if (rows[i] < 0 || rows[i] >= table_rows)
-      return Status::error(StatusCode::invalid_option, "table row must be in 0..%lld, got %d at token %lld",
-                           static_cast<long long>(table_rows - 1), rows[i], static_cast<long long>(i));
-  return {};
-}
-
-Status check_dtypes(Dtype x, Dtype y) {
+Error check_dtypes(Dtype x, Dtype y) {
   if (is_input_dtype(x) && is_input_dtype(y)) return {};
-  return Status::error(StatusCode::unsupported, "rotary embedding takes and gives float32 or float16");
+  return refuse(Rule::rotary_dtype);
 }
 
 }  // namespace
@@ -155,14 +147,11 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
                         std::int64_t length, std::int64_t head_dim, std::int64_t rotary_dim, bool interleaved,
                         ConstArray x, const float* cosines, const float* sines, std::int64_t table_rows,
                         const std::int32_t* rows, MutableArray y) {
-  if (Status status = check_array(batch_size, num_heads, length, head_dim); !status.ok()) return status;
-  if (Status status = check_rotary_dim(rotary_dim, head_dim); !status.ok()) return status;
-  if (Status status = check_dtypes(x.dtype, y.dtype); !status.ok()) return status;
-  if (!rows && table_rows < length)
-    return Status::error(StatusCode::invalid_shape, "cos and sin must have a row per token (%lld), got %lld",
-                         static_cast<long long>(length), static_cast<long long>(table_rows));
-  if (rows)
-    if (Status status = check_rows(rows, batch_size * length, table_rows); !status.ok()) return status;
+  if (Error e = check_array(batch_size, num_heads, length, head_dim)) return e;
+  if (Error e = check_rotary_dim(rotary_dim, head_dim)) return e;
+  if (Error e = check_dtypes(x.dtype, y.dtype)) return e;
+  if (!rows && table_rows < length) return refuse(Rule::row_per_token, length, table_rows);
+  if (Error e = check_indices(Rule::token_row, Argument::none, rows, batch_size * length, table_rows - 1)) return e;
   if (batch_size == 0 || length == 0) return {};
 
   const TableAngles angles(cosines, sines, rows, length, rotary_dim / 2);
@@ -189,13 +178,12 @@ void turn_head_back(const RotaryAngles& angles, const float* row, float* head) {
   }
 }
 
-Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
-               std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions, MutableArray y,
-               std::int64_t planes) {
+Error turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
+              std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions, MutableArray y,
+              std::int64_t planes) {
   const std::int64_t row = 4 * angles.half();
   Buffer<float> scratch;
-  if (!scratch.allocate(pool.size() * row))
-    return Status::out_of_memory(pool.size() * row * static_cast<std::int64_t>(sizeof(float)));
+  if (Error e = scratch.allocate(pool.size() * row)) return e;
   if (batch_size == 0 || length == 0) return {};
   const PositionAngles computed(angles, positions, length, planes > 1 ? batch_size * length : 0, scratch.data());
   turn_array(pool,
@@ -208,12 +196,12 @@ Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::in
 Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
                            std::int64_t length, std::int64_t head_dim, const RotaryOptions& options, ConstArray x,
                            const double* positions, MutableArray y) {
-  if (Status status = check_array(batch_size, num_heads, length, head_dim); !status.ok()) return status;
-  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
-  if (Status status = check_positions(options, positions, batch_size * length); !status.ok()) return status;
-  if (Status status = check_dtypes(x.dtype, y.dtype); !status.ok()) return status;
+  if (Error e = check_array(batch_size, num_heads, length, head_dim)) return e;
+  if (Error e = validate_rotary(options, head_dim)) return e;
+  if (Error e = check_positions(options, positions, batch_size * length)) return e;
+  if (Error e = check_dtypes(x.dtype, y.dtype)) return e;
   RotaryAngles angles;
-  if (Status status = angles.create(options, head_dim); !status.ok()) return status;
+  if (Error e = angles.create(options, head_dim)) return e;
   return turn_at(pool, layout, batch_size, num_heads, length, head_dim, angles, x, positions, y);
 }
 

@@ -136,39 +136,41 @@ RowSpan KvCache::Store::span_of(std::int64_t total, std::int64_t j, std::int64_t
   return {slot / layout.tokens, row, std::min(limit, layout.tokens - row)};
 }
 
-bool KvCache::Store::initialise(const KvCacheShape& cache_shape) {
+Error KvCache::Store::initialise(const KvCacheShape& cache_shape) {
   shape = cache_shape;
-  if (shape.rotary && !rotary_arrays.keep(shape.head_dim, &*shape.rotary).ok()) return false;
+  if (shape.rotary)
+    if (Error e = rotary_arrays.keep(shape.head_dim, &*shape.rotary)) return e;
   layout = plan_block(shape);
-  if (!appended.allocate(shape.batch_size) || !rotary_origin.allocate(shape.batch_size)) return false;
+  if (Error e = allocate_all(appended, shape.batch_size, rotary_origin, shape.batch_size)) return e;
   std::fill_n(appended.data(), shape.batch_size, 0);
   std::fill_n(rotary_origin.data(), shape.batch_size, 0);
-  return true;
+  return {};
 }
 
-Status KvCache::Store::ensure_angles() {
-  return shape.rotary && angles.half() == 0 ? angles.create(*shape.rotary, shape.head_dim) : Status{};
+Error KvCache::Store::ensure_angles() {
+  return shape.rotary && angles.half() == 0 ? angles.create(*shape.rotary, shape.head_dim) : Error{};
 }
 
-Status KvCache::Store::ensure_means() {
+Error KvCache::Store::ensure_means() {
   if (shape.dtype != Dtype::int8 || key_means) return {};
   std::int64_t heads = 0, size = 0;
-  if (!multiply_sizes(shape.batch_size, shape.num_kv_heads, &heads) || !multiply_sizes(heads, shape.head_dim, &size) ||
-      !key_means.allocate(size))
-    return Status::out_of_memory(size * static_cast<std::int64_t>(sizeof(float)));
+  if (!multiply_sizes(shape.batch_size, shape.num_kv_heads, &heads) || !multiply_sizes(heads, shape.head_dim, &size))
+    return out_of_memory(std::numeric_limits<std::int64_t>::max());
+  if (Error e = key_means.allocate(size)) return e;
   std::fill_n(key_means.data(), size, 0.0f);
   return {};
 }
 
-bool KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {
-  if (blocks_of(total) > blocks_per_batch && !widen_table(blocks_of(total))) return false;
+Error KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {
+  if (blocks_of(total) > blocks_per_batch)
+    if (Error e = widen_table(blocks_of(total))) return e;
   const std::int64_t length_then = length_of(total);
   RowSpan span;
   for (std::int64_t j = positions_of(total).rows_before(before); j < length_then; j += span.count) {
     span = span_of(total, j, length_then - j);
-    if (!own(b, span.block)) return false;
+    if (!own(b, span.block)) return out_of_memory(layout.bytes);
   }
-  return true;
+  return {};
 }
 
 void KvCache::Store::trim_all() {
@@ -181,17 +183,18 @@ void KvCache::Store::trim_all() {
 }
 
 /// Doubles the table at least, so that appending single tokens costs a constant time each on average.
-bool KvCache::Store::widen_table(std::int64_t blocks_wanted) {
+Error KvCache::Store::widen_table(std::int64_t blocks_wanted) {
   const std::int64_t width = std::max(blocks_wanted, 2 * blocks_per_batch);
   std::int64_t size = 0;
   Buffer<Block*> wider;
-  if (!multiply_sizes(shape.batch_size, width, &size) || !wider.allocate(size)) return false;
+  if (!multiply_sizes(shape.batch_size, width, &size)) return out_of_memory(std::numeric_limits<std::int64_t>::max());
+  if (Error e = wider.allocate(size)) return e;
   std::fill_n(wider.data(), size, nullptr);
   for (std::int64_t b = 0; b < shape.batch_size; ++b)
     for (std::int64_t n = 0; n < blocks_per_batch; ++n) wider[b * width + n] = block(b, n);
   blocks = std::move(wider);
   blocks_per_batch = width;
-  return true;
+  return {};
 }
 
 bool KvCache::Store::own(std::int64_t b, std::int64_t n) {
@@ -209,15 +212,15 @@ std::int64_t KvCache::Store::blocks_of(std::int64_t total) const {
   return (length_of(total) + layout.tokens - 1) / layout.tokens;
 }
 
-Status turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads, std::int64_t length,
-                 ConstArray x, const double* positions, std::int64_t planes, Buffer<float>* y) {
+Error turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads, std::int64_t length,
+                ConstArray x, const double* positions, std::int64_t planes, Buffer<float>* y) {
   const KvCacheShape& shape = store.shape;
   const std::int64_t size = shape.batch_size * length * heads * shape.head_dim;  // x has been found addressable
-  if (!y->allocate(size)) return Status::out_of_memory(size * 4);
+  if (Error e = y->allocate(size)) return e;
   RotaryAngles own;  // of a cache without tokens
   const bool has_angles = store.angles.half() > 0;
   if (!has_angles)
-    if (Status status = own.create(*shape.rotary, shape.head_dim); !status.ok()) return status;
+    if (Error e = own.create(*shape.rotary, shape.head_dim)) return e;
   const RotaryAngles& angles = has_angles ? store.angles : own;
   return turn_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, angles, x, positions,
                  {y->data(), Dtype::float32}, planes);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/memory.h"
+#include "base/rules.h"
 #include "headwise/array.h"
 #include "headwise/kv_cache.h"
 #include "position/rotary.h"
@@ -145,42 +146,42 @@ struct KvCache::Store {
   }
 
   /// Makes room for the means of int8, all 0, if there is none. Like the angles they are not there in an empty cache.
-  [[nodiscard]] Status ensure_means();
+  [[nodiscard]] Error ensure_means();
   /// Copies the means of a cache of the same heads: batch b gets those of batch_of(b).
   template <class BatchOf>
-  [[nodiscard]] Status copy_means(const Store& from, BatchOf batch_of) {
+  [[nodiscard]] Error copy_means(const Store& from, BatchOf batch_of) {
     if (!from.key_means) return {};
-    if (Status status = ensure_means(); !status.ok()) return status;
+    if (Error e = ensure_means()) return e;
     const std::int64_t numbers = shape.num_kv_heads * shape.head_dim;
     for (std::int64_t b = 0; b < shape.batch_size; ++b)
       std::copy_n(from.key_mean(batch_of(b), 0), numbers, key_mean(b, 0));
     return {};
   }
-  [[nodiscard]] Status copy_means(const Store& from) {
+  [[nodiscard]] Error copy_means(const Store& from) {
     return copy_means(from, [](std::int64_t b) { return b; });
   }
 
   /// Computes the angles, if they are not there. Their number is that of a header that nobody has checked, so an empty
   /// cache has none.
-  [[nodiscard]] Status ensure_angles();
+  [[nodiscard]] Error ensure_angles();
   /// Sets every batch to no tokens. False if there is no memory.
-  [[nodiscard]] bool initialise(const KvCacheShape& cache_shape);
+  [[nodiscard]] Error initialise(const KvCacheShape& cache_shape);
   /// Allocates the blocks of all rows that batch b gains between `before` and `total` tokens, and copies those that it
   /// shares. Changes nothing that can be read. False if there is no memory.
-  [[nodiscard]] bool reserve(std::int64_t b, std::int64_t before, std::int64_t total);
+  [[nodiscard]] Error reserve(std::int64_t b, std::int64_t before, std::int64_t total);
   /// Gives back the blocks that hold no row.
   void trim_all();
 
  private:
-  [[nodiscard]] bool widen_table(std::int64_t blocks_wanted);
+  [[nodiscard]] Error widen_table(std::int64_t blocks_wanted);
   [[nodiscard]] bool own(std::int64_t b, std::int64_t n);
   [[nodiscard]] std::int64_t blocks_of(std::int64_t total) const;
 };
 
 /// y = x [B, heads, length, head_dim], turned by the rotary embedding of a cache. `positions` are those of the rows,
 /// [planes, B, length]. x has been checked: only memory can be refused.
-[[nodiscard]] Status turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads,
-                               std::int64_t length, ConstArray x, const double* positions, std::int64_t planes,
-                               Buffer<float>* y);
+[[nodiscard]] Error turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads,
+                              std::int64_t length, ConstArray x, const double* positions, std::int64_t planes,
+                              Buffer<float>* y);
 
 }  // namespace headwise

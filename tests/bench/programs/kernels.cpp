@@ -101,7 +101,7 @@ constexpr Case kCases[] = {
 };
 
 void report(const Status& status) {
-  if (!status.ok()) std::puts(status.message);
+  if (!status.ok()) std::puts(status.message().text);
 }
 
 void time_call(ThreadPool& pool, const Case& c) {

@@ -12,6 +12,6 @@ int main() {
   const headwise::AttentionShape shape{.query_length = 3, .key_length = 3, .head_dim = 2, .value_dim = 2};
   const auto status = headwise::attention(pool, shape, {.query = {tokens}, .key = {tokens}, .value = {tokens}},
                                           {.causal = headwise::Causal::lower_right}, {.output = {output}});
-  if (!status.ok()) return std::puts(status.message), 1;
+  if (!status.ok()) return std::puts(status.message().text), 1;
   std::printf("[%.6f,%.6f,%.6f,%.6f]\n", output[0], output[1], output[2], output[3]);
 }
