@@ -18,6 +18,7 @@ import { runAttention } from "./attention.js";
 import { runBackward } from "./backward.js";
 import { createCache, loadCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
+import { usesLatePart } from "./latePart.js";
 import { createLayer } from "./layer.js";
 import { runLinear, runLinearBackward } from "./linear.js";
 import { runMerge } from "./merge.js";
@@ -37,15 +38,16 @@ export class WasmEngine implements Engine {
   }
 
   attention(problem: AttentionProblem): Eventually<PlacedResult> {
-    return runAttention(this.#core, problem);
+    const work = () => runAttention(this.#core, problem);
+    return usesLatePart(problem) ? this.#core.withLatePart(problem.operation, work) : work();
   }
 
   attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients> {
-    return runBackward(this.#core, problem);
+    return this.#core.withLatePart(problem.operation, () => runBackward(this.#core, problem));
   }
 
   merge(problem: MergeProblem): Eventually<PlacedMerge> {
-    return runMerge(this.#core, problem);
+    return this.#core.withLatePart(problem.operation, () => runMerge(this.#core, problem));
   }
 
   rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
@@ -53,11 +55,11 @@ export class WasmEngine implements Engine {
   }
 
   linear(problem: LinearProblem): Eventually<PlacedOutput> {
-    return runLinear(this.#core, problem);
+    return this.#core.withLatePart(problem.operation, () => runLinear(this.#core, problem));
   }
 
   linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
-    return runLinearBackward(this.#core, problem);
+    return this.#core.withLatePart(problem.operation, () => runLinearBackward(this.#core, problem));
   }
 
   createCache(problem: CacheProblem): Eventually<EngineCache> {
@@ -65,7 +67,7 @@ export class WasmEngine implements Engine {
   }
 
   loadCache(operation: string, bytes: Uint8Array): Eventually<EngineCache> {
-    return loadCache(this.#core, operation, bytes);
+    return this.#core.withLatePart(operation, () => loadCache(this.#core, operation, bytes));
   }
 
   createLayer(problem: LayerProblem): Eventually<EngineLayer> {
