@@ -74,7 +74,7 @@ export class LatePart {
   async #linkHere(operation: string, late: WebAssembly.Module): Promise<void> {
     if (this.#isLinkedHere) return;
     try {
-      await WebAssembly.instantiate(late, { primary: this.#module.primary as WebAssembly.ModuleImports });
+      await WebAssembly.instantiate(late, { primary: this.#module.primary });
     } catch (cause) {
       throw latePartError(operation, "the late part", thrownText(cause), cause);
     }
