@@ -12,12 +12,14 @@ const LATE_OBJECT = /\/headwise_late_\w+\.dir\//;
 
 /**
  * Late functions of objects that plain calls need too, by their mangled names: kernels of formulas, gradients and stored
- * weights (all kernels of a variant are in one object), products with stored weights, and what the calls of late operations
- * became when the optimiser had moved their only function into them.
+ * weights (all kernels of a variant are in one object), products with stored weights, what shows and overwrites rows, and
+ * the calls of late operations, into which the optimiser has moved what they call. Each pattern must match.
  */
 const LATE_NAMES = [
   /7kernels.*(step[123]I|tanh_stepI|table[12]_stepI|3mapI|gradient_stepI|multiply_stored|multiply_bytes)/,
   /13StoredProduct/,
+  /9overwriteERK?N|17overwrite_by_mean|11copy_chosen|19for_each_chosen_row|20show_keys_and_values/,
+  /_GLOBAL__N_110(save|load)_cache/,
   /6Engine4workINS_(12BackwardCall|9MergeCall|17LayerBackwardCall|10LinearCall|18LinearBackwardCall)E/,
 ];
 
@@ -79,6 +81,8 @@ function lateFunctions(wasm, map) {
     return LATE_NAMES.some((pattern) => pattern.test(name));
   };
   const late = names.filter(isLate);
+  for (const pattern of LATE_NAMES)
+    if (!late.some((name) => pattern.test(name))) throw new Error(`the module has no function with the name ${pattern}`);
   // wasm-split would only warn, and the tests of the package would pass
   if (late.length < 100) throw new Error(`the module has ${late.length} late functions, expected at least 100`);
   return late;

@@ -101,15 +101,15 @@ Status Forward::run() {
   if (Status status = find_position_rows(); !status.ok()) return status;
 
   project_inputs();
-  overwrite_inputs();
+  if (overwrites()) overwrite_inputs();
   if (appends())
     if (Status status = append(); !status.ok()) return status;
   if (Status status = attend(); !status.ok()) {
     if (appends()) undo_append();
     return status;
   }
-  overwrite_heads();
-  show_inside();
+  if (overwrites()) overwrite_heads();
+  if (shows()) show_inside();
   if (outputs_.output.data && heads_.size() > 0) {
     if (layer_.shape.output_projection)
       project_output();
