@@ -21,7 +21,8 @@ const sizeOf = (...names) => names.reduce((sum, name) => sum + gzipped(contentsO
 
 const LOADER = "wasm/headwise.relaxed.js";
 const MODULE = "wasm/headwise.relaxed.wasm";
-const FILES = ["index.js", LOADER, MODULE, "inline.js", "webgpu-engine.js"];
+const LATE_PART = "wasm/headwise.relaxed.late.wasm";
+const FILES = ["index.js", LOADER, MODULE, LATE_PART, "inline.js", "webgpu-engine.js"];
 /** Entries that a page adds to `headwise`. Its bundler minifies them. */
 const ADDED = ["formula.js", "train.js", "models.js", "inspect.js"];
 

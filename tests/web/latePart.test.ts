@@ -165,6 +165,10 @@ describe("a caller who gives the module himself", () => {
       }),
     ],
     ["addresses", async () => Promise.resolve({ url: "dist/wasm/headwise.simd.wasm", lateUrl: published() })],
+    [
+      "the address of the module, beside which it is",
+      async () => Promise.resolve({ url: "dist/wasm/headwise.simd.wasm" }),
+    ],
     ["the module alone: the package's own late part is loaded", async () => ({ binary: await bytes() })],
   ];
 

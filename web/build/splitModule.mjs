@@ -82,7 +82,8 @@ function lateFunctions(wasm, map) {
   };
   const late = names.filter(isLate);
   for (const pattern of LATE_NAMES)
-    if (!late.some((name) => pattern.test(name))) throw new Error(`the module has no function with the name ${pattern}`);
+    if (!late.some((name) => pattern.test(name)))
+      throw new Error(`the module has no function with the name ${pattern}`);
   // wasm-split would only warn, and the tests of the package would pass
   if (late.length < 100) throw new Error(`the module has ${late.length} late functions, expected at least 100`);
   return late;

@@ -40,7 +40,7 @@ export function engineFiles(operation: string, place: Place, source: CheckedSour
     ...(baseUrl && scriptsIn(baseUrl, place.ending)),
     ...ownFiles(place),
     ...(baseUrl && modulesIn(baseUrl, place.ending)),
-    ...(url && { simdWasm: url, relaxedWasm: url }),
+    ...(url && { simdWasm: url, relaxedWasm: url, ...lateBeside(url) }),
     ...(lateUrl && { simdLate: lateUrl, relaxedLate: lateUrl }),
     ...(glueUrl && { simdGlue: glueUrl, relaxedGlue: glueUrl }),
   };
@@ -81,6 +81,12 @@ function modulesIn(folder: string, ending: Place["ending"]): EngineFiles {
     relaxedLate: fileIn(folder, "headwise.relaxed.late.wasm"),
     relaxedGlue: fileIn(folder, `headwise.relaxed.${ending}`),
   };
+}
+
+/** The late part of a module that has its own name at the caller's address. */
+function lateBeside(url: string): EngineFiles {
+  const [, start, variant] = /^(.*\/headwise\.(simd|relaxed))\.wasm$/.exec(url) ?? [];
+  return variant === undefined ? {} : { [`${variant}Late`]: `${start}.late.wasm` };
 }
 
 function scriptsIn(folder: string, ending: Place["ending"]): EngineFiles {

@@ -5,7 +5,7 @@ import { addressOf, type EngineFiles } from "./engineFiles.js";
 import type { ReadOptions } from "./fetchAsset.js";
 import type { CompiledModule, LoadOptions } from "./host.js";
 import { shownAddress } from "./inlined.js";
-import { checkedLabel, checkLatePart } from "./moduleLabel.js";
+import { checkedLabel, checkLatePart, isLatePartOf } from "./moduleLabel.js";
 
 /** Reads the bytes of a wasm file. */
 export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array<ArrayBuffer>>;
@@ -42,8 +42,8 @@ export async function loadLatePart(
   if (lateBinary) return checked(await compiled(operation, lateBinary, "wasm.lateBinary"), "wasm.lateBinary");
   const address = addressOf(operation, files, `${loaded.variant}Late`);
   const name = shownAddress(address);
-  const known = compiledFile(address);
-  if (known) return checked(known.module, name);
+  const known = compiledFile(address)?.module;
+  if (known && isLatePartOf(known, loaded)) return known;
   const bytes = await read(address, { operation, signal, onProgress: undefined });
   const late = checked(await compiled(operation, bytes, name), name);
   if (lateUrl === undefined) keepCompiledFile({ address, module: late, bytes: bytes.length });

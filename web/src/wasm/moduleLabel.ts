@@ -63,6 +63,12 @@ export function checkLatePart(
   if (label.build !== build) throw latePartError(operation, name, "it is of another build");
 }
 
+/** Whether a module is the late part of the one that was loaded. */
+export function isLatePartOf(module: WebAssembly.Module, { variant, build }: Loaded): boolean {
+  const label = labelOf(module);
+  return label?.late === true && label.version === version && label.variant === variant && label.build === build;
+}
+
 /** The label of a module. Throws if it has none, or is of another version. */
 function labelHere(operation: string, module: WebAssembly.Module, name: string, wanted: string): ModuleLabel {
   const label = labelOf(module);
