@@ -16,7 +16,7 @@ const EXPECTED = [
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|formula|onnx|train|models|inspect|viz|react)\.js(\.map)?$/,
   /^dist\/(inline|formula|onnx|train|models|inspect|viz|react)\.cjs(\.map)?$/,
-  /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
+  /^dist\/wasm\/headwise\.((simd|relaxed)\.((late\.)?wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/demo\/firstScreen\.png$/, // the picture of the README
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.d\.ts$/,
