@@ -43,42 +43,55 @@ Status run(ThreadPool& pool, const RotaryCall& call) {
 
 namespace {
 
-Status create_cache(const CacheCall& call, std::unique_ptr<KvCache>* cache) {
+/// Runs an operation on a cache. What `made` then holds is the result.
+using RunOnCache = Status (*)(ThreadPool& pool, const CacheCall& call, std::unique_ptr<KvCache>* made);
+
+Status create_cache(ThreadPool&, const CacheCall& call, std::unique_ptr<KvCache>* made) {
   KvCacheShape shape = call.shape;
   if (call.turns) shape.rotary = call.rotary;
-  return KvCache::create(shape, cache);
+  return KvCache::create(shape, made);
 }
+
+Status append(ThreadPool& pool, const CacheCall& call, std::unique_ptr<KvCache>*) {
+  return call.cache->append(
+      pool, {call.layout, call.num_tokens, call.key, call.value, call.lengths, call.positions, call.position_planes});
+}
+
+Status rewind(ThreadPool&, const CacheCall& call, std::unique_ptr<KvCache>*) {
+  return call.cache->rewind_each(call.lengths);
+}
+
+Status fork(ThreadPool&, const CacheCall& call, std::unique_ptr<KvCache>* made) { return call.cache->fork(made); }
+
+Status slice(ThreadPool&, const CacheCall& call, std::unique_ptr<KvCache>* made) {
+  return call.cache->slice(call.from, call.to, made);
+}
+
+Status save_cache(ThreadPool&, const CacheCall& call, std::unique_ptr<KvCache>*) {
+  return call.cache->save(call.bytes, call.size);
+}
+
+Status load_cache(ThreadPool&, const CacheCall& call, std::unique_ptr<KvCache>* made) {
+  return KvCache::load(call.bytes, call.size, made);
+}
+
+Status select(ThreadPool&, const CacheCall& call, std::unique_ptr<KvCache>*) {
+  return call.cache->select(call.indices);
+}
+
+Status keep(ThreadPool& pool, const CacheCall& call, std::unique_ptr<KvCache>*) {
+  return call.cache->keep(pool, call.kept);
+}
+
+// In the order of CacheOperation. A table, and no `switch`: the optimiser would move save and load into `run`, and they
+// belong to the late part of a wasm module.
+constexpr RunOnCache kOperations[] = {create_cache, append, rewind, fork, slice, save_cache, load_cache, select, keep};
 
 }  // namespace
 
 Status run(ThreadPool& pool, const CacheCall& call) {
   std::unique_ptr<KvCache> made;
-  Status status;
-  switch (call.operation) {
-    case CacheOperation::create:
-      status = create_cache(call, &made);
-      break;
-    case CacheOperation::append:
-      return call.cache->append(pool, {call.layout, call.num_tokens, call.key, call.value, call.lengths, call.positions,
-                                       call.position_planes});
-    case CacheOperation::rewind:
-      return call.cache->rewind_each(call.lengths);
-    case CacheOperation::select:
-      return call.cache->select(call.indices);
-    case CacheOperation::keep:
-      return call.cache->keep(pool, call.kept);
-    case CacheOperation::fork:
-      status = call.cache->fork(&made);
-      break;
-    case CacheOperation::slice:
-      status = call.cache->slice(call.from, call.to, &made);
-      break;
-    case CacheOperation::save:
-      return call.cache->save(call.bytes, call.size);
-    case CacheOperation::load:
-      status = KvCache::load(call.bytes, call.size, &made);
-      break;
-  }
+  const Status status = kOperations[static_cast<int>(call.operation)](pool, call, &made);
   call.result = made.release();
   return status;
 }

@@ -557,6 +557,8 @@ void register_engine() {
       .function("updateLayer", &Engine::start<LayerUpdateCall>)
       .function("linear", &Engine::start<LinearCall>)
       .function("linearBackward", &Engine::start<LinearBackwardCall>)
+      .function("leave", &Engine::leave)
+      .function("enter", &Engine::enter)
       .property("block", &Engine::block)
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)

@@ -35,6 +35,16 @@ Engine::Engine(int num_threads, bool dispatched) : pool_(num_threads), race_(all
   if (dispatched) dispatcher_ = new Dispatcher;
 }
 
+void Engine::leave() {
+  pool_.leave();
+  if (dispatcher_) dispatcher_->leave();
+}
+
+void Engine::enter() {
+  pool_.enter();
+  if (dispatcher_) dispatcher_->enter();
+}
+
 void Engine::attend(AttentionCall& call) {
   if (copies_late()) {
     if (copies_.expect(call.shape, call.options))

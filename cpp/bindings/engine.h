@@ -44,11 +44,28 @@ class Dispatcher {
     wake_.notify_one();
   }
 
+  /// Ends the thread. Not while a call runs.
+  void leave() {
+    {
+      const std::lock_guard lock(mutex_);
+      leaving_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+  /// Starts the thread again, after `leave()`.
+  void enter() {
+    leaving_ = false;
+    thread_ = std::thread([this] { serve(); });
+  }
+
  private:
   void serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [this] { return waiting_; });
+      wake_.wait(lock, [this] { return waiting_ || leaving_; });
+      if (leaving_) return;
       waiting_ = false;
       job_();
     }
@@ -57,8 +74,10 @@ class Dispatcher {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool waiting_ = false;
+  bool leaving_ = false;
   Job job_;
-  std::thread thread_;  // Last, since it uses all members above. It never ends: JavaScript terminates its worker.
+  // Last, since it uses all members above. It ends only in leave(): at the end JavaScript terminates its worker.
+  std::thread thread_;
 };
 
 /// Runs one call at a time and keeps its status.
@@ -80,6 +99,11 @@ class Engine {
   /// Whether JavaScript leaves queries, keys and values of attention to be copied by `attend`. With a dispatcher it
   /// copies them before the call: the page's thread would take the core of a thread that computes.
   [[nodiscard]] bool copies_late() const { return !dispatcher_ && pool_.size() > 1; }
+
+  /// Ends all threads, so that their workers can link the late part of the module. Not while a call runs.
+  void leave();
+  /// Starts them again.
+  void enter();
 
   /// Starts attention. What was left to be copied is copied before the call, or by this thread while other threads
   /// begin with the first of it; then it makes the arrays of the results too.

@@ -113,6 +113,41 @@ TEST(ThreadPool, ComesAndGoesWithoutWork) {
   for (int round = 0; round < 100; ++round) ThreadPool pool(4);
 }
 
+TEST(ThreadPool, LeavesAndEntersBetweenLoops) {
+  for (const int size : {1, 2, 4}) {
+    ThreadPool pool(size);
+    for (int round = 0; round < 50; ++round) {
+      std::vector<std::atomic<int>> runs(200);
+      const auto run = [&](std::int64_t index, int) { ++runs[index]; };
+      pool.parallel_for(200, run);
+      pool.leave();
+      EXPECT_EQ(pool.size(), 1);
+      pool.parallel_for(200, run);  // on the caller alone
+      pool.enter();
+      EXPECT_EQ(pool.size(), size);
+      pool.parallel_for(200, run);
+      for (const std::atomic<int>& times : runs) ASSERT_EQ(times, 3);
+    }
+  }
+}
+
+TEST(ThreadPool, LeavingAndEnteringTwiceIsAsOnce) {
+  ThreadPool pool(3);
+  pool.leave();
+  pool.leave();
+  pool.enter();
+  pool.enter();
+  EXPECT_EQ(pool.size(), 3);
+  std::atomic<int> runs = 0;
+  pool.parallel_for(100, [&](std::int64_t, int) { ++runs; });
+  EXPECT_EQ(runs, 100);
+}
+
+TEST(ThreadPool, MayEndWhileItsThreadsAreAway) {
+  ThreadPool pool(4);
+  pool.leave();
+}
+
 // Every path that shares work: tiles, splits and their merge, inspection, a ragged batch, everything at once.
 TEST(Threads, TheSameBitsForEveryNumberOfThreads) {
   for (const char* name : {"size-square-193", "decode-5000-keys-8-over-2", "decode-2049-keys-looked-into",

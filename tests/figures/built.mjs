@@ -23,7 +23,8 @@ const app = appSizes();
 
 const LOADER = "wasm/headwise.relaxed.js";
 const MODULE = "wasm/headwise.relaxed.wasm";
-const FILES = [LOADER, MODULE, "inline.js", "webgpu-engine.js"];
+const LATE_PART = "wasm/headwise.relaxed.late.wasm";
+const FILES = [LOADER, MODULE, LATE_PART, "inline.js", "webgpu-engine.js"];
 /** Entries that a page adds to `headwise`. Its bundler minifies them. */
 const ADDED = ["formula.js", "train.js", "models.js", "inspect.js"];
 

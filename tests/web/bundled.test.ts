@@ -60,7 +60,7 @@ test.each(["index", "index.node", "worker", "worker.node"])(
     const error = await outcomeOf(await bundleOf(entry), {});
     expect(error).toMatchObject({ name: "AssetError", code: "ASSET_NOT_FOUND" });
     expect(error["message"]).toMatch(/^createAttention: .* cannot be found: this bundle has no file address/);
-    expect(error["hint"]).toMatch(/`wasm: \{ baseUrl \}`.*`wasm: \{ url, glueUrl \}`.*headwise\/inline/);
+    expect(error["hint"]).toMatch(/`wasm: \{ baseUrl \}`.*`wasm: \{ url, lateUrl, glueUrl \}`.*headwise\/inline/);
   },
 );
 

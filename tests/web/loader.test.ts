@@ -121,7 +121,7 @@ describe("the engine's file", () => {
     expect(error.code).toBe(code);
     expect(error.message).toContain(`createAttention: ${origin}/${file}`);
     expect(error.message).toMatch(message);
-    expect(error.hint).toMatch(/wasm: \{ url, glueUrl \}/);
+    expect(error.hint).toMatch(/wasm: \{ url, lateUrl, glueUrl \}/);
   });
 
   test("on a server that does not answer is an AssetError with the network's reason", async () => {

@@ -7,9 +7,9 @@ import { openWasmCore } from "./sourceWasm.js"; // first of the sources
 import { attentionProblem, OPTION_NAMES } from "../../web/src/attention/attentionProblem.js";
 import { CallArguments } from "../../web/src/call/callArguments.js";
 import { readOptions } from "../../web/src/call/options.js";
-import { runAttention } from "../../web/src/wasm/attention.js";
 import { attentionMemory } from "../../web/src/wasm/attentionMemory.js";
 import { Arena } from "../../web/src/wasm/heap.js";
+import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
 import { FAST, SLOW, syntheticInstance } from "./syntheticEngine.js";
 
 const BERT = { numHeads: 12, queryLength: 128, headDim: 64 };
@@ -129,7 +129,7 @@ describe("the bytes that a plan gives for wasm", () => {
     const problem = attentionProblem(call, ...tensors, readOptions(call, options, OPTION_NAMES));
     let placed = 0;
     const spy = jest.spyOn(Arena.prototype, "bytes");
-    await runAttention(core, problem);
+    await new WasmEngine(core).attention(problem);
     for (const [bytes] of spy.mock.calls) placed += Math.floor((bytes + 64) / 64) * 64; // as embind.cpp rounds
     spy.mockRestore();
     const { scratch, ...arrays } = attentionMemory(problem, 1);

@@ -9,7 +9,11 @@ const dist = (file: string) => new URL(`../../dist/${file}`, import.meta.url).hr
 
 /** The core of the plain SIMD variant, with one thread. */
 export async function openWasmCore(): Promise<WasmCore> {
-  const files = { simdGlue: dist("wasm/headwise.simd.node.js"), simdWasm: dist("wasm/headwise.simd.wasm") };
+  const files = {
+    simdGlue: dist("wasm/headwise.simd.node.js"),
+    simdWasm: dist("wasm/headwise.simd.wasm"),
+    simdLate: dist("wasm/headwise.simd.late.wasm"),
+  };
   const chosen = { operation: "test", variant: "simd", asked: "simd", threads: 1, source: {} } as const;
   const given = { maximumMemory: 2 ** 28, signal: undefined, onProgress: undefined };
   return (await loadEngine(nodeHost(files), { ...chosen, ...given })).core;

@@ -1,14 +1,16 @@
 // Builds the WebAssembly modules: CMake and Ninja compile and link, then the loaders are adapted and copied to dist/wasm.
 
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { configure } from "./cmake.mjs";
 import { dist, inlineModule, root } from "./paths.mjs";
+import { split } from "./splitModule.mjs";
 import { whenStale } from "./stale.mjs";
 
 const SOURCES = ["cpp", "CMakeLists.txt", "CMakePresets.json", "package.json", "package-lock.json"];
-const SCRIPTS = ["web/build/wasm.mjs", "web/build/cmake.mjs"];
+const SCRIPTS = ["web/build/wasm.mjs", "web/build/splitModule.mjs", "web/build/cmake.mjs"];
 
 /** The modules, and the files that each becomes. */
 const MODULES = {
@@ -18,7 +20,7 @@ const MODULES = {
 };
 
 function filesOf(variant) {
-  return ["wasm", "js", "node.js"].map((ending) => `dist/wasm/headwise.${variant}.${ending}`);
+  return ["wasm", "late.wasm", "js", "node.js"].map((ending) => `dist/wasm/headwise.${variant}.${ending}`);
 }
 
 /** The strongest safe options. They also remove what the functions below cut off from the rest of the loader. */
@@ -39,45 +41,67 @@ export async function buildWasm(toolchain, names = Object.keys(MODULES), package
       const { folder, build } = await configure("wasm", { toolchain });
       await build(`headwise.${name}`);
       await packages;
-      await publish(folder, name);
+      await publish(toolchain, folder, name);
     });
   }
 }
 
 /** Adapts the linked files of a module in a folder of CMake, and writes them to dist/wasm. */
-export async function publish(folder, name) {
+async function publish(toolchain, folder, name) {
   const { minify } = await import("@swc/core");
   const small = async (glue) => (await minify(glue, MINIFY)).code;
-  const linked = (ending) => readFileSync(path.join(folder, "shipped", `headwise.${name}.${ending}`));
+  const shipped = path.join(folder, "shipped");
+  const linked = (ending) => readFileSync(path.join(shipped, `headwise.${name}.${ending}`));
   if (name === "inline") await publishInline(linked, small);
-  else await publishVariant(name, linked, small);
+  else await publishVariant(name, await split(toolchain, shipped, name), linked, small);
 }
 
-async function publishVariant(variant, linked, small) {
+async function publishVariant(variant, { primary, late }, linked, small) {
   const output = path.join(dist, "wasm");
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
-  publishFile("wasm", labelled(linked("wasm"), { variant, threads: true }));
-  const pageGlue = await small(forPages(linked("js")));
+  const label = { variant, threads: true, build: buildOf(primary, late) };
+  publishFile("wasm", labelled(primary, label));
+  publishFile("late.wasm", labelled(late, { ...label, late: true }));
+  const glue = linkingLatePart(adapted(linked("js")));
+  const pageGlue = await small(forPages(glue));
   refuse(`headwise.${variant}.js`, pageGlue, ["import(", "require(", "process."]);
   publishFile("js", Buffer.from(pageGlue));
-  publishFile("node.js", Buffer.from(await small(forNode(linked("js")))));
+  publishFile("node.js", Buffer.from(await small(forNode(glue))));
 }
 
-/** Writes a module for Node with checks of memory, which was linked in `folder`, to the folder `output` of a package. */
+/**
+ * Writes a module for Node with checks of memory, which was linked in `folder`, to the folder `output` of a package. It is
+ * whole: its label names no build, so the package loads no late part for it.
+ */
 export function publishChecked(folder, output) {
   const linked = (ending) => readFileSync(path.join(folder, `headwise.simd.${ending}`));
   const wasm = labelled(linked("wasm"), { variant: "simd", threads: true });
   writeIfChanged(path.join(output, "headwise.simd.wasm"), wasm);
-  writeIfChanged(path.join(output, "headwise.simd.node.js"), Buffer.from(forNode(linked("js"))));
+  writeIfChanged(path.join(output, "headwise.simd.node.js"), Buffer.from(forNode(adapted(linked("js")))));
 }
 
 const adapted = (glue) =>
   tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(glue)))));
 
-const forPages = (glue) => startWorkersFromOwnUrl(knowingNode(adapted(glue), false), "import.meta.url");
+const forPages = (glue) => startWorkersFromOwnUrl(knowingNode(glue, false), "import.meta.url");
 
 const forNode = (glue) =>
-  withoutCommandLineFlags(startWorkersFromOwnUrl(knowingNode(adapted(glue), true), "new URL(import.meta.url)"));
+  withoutCommandLineFlags(startWorkersFromOwnUrl(knowingNode(glue, true), "new URL(import.meta.url)"));
+
+/**
+ * The late part of the module imports the exports of the primary part as they are, without Emscripten's wrappers. A worker
+ * that has no thread links it when the main thread says so, and answers with the error, or with nothing.
+ */
+function linkingLatePart(glue) {
+  const received = /wasmExports\s*=\s*instance\.exports;/g;
+  const message = /else if\s*\(cmd\s*===\s*"checkMailbox"\)\s*\{\s*if\s*\(initializedJS/g;
+  const link =
+    'else if(cmd==="linkLatePart"){let failure;' +
+    'try{new WebAssembly.Instance(msgData.module,{primary:Module["primary"]})}catch(error){failure=String(error)}' +
+    'postMessage({cmd:"callHandler",handler:"linkedLatePart",args:[failure]})}';
+  const given = replaceOne(glue, received, (match) => `Module["primary"]=${match}`);
+  return replaceOne(given, message, (match) => link + match);
+}
 
 /**
  * The linked loader asks whether it runs in Node or in a page. Each of the two files has the answer in it, and the minifier
@@ -115,6 +139,9 @@ function labelled(wasm, kind) {
   if (section.length > 127) throw new Error("the label is longer than its length in one byte says");
   return Buffer.concat([wasm, Buffer.from([0, section.length]), section]);
 }
+
+/** What tells that two parts are of one build: parts of two builds of one version may fit together, and compute nonsense. */
+const buildOf = (primary, late) => createHash("sha256").update(primary).update(late).digest("hex").slice(0, 12);
 
 const packageVersion = () => JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).version;
 

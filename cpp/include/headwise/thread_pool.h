@@ -26,6 +26,11 @@ class ThreadPool {
 
   [[nodiscard]] int size() const;
 
+  /// Ends the threads: the pool then has size 1. Not while a loop runs.
+  void leave();
+  /// Starts the threads again, after `leave()`.
+  void enter();
+
   /// A call with several loops. Make one before the first loop; after it the workers sleep again. Calls may nest.
   class Call {
    public:

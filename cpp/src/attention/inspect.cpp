@@ -416,12 +416,6 @@ void for_each_stretch(ThreadPool& pool, const Call& call, const Selection& selec
 
 }  // namespace
 
-bool wants_inspection(const Call& call) {
-  const AttentionOutputs& outputs = call.outputs;
-  return outputs.probs || outputs.scores || outputs.entropy || outputs.top_k_values ||
-         (outputs.output.data && call.inputs.probs.given());
-}
-
 void inspect(ThreadPool& pool, const Call& call, const PatchedProbs& patched, const FinishedSoftmax* statistics,
              char* scratch) {
   const Inspection inspection(call, patched, statistics);

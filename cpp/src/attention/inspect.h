@@ -41,10 +41,6 @@ struct InspectionScratch {
 /// Bytes of scratch that a worker needs; -1 on overflow.
 [[nodiscard]] std::int64_t inspection_bytes(const Call& call);
 
-/// Whether the call wants results of the second pass: probs, scores, entropy, top-k, or rows of the output whose
-/// weights are overwritten.
-[[nodiscard]] bool wants_inspection(const Call& call);
-
 /// The second pass. It recomputes the scores of the chosen rows, a few rows against all keys at a time. From them and
 /// from each row's final softmax (`statistics`, [B, num_heads, Sq]) it computes what is wanted. `scratch` holds
 /// inspection_bytes for every worker.

@@ -68,6 +68,12 @@ void spread(std::int64_t width, float* weights, const std::uint8_t* visible) {
 
 }  // namespace
 
+bool wants_inspection(const Call& call) {
+  const AttentionOutputs& outputs = call.outputs;
+  return outputs.probs || outputs.scores || outputs.entropy || outputs.top_k_values ||
+         (outputs.output.data && call.inputs.probs.given());
+}
+
 Error PatchedProbs::allocate() {
   if (!patch_.given()) return {};
   const Selection& selection = patch_.selection;

@@ -58,6 +58,10 @@ class WantedRows {
   Buffer<std::uint8_t> wanted_;  ///< [num_heads, Sq]; empty if all_
 };
 
+/// Whether the call wants results of the second pass, `inspect`: probs, scores, entropy, top-k, or rows of the
+/// output whose weights are overwritten.
+[[nodiscard]] bool wants_inspection(const Call& call);
+
 /// The rows of weights that a call overwrites.
 class PatchedProbs {
  public:

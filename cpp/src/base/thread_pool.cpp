@@ -52,7 +52,8 @@ struct ThreadPool::State {
     pthread_t thread;
   };
   std::unique_ptr<Worker[]> workers;
-  int num_threads = 0;  // without the caller
+  int wanted = 0;       // how many threads there shall be
+  int num_threads = 0;  // how many there are, without the caller
 
   bool claim() { return claimed.fetch_add(1, std::memory_order_relaxed) < count; }
 
@@ -85,17 +86,25 @@ struct ThreadPool::State {
   }
 };
 
-// Uses pthread_create, since std::thread reports a refused thread by an exception.
 ThreadPool::ThreadPool(int size) : state_(std::make_unique<State>()) {
   const int wanted = std::max(size, 1) - 1;
   state_->workers.reset(new (std::nothrow) State::Worker[wanted]);
   if (!state_->workers) return;
+  state_->wanted = wanted;
+  enter();
+}
+
+ThreadPool::~ThreadPool() { leave(); }
+
+// Uses pthread_create, since std::thread reports a refused thread by an exception.
+void ThreadPool::enter() {
+  state_->stop = false;
   const auto start = [](void* worker) -> void* {
     auto* self = static_cast<State::Worker*>(worker);
     self->state->work_loop(self->number);
     return nullptr;
   };
-  for (int i = 0; i < wanted; ++i) {
+  for (int i = state_->num_threads; i < state_->wanted; ++i) {
     State::Worker& worker = state_->workers[i];
     worker.state = state_.get();
     worker.number = i + 1;
@@ -104,13 +113,14 @@ ThreadPool::ThreadPool(int size) : state_(std::make_unique<State>()) {
   }
 }
 
-ThreadPool::~ThreadPool() {
+void ThreadPool::leave() {
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
     state_->stop = true;
   }
   state_->work.notify_all();
   for (int i = 0; i < state_->num_threads; ++i) pthread_join(state_->workers[i].thread, nullptr);
+  state_->num_threads = 0;
 }
 
 int ThreadPool::size() const { return state_->num_threads + 1; }

@@ -98,15 +98,15 @@ Error Forward::run() {
   if (Error e = find_position_rows()) return e;
 
   project_inputs();
-  overwrite_inputs();
+  if (overwrites()) overwrite_inputs();
   if (appends())
     if (Error e = append()) return e;
   if (Error e = attend()) {
     if (appends()) undo_append();
     return e;
   }
-  overwrite_heads();
-  show_inside();
+  if (overwrites()) overwrite_heads();
+  if (shows()) show_inside();
   if (outputs_.output.data && heads_.size() > 0) {
     if (layer_.shape.output_projection)
       project_output();

@@ -88,6 +88,15 @@ class Forward {
   void project_inputs();
   void take_head_steps(const ConstTokenRows& raw, std::int64_t num_heads, const HeadSteps& steps,
                        const TokenRows& heads);
+  /// What lies inside is in the late part of a wasm module, so it is entered only if a call asks for it.
+  [[nodiscard]] bool overwrites() const {
+    const LayerPatches& patches = inputs_.patches;
+    return patches.query.given() || patches.key.given() || patches.value.given() || patches.head_outputs.given();
+  }
+  [[nodiscard]] bool shows() const {
+    return views_.query.data || views_.key.data || views_.value.data || views_.head_outputs.data ||
+           views_.contributions.data;
+  }
   void overwrite_inputs();
   void overwrite_heads();
   void show_inside();

@@ -18,7 +18,7 @@ const EXPECTED = [
   /^dist\/(inline|formula|onnx|train|models|inspect|viz|react)\.cjs$/,
   /^dist\/part-[\w-]+\.js$/,
   /^dist\/(worker-entry|webgpu-engine)\.js\.map$/,
-  /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
+  /^dist\/wasm\/headwise\.((simd|relaxed)\.((late\.)?wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/demo\/firstScreen\.png$/, // the picture of the README
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/(index|worker|webgpu|inline|formula|onnx|train|models|inspect|viz|vizReact|react)\.d\.ts$/,

@@ -131,6 +131,8 @@ function readCalibrate(options: OptionReader): { readonly on: boolean; readonly 
 }
 
 const ADDRESS = "be an address";
+const BYTES = "be an ArrayBuffer or a Uint8Array, not detached";
+const MODULE = "be a WebAssembly.Module";
 
 /**
  * For each source: its rule for messages, and a function that returns the checked value, or undefined if it breaks the
@@ -140,8 +142,11 @@ const SOURCES: { readonly [Name in keyof WasmSource]-?: readonly [rule: string, 
   baseUrl: [ADDRESS, readAddress],
   url: [ADDRESS, readAddress],
   glueUrl: [ADDRESS, readAddress],
-  binary: ["be an ArrayBuffer or a Uint8Array, not detached", readBytes],
-  module: ["be a WebAssembly.Module", readModule],
+  binary: [BYTES, readBytes],
+  module: [MODULE, readModule],
+  lateUrl: [ADDRESS, readAddress],
+  lateBinary: [BYTES, readBytes],
+  lateModule: [MODULE, readModule],
 };
 
 function readSource(options: OptionReader): CheckedSource {

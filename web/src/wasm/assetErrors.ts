@@ -4,7 +4,7 @@ import { isObject } from "../foreign/describe.js";
 import { thrownText } from "../foreign/thrown.js";
 
 /** How the caller can say where the engine's files are. */
-const GIVE_FILES = "give their folder as `wasm: { baseUrl }`, or their addresses as `wasm: { url, glueUrl }`";
+const GIVE_FILES = "give their folder as `wasm: { baseUrl }`, or their addresses as `wasm: { url, lateUrl, glueUrl }`";
 
 /** What to do about a file that was not found at its address. */
 export function assetHint(url: string): string {
@@ -28,6 +28,17 @@ export function versionError(what: string, found: string, operation: string): As
   return new AssetError(`${operation}: ${what} is of version ${found}, this is ${version}`, {
     code: "ASSET_VERSION",
     hint: "Serve all files of the imported version; an old copy may be cached.",
+  });
+}
+
+/** The error for two parts of a module that are not of one build. */
+export function latePartError(operation: string, name: string, reason: string, cause?: unknown): AssetError {
+  return new AssetError(`${operation}: ${name} does not belong to the module that was loaded: ${reason}`, {
+    code: "ASSET_VERSION",
+    cause,
+    hint:
+      "Serve both files of one build of headwise: headwise.<variant>.wasm and headwise.<variant>.late.wasm. If you give the " +
+      "module yourself, give its late part as wasm.lateUrl, wasm.lateBinary or wasm.lateModule.",
   });
 }
 

@@ -6,8 +6,10 @@ export const browserPlace: Place = {
   own: () => ({
     simdGlue: new URL("./wasm/headwise.simd.js", import.meta.url).href,
     simdWasm: new URL("./wasm/headwise.simd.wasm", import.meta.url).href,
+    simdLate: new URL("./wasm/headwise.simd.late.wasm", import.meta.url).href,
     relaxedGlue: new URL("./wasm/headwise.relaxed.js", import.meta.url).href,
     relaxedWasm: new URL("./wasm/headwise.relaxed.wasm", import.meta.url).href,
+    relaxedLate: new URL("./wasm/headwise.relaxed.late.wasm", import.meta.url).href,
     gpu: new URL("./webgpu-engine.js", import.meta.url).href,
     worker: new URL("./worker-entry.js", import.meta.url).href,
   }),

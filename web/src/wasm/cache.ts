@@ -19,6 +19,7 @@ import {
 } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
+import { usesLatePart } from "./latePart.js";
 import { writePatches, writeViews } from "./inside.js";
 import type { AttentionCall, CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
@@ -165,7 +166,8 @@ export class WasmCache implements EngineCache {
       native.attention(call);
       return () => ({ ...collect(), ...collectViews() });
     };
-    return this.#core.call(operation, start, tokens && this);
+    const work = () => this.#core.call(operation, start, tokens && this);
+    return usesLatePart(problem) ? this.#core.withLatePart(operation, work) : work();
   }
 
   rewind(operation: string, lengths: Int32Array): Eventually<void> {
@@ -203,6 +205,10 @@ export class WasmCache implements EngineCache {
   }
 
   save(operation: string): Eventually<Uint8Array> {
+    return this.#core.withLatePart(operation, () => this.#save(operation));
+  }
+
+  #save(operation: string): Eventually<Uint8Array> {
     const size = this.#core.module.cacheSavedSize(this.address);
     let bytes = 0;
     return operate(

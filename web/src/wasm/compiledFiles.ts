@@ -19,5 +19,12 @@ export const compiledFile = (address: string): CompiledFile | undefined => files
 export const keepCompiledFile = (file: CompiledFile): void => void files.set(file.address, file);
 
 /** Those of the engine's files that are compiled. */
-export const compiledFilesOf = ({ simdWasm, relaxedWasm }: EngineFiles): readonly CompiledFile[] =>
-  [simdWasm, relaxedWasm].flatMap((address) => (address === undefined ? [] : (files.get(address) ?? [])));
+export const compiledFilesOf = ({
+  simdWasm,
+  simdLate,
+  relaxedWasm,
+  relaxedLate,
+}: EngineFiles): readonly CompiledFile[] =>
+  [simdWasm, simdLate, relaxedWasm, relaxedLate].flatMap((address) =>
+    address === undefined ? [] : (files.get(address) ?? []),
+  );

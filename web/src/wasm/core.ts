@@ -10,6 +10,8 @@ import {
 } from "../errors/errors.js";
 import { structWithFields, type CallClass } from "./callFields.js";
 import { Arena, Heap, MEMORY_HINT } from "./heap.js";
+import type { LoadLatePart } from "./host.js";
+import { LatePart } from "./latePart.js";
 import type { CallStructs, NativeCore, WasmModule } from "./module.js";
 
 /** Values of `StatusCode` in headwise/status.h. EMPTY_ROW is apart, because its error also lists the rows. */
@@ -40,6 +42,8 @@ export class WasmCore {
   readonly #statusAt: number;
   /** The operation of the latest call. */
   #latest = "its start";
+  /** The part of the module that is not linked yet. undefined if there is none. */
+  #late: LatePart | undefined;
   /** Set when no call can run any more: makes the error of every later call. */
   #end: ((operation: string) => HeadwiseError) | undefined;
 
@@ -113,11 +117,28 @@ export class WasmCore {
     return this.#isFinished() ? finish(collect) : this.#finished(operation).then(() => finish(collect));
   }
 
+  /** Says that the module is split, and how to load its late part. */
+  splitWith(load: LoadLatePart): void {
+    this.#late = new LatePart(this.module, this.native, load);
+  }
+
+  /** Runs a call that uses the late part of the module. The first such call loads it. */
+  withLatePart<T>(operation: string, work: () => Eventually<T>): Eventually<T> {
+    const late = this.#late;
+    if (!late || this.#end) return work(); // `call` throws if the engine has ended
+    this.#latest = operation;
+    return late.link(operation).then(() => {
+      this.#late = undefined;
+      return work();
+    });
+  }
+
   /** Ends the engine's threads. The running call and all later calls fail with the error that `reason` makes. */
   end(reason: (operation: string) => HeadwiseError): void {
     if (this.#end) return;
     this.#end = reason;
     this.module.PThread?.terminateAllThreads();
+    this.#late?.end(reason);
     Atomics.notify(this.heap.word(this.native.finished), 0); // the code that awaits the call reads the word again
   }
 

@@ -5,10 +5,10 @@ import type { CheckedSource } from "./host.js";
 import type { Variant } from "./variants.js";
 
 /**
- * The files that are loaded when they are needed: the module and the loader of each variant, the WebGPU engine, and the
- * worker's script.
+ * The files that are loaded when they are needed: the module, its late part and the loader of each variant, the WebGPU
+ * engine, and the worker's script.
  */
-type FileRole = `${Variant}${"Wasm" | "Glue"}` | "gpu" | "worker";
+type FileRole = `${Variant}${"Wasm" | "Late" | "Glue"}` | "gpu" | "worker";
 
 /**
  * The addresses of the files. A file without a known address is absent. It is plain data, which a page sends to its
@@ -31,24 +31,27 @@ export interface Place {
 
 /** The addresses of the files, from the caller's options and the package's own place. */
 export function engineFiles(operation: string, place: Place, source: CheckedSource): EngineFiles {
-  const given = (name: "baseUrl" | "url" | "glueUrl") => {
+  const given = (name: "baseUrl" | "url" | "lateUrl" | "glueUrl") => {
     const address = source[name];
     return address === undefined ? undefined : absolute(operation, place, name, address);
   };
-  const [baseUrl, url, glueUrl] = [given("baseUrl"), given("url"), given("glueUrl")];
+  const [baseUrl, url, lateUrl, glueUrl] = [given("baseUrl"), given("url"), given("lateUrl"), given("glueUrl")];
   return {
     ...(baseUrl && scriptsIn(baseUrl, place.ending)),
     ...ownFiles(place),
     ...(baseUrl && modulesIn(baseUrl, place.ending)),
-    ...(url && { simdWasm: url, relaxedWasm: url }),
+    ...(url && { simdWasm: url, relaxedWasm: url, ...lateBeside(url) }),
+    ...(lateUrl && { simdLate: lateUrl, relaxedLate: lateUrl }),
     ...(glueUrl && { simdGlue: glueUrl, relaxedGlue: glueUrl }),
   };
 }
 
 const DESCRIPTIONS: Readonly<Record<FileRole, string>> = {
   simdWasm: "headwise.simd.wasm",
+  simdLate: "headwise.simd.late.wasm",
   simdGlue: "the loader of headwise.simd.wasm",
   relaxedWasm: "headwise.relaxed.wasm",
+  relaxedLate: "headwise.relaxed.late.wasm",
   relaxedGlue: "the loader of headwise.relaxed.wasm",
   gpu: "webgpu-engine.js",
   worker: "the script of the engine's worker",
@@ -72,10 +75,18 @@ function ownFiles({ own }: Place): EngineFiles {
 function modulesIn(folder: string, ending: Place["ending"]): EngineFiles {
   return {
     simdWasm: fileIn(folder, "headwise.simd.wasm"),
+    simdLate: fileIn(folder, "headwise.simd.late.wasm"),
     simdGlue: fileIn(folder, `headwise.simd.${ending}`),
     relaxedWasm: fileIn(folder, "headwise.relaxed.wasm"),
+    relaxedLate: fileIn(folder, "headwise.relaxed.late.wasm"),
     relaxedGlue: fileIn(folder, `headwise.relaxed.${ending}`),
   };
+}
+
+/** The late part of a module that has its own name at the caller's address. */
+function lateBeside(url: string): EngineFiles {
+  const [, start, variant] = /^(.*\/headwise\.(simd|relaxed))\.wasm$/.exec(url) ?? [];
+  return variant === undefined ? {} : { [`${variant}Late`]: `${start}.late.wasm` };
 }
 
 function scriptsIn(folder: string, ending: Place["ending"]): EngineFiles {

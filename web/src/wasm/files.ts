@@ -8,7 +8,7 @@ import type { EngineParts, LoadOptions } from "./host.js";
 import { shownAddress } from "./inlined.js";
 import { inTime } from "./inTime.js";
 import type { WasmModuleFactory } from "./module.js";
-import { loadModule, type ReadWasm } from "./moduleFile.js";
+import { loadLatePart, loadModule, type ReadWasm } from "./moduleFile.js";
 import type { Variant } from "./variants.js";
 
 /** Loads an engine from files: the package's own, or files that the caller names. */
@@ -20,7 +20,12 @@ export async function loadFiles(files: EngineFiles, read: ReadWasm, options: Loa
   const variant = isGiven ? compiling.then((compiled) => compiled.variant) : Promise.resolve(options.variant);
   const importing = variant.then((chosen) => importGlue(files, chosen, options));
   const glue = await Promise.race([importing, compiling.then(() => importing)]); // rejects with the first failure
-  return { ...glue, compiling, isShared: true };
+  return {
+    ...glue,
+    compiling,
+    loadLatePart: async (operation, signal) => loadLatePart(files, read, await compiling, options, operation, signal),
+    isShared: true,
+  };
 }
 
 /** Loads a part of the package that is in a file of its own. */

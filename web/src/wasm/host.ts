@@ -39,6 +39,15 @@ export interface WasmSource {
   readonly binary?: ArrayBuffer | Uint8Array | undefined;
   /** The compiled module. */
   readonly module?: WebAssembly.Module | undefined;
+  /**
+   * Address of the late part of the module, `headwise.<variant>.late.wasm`, of the same build as the module. The first call
+   * that needs it loads it.
+   */
+  readonly lateUrl?: string | URL | undefined;
+  /** The bytes of the late part. */
+  readonly lateBinary?: ArrayBuffer | Uint8Array | undefined;
+  /** The compiled late part. */
+  readonly lateModule?: WebAssembly.Module | undefined;
 }
 
 /** A WasmSource after checking: addresses are strings, bytes are our own copy. */
@@ -48,6 +57,9 @@ export interface CheckedSource {
   readonly glueUrl?: string;
   readonly binary?: Uint8Array<ArrayBuffer>;
   readonly module?: WebAssembly.Module;
+  readonly lateUrl?: string;
+  readonly lateBinary?: Uint8Array<ArrayBuffer>;
+  readonly lateModule?: WebAssembly.Module;
 }
 
 export interface LoadOptions {
@@ -66,7 +78,12 @@ export interface LoadOptions {
 export interface CompiledModule {
   readonly module: WebAssembly.Module;
   readonly variant: Variant;
+  /** The build of a module that is split: its late part is in another file. undefined if the module is whole. */
+  readonly build: string | undefined;
 }
+
+/** Loads and compiles the late part of a module. */
+export type LoadLatePart = (operation: string, signal: AbortSignal) => Promise<WebAssembly.Module>;
 
 /** An engine that is not started yet. */
 export interface EngineParts {
@@ -74,6 +91,8 @@ export interface EngineParts {
   readonly factory: WasmModuleFactory;
   /** The module, which may still be loading: threads can start meanwhile. */
   readonly compiling: Promise<CompiledModule>;
+  /** Loads the late part of the module, if it is split. Absent if the host has whole modules only. */
+  readonly loadLatePart?: LoadLatePart;
   /** The name of the loader in messages. */
   readonly name: string;
   /** Whether the module's memory is shared. Only the memory of a module with one thread is not. */

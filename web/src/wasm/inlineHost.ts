@@ -4,7 +4,7 @@ import text from "inline-module:wasm";
 import { OptionError } from "../errors/errors.js";
 import { compiled } from "./compile.js";
 import type { Host } from "./host.js";
-import { checkedVariant } from "./moduleLabel.js";
+import { checkedLabel } from "./moduleLabel.js";
 
 /** The compiled module, which all instances share. */
 let own: WebAssembly.Module | undefined;
@@ -20,8 +20,8 @@ export const inlineHost: Host = {
         `${operation}: wasm.${other} must be absent: headwise/inline carries its module, in place of which it takes a wasm.module`,
       );
     const module = source.module ?? (own ??= await compiled(operation, bytes(), "its module"));
-    const variant = checkedVariant(operation, module, source.module ? "wasm.module" : "its module", false);
-    return { factory, compiling: Promise.resolve({ module, variant }), name: "headwise/inline", isShared: false };
+    const label = checkedLabel(operation, module, source.module ? "wasm.module" : "its module", false);
+    return { factory, compiling: Promise.resolve({ module, ...label }), name: "headwise/inline", isShared: false };
   },
 };
 

@@ -26,6 +26,7 @@ import type { WasmCore } from "./core.js";
 import { placeGradient, placeGradients, writeGradients, type GradientForm } from "./gradients.js";
 import type { Arena, Heap, HeapArray } from "./heap.js";
 import { writePatches, writeViews } from "./inside.js";
+import { usesLatePart } from "./latePart.js";
 import type { LayerBackwardCall, LinearProperties, WasmModule } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
@@ -37,7 +38,8 @@ const SPLIT = { interleaved: 0, halves: 1 } as const;
 
 export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<EngineLayer> {
   const { operation, shape, weights, weightDtype = "float32", qkNorm, position } = problem;
-  return core.call(operation, (arena) => {
+  const keepsStored = weightDtype !== "float32";
+  const start = (arena: Arena) => {
     const call = core.struct("LayerCreation");
     call.reset();
     call.weightDtype = DTYPE[weightDtype];
@@ -64,8 +66,10 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
     }
     if (position.kind === "rotary") writeAngles(call, position.angles, arena);
     core.native.createLayer(call);
-    return () => new WasmLayer(core, call.result, shape.outputDim);
-  });
+    return () => new WasmLayer(core, call.result, shape.outputDim, keepsStored);
+  };
+  const work = () => core.call(operation, start);
+  return keepsStored ? core.withLatePart(operation, work) : work();
 }
 
 function writeLinear(
@@ -102,12 +106,15 @@ class WasmLayer implements EngineLayer {
   /** The address of the Layer in C++. */
   readonly #address: number;
   readonly #outputDim: number;
+  /** Whether it keeps its weights in another type than float32. Calls then use the late part of the module. */
+  readonly #keepsStored: boolean;
   #bytes: number;
 
-  constructor(core: WasmCore, address: number, outputDim: number) {
+  constructor(core: WasmCore, address: number, outputDim: number, keepsStored: boolean) {
     this.#core = core;
     this.#address = address;
     this.#outputDim = outputDim;
+    this.#keepsStored = keepsStored;
     this.#bytes = core.module.layerBytes(address);
   }
 
@@ -116,7 +123,9 @@ class WasmLayer implements EngineLayer {
   }
 
   forward(problem: ForwardProblem): Eventually<PlacedResult & PlacedLayerViews & { readonly saved?: EngineSaved }> {
-    return problem.save ? this.#forwardSaved(problem) : this.#forward(problem);
+    const work = () => (problem.save ? this.#forwardSaved(problem) : this.#forward(problem));
+    const isLate = this.#keepsStored || problem.save || usesLatePart(problem);
+    return isLate ? this.#core.withLatePart(problem.operation, work) : work();
   }
 
   /** The call's inputs lie in an arena of their own, which lives as long as what is saved. */
@@ -199,7 +208,7 @@ class WasmLayer implements EngineLayer {
     const { operation, dOutput, dLse, shapes, wanted } = problem;
     const { heap, native } = this.#core;
     const saved = problem.saved as WasmSaved;
-    return this.#core.call(operation, (arena) => {
+    const start = (arena: Arena) => {
       const call = this.#core.struct("LayerBackwardCall");
       call.reset();
       call.layer = this.#address;
@@ -217,11 +226,12 @@ class WasmLayer implements EngineLayer {
         ...collectInner(),
         ...(collectWeights && { gradients: accumulated(heap, operation, collectWeights(), problem.accumulate) }),
       });
-    });
+    };
+    return this.#core.withLatePart(operation, () => this.#core.call(operation, start));
   }
 
   update({ operation, weights, queryGain, keyGain, positionTable }: LayerUpdate): Eventually<void> {
-    return this.#core.call(operation, (arena) => {
+    const start = (arena: Arena) => {
       const call = this.#core.struct("LayerUpdateCall");
       call.reset();
       call.layer = this.#address;
@@ -232,7 +242,9 @@ class WasmLayer implements EngineLayer {
       if (positionTable) call.positionTable = place(positionTable);
       this.#core.native.updateLayer(call);
       return () => undefined;
-    });
+    };
+    const work = () => this.#core.call(operation, start);
+    return this.#keepsStored ? this.#core.withLatePart(operation, work) : work();
   }
 
   release(): void {

@@ -19,7 +19,8 @@ export async function loadEngine(
   try {
     throwIfAborted(signal);
     const core = await started(options, parts, createMemory(operation, maximumMemory, parts.isShared));
-    const { variant } = await parts.compiling;
+    const { variant, build } = await parts.compiling;
+    if (build !== undefined && parts.loadLatePart) core.splitWith(parts.loadLatePart);
     return { core, variant };
   } finally {
     parts.started?.();

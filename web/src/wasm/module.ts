@@ -380,6 +380,10 @@ export interface NativeCore {
   updateLayer(call: LayerUpdateCall): void;
   linear(call: LinearCall): void;
   linearBackward(call: LinearBackwardCall): void;
+  /** Ends the threads. Their workers stay. */
+  leave(): void;
+  /** Starts the threads again. */
+  enter(): void;
   /** Address of a C string; calls may change it. */
   readonly block: number;
   readonly finished: number;
@@ -416,6 +420,10 @@ export interface WasmModule extends CallConstructors {
   late?: readonly LateCopy[] | undefined;
   /** Makes the arrays of that call's results. It runs while other threads compute; with one thread it does not run. */
   makeResults?: (() => void) | undefined;
+  /** The exports of the primary part, as they are. The late part imports them. */
+  readonly primary: WebAssembly.Exports;
+  /** Hears that a worker has linked the late part, or why it could not. */
+  linkedLatePart?: ((failure: string | undefined) => void) | undefined;
   version(): string;
   allocate(bytes: number): number;
   release(address: number): void;
@@ -436,11 +444,19 @@ export interface WasmModule extends CallConstructors {
   readonly pthreadPoolReady?: Promise<unknown>;
 }
 
-/** Emscripten's threads. */
+/** Emscripten's threads. `tests/web/latePart.test.ts` holds what we know of them. */
 interface ThreadPool {
   terminateAllThreads(): void;
   /** The workers that run a thread. In Node they are another class. */
   readonly runningWorkers: readonly { terminate(): unknown }[];
+  /** The workers that run no thread. A thread that has ended puts its worker back here. */
+  readonly unusedWorkers: readonly { postMessage(message: LinkLatePart): void }[];
+}
+
+/** Lets a worker link the late part. web/build/wasm.mjs adds this message to the loader. */
+interface LinkLatePart {
+  readonly cmd: "linkLatePart";
+  readonly module: WebAssembly.Module;
 }
 
 /** The options of a loader. The loader turns this object into the module: it adds the functions of C++ to it. */

@@ -17,6 +17,7 @@ import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Dtype, TensorData } from "../tensor/tensor.js";
 import { runAttention } from "./attention.js";
 import type { WasmCore } from "./core.js";
+import { usesLatePart } from "./latePart.js";
 import type * as runners from "./runners.js";
 
 /**
@@ -38,15 +39,16 @@ export class WasmEngine implements Engine {
   }
 
   attention(problem: AttentionProblem): Eventually<PlacedResult> {
-    return runAttention(this.#core, problem);
+    const work = () => runAttention(this.#core, problem);
+    return usesLatePart(problem) ? this.#core.withLatePart(problem.operation, work) : work();
   }
 
   attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients> {
-    return this.#run(problem.operation, (code) => code.runBackward(this.#core, problem));
+    return this.#runLate(problem.operation, (code) => code.runBackward(this.#core, problem));
   }
 
   merge(problem: MergeProblem): Eventually<PlacedMerge> {
-    return this.#run(problem.operation, (code) => code.runMerge(this.#core, problem));
+    return this.#runLate(problem.operation, (code) => code.runMerge(this.#core, problem));
   }
 
   rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
@@ -54,11 +56,11 @@ export class WasmEngine implements Engine {
   }
 
   linear(problem: LinearProblem): Eventually<PlacedOutput> {
-    return this.#run(problem.operation, (code) => code.runLinear(this.#core, problem));
+    return this.#runLate(problem.operation, (code) => code.runLinear(this.#core, problem));
   }
 
   linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
-    return this.#run(problem.operation, (code) => code.runLinearBackward(this.#core, problem));
+    return this.#runLate(problem.operation, (code) => code.runLinearBackward(this.#core, problem));
   }
 
   createCache(problem: CacheProblem): Eventually<EngineCache> {
@@ -66,7 +68,7 @@ export class WasmEngine implements Engine {
   }
 
   loadCache(operation: string, bytes: Uint8Array): Eventually<EngineCache> {
-    return this.#run(operation, (code) => code.loadCache(this.#core, operation, bytes));
+    return this.#runLate(operation, (code) => code.loadCache(this.#core, operation, bytes));
   }
 
   createLayer(problem: LayerProblem): Eventually<EngineLayer> {
@@ -90,6 +92,11 @@ export class WasmEngine implements Engine {
   #run<T>(operation: string, work: (code: typeof runners) => Eventually<T>): Eventually<T> {
     const { loaded } = this.#runners;
     return loaded ? work(loaded) : this.#runners.load(operation).then(work);
+  }
+
+  /** The same for an operation that computes with the late part of the module. */
+  #runLate<T>(operation: string, work: (code: typeof runners) => Eventually<T>): Eventually<T> {
+    return this.#run(operation, (code) => this.#core.withLatePart(operation, () => work(code)));
   }
 
   dispose(): void {

@@ -9,7 +9,7 @@ import { openEngine } from "../instance/openEngine.js";
 import { enginesHere } from "../instance/enginesHere.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
-import { compiledFilesOf, keepCompiledFile } from "../wasm/compiledFiles.js";
+import { compiledFilesOf, keepCompiledFile, type CompiledFile } from "../wasm/compiledFiles.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";
@@ -55,6 +55,9 @@ class Server {
   #lastObject = ENGINE;
   #engine: Engine | undefined;
   #sentBlock: string | undefined;
+  #files: EngineFiles = {};
+  /** The compiled files that the client has. */
+  #known: ReadonlySet<CompiledFile> = new Set();
 
   constructor(hostOf: (files: EngineFiles) => Host, send: Send) {
     this.#hostOf = hostOf;
@@ -63,7 +66,8 @@ class Server {
 
   async open({ id, operation, options, progress }: Extract<Request, { readonly kind: "open" }>): Promise<void> {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
-    const known = new Set(compiledFilesOf(options.files));
+    this.#files = options.files;
+    this.#known = new Set(compiledFilesOf(options.files));
     const signs = setInterval(() => this.#send({ kind: "opening" }), SIGN_MILLISECONDS);
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
@@ -72,8 +76,7 @@ class Server {
       );
       this.#engine = engine;
       engine.inTurn = (work) => this.#queue.run(work);
-      const compiled = compiledFilesOf(options.files).filter((file) => !known.has(file));
-      sendCompiled(compiled, this.#send);
+      this.#sendCompiled();
       this.#send({ kind: "opened", id, report, live: engine.live });
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(operation, error), news: [] });
@@ -87,6 +90,7 @@ class Server {
     try {
       const result = await this.#queue.run(() => this.#perform(target, method, args));
       if (method === "release") this.#objects.delete(target);
+      this.#sendCompiled();
       const { made, sent } = this.#kept(result);
       const kernelTimes: readonly KernelTime[] | undefined = this.#engine?.kernelTimes;
       const news = this.#news(made === undefined ? touched : [...touched, made]);
@@ -94,6 +98,17 @@ class Server {
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(method, error), news: this.#news(touched) });
     }
+  }
+
+  /** Sends the files that this worker has compiled since it last did so: a call may load the late part of the module. */
+  #sendCompiled(): void {
+    const files = compiledFilesOf(this.#files);
+    if (files.length === this.#known.size) return;
+    sendCompiled(
+      files.filter((file) => !this.#known.has(file)),
+      this.#send,
+    );
+    this.#known = new Set(files);
   }
 
   /** Tells the client that the report has changed, outside of its requests. */

@@ -1,0 +1,297 @@
+// The wasm module comes in two files with one memory. The late part is loaded by the first call that needs it.
+
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { AssetError, createAttention, type Attention, type CreateOptions, type WasmSource } from "headwise";
+import { createAttention as createInline } from "headwise/inline";
+import { createAttention as createInWorker } from "headwise/worker";
+
+import { attentionCases } from "./cases.js";
+import { bits } from "./close.js";
+import { variants } from "./engines.js";
+import { LATE, PLAIN, type Use } from "./latePartCalls.js";
+
+const [late, plain] = [Object.entries(LATE), Object.entries(PLAIN)];
+
+let folder: string;
+/** The engine that has no late part: its module is whole. */
+let whole: Attention;
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "headwise-"));
+  cpSync("dist/wasm", path.join(folder, "wasm"), { recursive: true });
+  for (const variant of ["simd", "relaxed"]) rmSync(path.join(folder, `wasm/headwise.${variant}.late.wasm`));
+  whole = await createInline();
+});
+afterAll(() => {
+  whole.dispose();
+  rmSync(folder, { recursive: true });
+});
+
+const published = (variant = "simd") => `dist/wasm/headwise.${variant}.late.wasm`;
+
+/** An instance whose late part is not there. */
+const withoutLatePart = (options: CreateOptions = {}) =>
+  createAttention({ backend: "wasm", variant: "simd", wasm: { baseUrl: path.join(folder, "wasm") }, ...options });
+
+const expected = new Map<Use, object>();
+/** What the whole module computes. */
+async function bitsOf(use: Use): Promise<object> {
+  let result = expected.get(use);
+  if (!result) expected.set(use, (result = bits(await use(whole))));
+  return result;
+}
+
+const problemOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => "it was computed",
+    (error: unknown) => error,
+  );
+
+describe.each(variants)("without the late part, variant %s:", (variant) => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await withoutLatePart({ variant, threads: 2 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("all calls of the case table compute, with output and lse alone", async () => {
+    for (const { name, query, key, value, options } of attentionCases()) {
+      const { score, visible, ...rest } = options as typeof options & { score?: unknown; visible?: unknown };
+      if (score ?? visible) continue;
+      const given = { ...rest, returns: { output: true, lse: true } } as const;
+      const call = (on: Attention) => on.scaledDotProductAttention(query, key, value, given).then(bits, String);
+      const result = await call(hw);
+      expect([name, result]).not.toEqual([name, expect.stringMatching(/late\.wasm|engine stopped/)]);
+      if (variant === "simd") expect([name, result]).toEqual([name, await call(whole)]);
+    }
+  });
+
+  test.each(plain)("%s computes", async (_name, use) => {
+    const result = bits(await use(hw));
+    if (variant === "simd") expect(result).toEqual(await bitsOf(use));
+  });
+
+  test.each(late)("%s says that the file is missing", async (_name, use) => {
+    const error = await problemOf(use(hw));
+    expect(AssetError.is(error)).toBe(true);
+    expect(error).toMatchObject({ code: "ASSET_NOT_FOUND" });
+    expect(String(error)).toContain(`headwise.${variant}.late.wasm`);
+  });
+});
+
+describe.each([1, 2, 4])("on %d threads,", (threads) => {
+  test.each(late)("%s may be the first call, with the bits of the whole module", async (_name, use) => {
+    using hw = await createAttention({ backend: "wasm", variant: "simd", threads });
+    expect(bits(await use(hw))).toEqual(await bitsOf(use));
+  });
+
+  test("calls that wait behind the first late one compute as ever, and so do later ones", async () => {
+    using hw = await createAttention({ backend: "wasm", variant: "simd", threads });
+    const uses = [...plain.slice(0, 3), ...late, ...plain].map(([, use]) => use);
+    const results = await Promise.all(uses.map((use) => use(hw)));
+    for (const [n, use] of uses.entries()) expect(bits(results[n]!)).toEqual(await bitsOf(use));
+    for (const use of uses.slice(0, 6)) expect(bits(await use(hw))).toEqual(await bitsOf(use));
+  });
+
+  test("memory that grew before, and grows afterwards, is that of both parts", async () => {
+    using hw = await createAttention({ backend: "wasm", variant: "simd", threads });
+    const large = (seconds: number) => {
+      const data = new Float32Array(8 * 3000 * 64 * seconds).fill(0.01);
+      const x = { data, shape: [1, 8 * seconds, 3000, 64] };
+      return hw.scaledDotProductAttention(x, x, x, { window: { left: 2 } });
+    };
+    const use = LATE["attentionBackward"]!;
+    await large(1);
+    expect(bits(await use(hw))).toEqual(await bitsOf(use));
+    await large(3);
+    for (const [, again] of late) expect(bits(await again(hw))).toEqual(await bitsOf(again));
+  });
+});
+
+test("a late file that comes back is loaded by the next call", async () => {
+  const file = path.join(folder, "comes-back.wasm");
+  using hw = await createAttention({ variant: "simd", threads: 2, wasm: { lateUrl: file } });
+  const use = LATE["attention with probs"]!;
+  expect(await problemOf(use(hw))).toMatchObject({ code: "ASSET_NOT_FOUND" });
+  expect(bits(await PLAIN["a layer"]!(hw))).toEqual(await bitsOf(PLAIN["a layer"]!));
+  cpSync(published(), file);
+  expect(bits(await use(hw))).toEqual(await bitsOf(use));
+});
+
+test("of two calls at once that find no file, each says so, and neither ends the instance", async () => {
+  using hw = await withoutLatePart({ threads: 2 });
+  const use = LATE["attention with probs"]!;
+  const problems = await Promise.all([problemOf(use(hw)), problemOf(use(hw))]);
+  expect(problems).toEqual([
+    expect.objectContaining({ code: "ASSET_NOT_FOUND" }),
+    expect.objectContaining({ code: "ASSET_NOT_FOUND" }),
+  ]);
+  expect(bits(await PLAIN["a cache"]!(hw))).toEqual(await bitsOf(PLAIN["a cache"]!));
+});
+
+test.each([1, 2, 4])(
+  "dispose while it is loaded ends the call, and no other instance (%d threads)",
+  async (threads) => {
+    using other = await createAttention({ backend: "wasm", variant: "simd", threads });
+    const use = LATE["attention with probs"]!;
+    const otherCall = use(other);
+    for (let turns = 0; turns < 20; ++turns) {
+      const hw = await createAttention({ backend: "wasm", variant: "simd", threads });
+      const problem = problemOf(use(hw));
+      for (let turn = 0; turn < turns; ++turn) await new Promise((resolve) => setImmediate(resolve));
+      hw.dispose();
+      expect([expect.objectContaining({ code: "DISPOSED" }), "it was computed"]).toContainEqual(await problem);
+    }
+    expect(bits(await otherCall)).toEqual(await bitsOf(use));
+    expect(bits(await use(other))).toEqual(await bitsOf(use));
+  },
+);
+
+describe("a caller who gives the module himself", () => {
+  const use = LATE["attentionBackward"]!;
+  const bytes = () => readFile("dist/wasm/headwise.simd.wasm");
+  const sources: readonly [string, () => Promise<WasmSource>][] = [
+    ["bytes", async () => ({ binary: await bytes(), lateBinary: await readFile(published()) })],
+    [
+      "modules",
+      async () => ({
+        module: await WebAssembly.compile(await bytes()),
+        lateModule: await WebAssembly.compile(await readFile(published())),
+      }),
+    ],
+    ["addresses", async () => Promise.resolve({ url: "dist/wasm/headwise.simd.wasm", lateUrl: published() })],
+    [
+      "the address of the module, beside which it is",
+      async () => Promise.resolve({ url: "dist/wasm/headwise.simd.wasm" }),
+    ],
+    ["the module alone: the package's own late part is loaded", async () => ({ binary: await bytes() })],
+  ];
+
+  test.each(sources)("may give both parts as %s", async (_what, source) => {
+    for (const create of [createAttention, createInWorker]) {
+      using hw = await create({ backend: "wasm", threads: 2, wasm: await source() });
+      expect(bits(await use(hw))).toEqual(await bitsOf(use));
+    }
+  });
+
+  const wrong: readonly [string, string, RegExp, () => Promise<Buffer>][] = [
+    [
+      "no wasm",
+      "ASSET_INVALID",
+      /wasm\.lateBinary is not a module that this engine compiles/,
+      async () => Promise.resolve(Buffer.from("text")),
+    ],
+    ["a primary part", "ASSET_INVALID", /is a module of headwise, but not the late part of one/, bytes],
+    [
+      "the late part of the other variant",
+      "ASSET_VERSION",
+      /does not belong to the module that was loaded: it is the late part of the relaxed variant/,
+      async () => readFile(published("relaxed")),
+    ],
+    [
+      "the late part of another build",
+      "ASSET_VERSION",
+      /does not belong to the module that was loaded: it is of another build/,
+      async () => ofAnotherBuild(await readFile(published())),
+    ],
+    [
+      "the late part of another version",
+      "ASSET_VERSION",
+      /is of version 0\.0\.1/,
+      async () => ofVersion(await readFile(published()), "0.0.1"),
+    ],
+  ];
+
+  test.each(wrong)("and gives %s hears %s", async (_what, code, message, lateBinary) => {
+    using hw = await createAttention({ variant: "simd", threads: 2, wasm: { lateBinary: await lateBinary() } });
+    const error = await problemOf(use(hw));
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(bits(await PLAIN["a layer"]!(hw))).toEqual(await bitsOf(PLAIN["a layer"]!));
+  });
+
+  test("and gives the late part as the module hears what to give", async () => {
+    const error = await problemOf(createAttention({ wasm: { binary: await readFile(published()) } }));
+    expect(error).toMatchObject({
+      code: "ASSET_INVALID",
+      message: expect.stringMatching(/is the late part of a module/),
+    });
+  });
+});
+
+/** The label of a file, with another text of the same length in it. */
+function relabelled(wasm: Buffer, change: (label: string) => string): Buffer {
+  const at = wasm.lastIndexOf('{"version"');
+  const label = change(wasm.toString("utf8", at));
+  if (label.length !== wasm.length - at) throw new Error("the label has another length");
+  return Buffer.concat([wasm.subarray(0, at), Buffer.from(label)]);
+}
+
+const ofAnotherBuild = (wasm: Buffer) =>
+  relabelled(wasm, (label) => label.replace(/("build":")(\w{12})/, (_, start: string) => `${start}${"0".repeat(12)}`));
+
+const ofVersion = (wasm: Buffer, version: string) =>
+  relabelled(wasm, (label) =>
+    label.replace(/("version":")([^"]+)"/, (_, start: string, own: string) => `${start}${version.padEnd(own.length)}"`),
+  );
+
+test("a worker of the pool that cannot link it is an error of the call, and not the end of the instance", async () => {
+  const loader = await readFile("dist/wasm/headwise.simd.node.js", "utf8");
+  const parts = loader.split(/new WebAssembly\.Instance\((?=\w+\.module,\{primary:)/);
+  expect(parts).toHaveLength(2);
+  const file = path.join(folder, "headwise.unlinking.node.js");
+  writeFileSync(file, parts.join('new (class{constructor(){throw new Error("no room")}})('));
+  using hw = await createAttention({ variant: "simd", threads: 3, wasm: { glueUrl: pathToFileURL(file) } });
+  const use = LATE["attention with probs"]!;
+  for (let time = 0; time < 2; ++time) {
+    const error = await problemOf(use(hw));
+    expect(error).toMatchObject({
+      code: "ASSET_VERSION",
+      message: expect.stringMatching(/could not link it: .*no room/),
+    });
+    expect(bits(await PLAIN["a layer"]!(hw))).toEqual(await bitsOf(PLAIN["a layer"]!));
+  }
+});
+
+test("headwise/worker loads it in its worker", async () => {
+  using hw = await createInWorker({ variant: "simd", threads: 2 });
+  for (const [, use] of late) expect(bits(await use(hw))).toEqual(await bitsOf(use));
+});
+
+test("the loader's threads are as we know them: a thread that has ended puts its worker back", async () => {
+  const factory = ((await import(pathToFileURL("dist/wasm/headwise.simd.node.js").href)) as { default: Factory })
+    .default;
+  const module = await WebAssembly.compile(await readFile("dist/wasm/headwise.simd.wasm"));
+  const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: 1024, shared: true });
+  const instantiateWasm = (imports: WebAssembly.Imports, receive: Receive) => {
+    void WebAssembly.instantiate(module, imports).then((instance) => receive(instance, module));
+    return {};
+  };
+  const engine = await factory({ wasmMemory, numThreads: 3, instantiateWasm });
+  await engine.pthreadPoolReady;
+  const { PThread } = engine;
+  const native = new engine.Engine(3, false);
+  const workers = [...PThread.runningWorkers];
+  expect([workers.length, PThread.unusedWorkers.length]).toEqual([2, 0]);
+  native.leave();
+  while (PThread.runningWorkers.length > 0) await new Promise((resolve) => setTimeout(resolve));
+  expect(new Set(PThread.unusedWorkers)).toEqual(new Set(workers));
+  native.enter();
+  expect(new Set(PThread.runningWorkers)).toEqual(new Set(workers));
+  PThread.terminateAllThreads();
+});
+
+type Receive = (instance: WebAssembly.Instance, module: WebAssembly.Module) => void;
+type Factory = (options: object) => Promise<{
+  readonly pthreadPoolReady: Promise<unknown>;
+  readonly PThread: {
+    readonly runningWorkers: readonly object[];
+    readonly unusedWorkers: readonly object[];
+    terminateAllThreads(): void;
+  };
+  readonly Engine: new (threads: number, dispatched: boolean) => { leave(): void; enter(): void };
+}>;

@@ -1,0 +1,114 @@
+import type { AttentionSettings } from "../attention/attentionSettings.js";
+import type { Patches } from "../attention/patch.js";
+import type { Wanted } from "../attention/returns.js";
+import type { HeadwiseError } from "../errors/errors.js";
+import { thrownText } from "../foreign/thrown.js";
+import { latePartError } from "./assetErrors.js";
+import type { LoadLatePart } from "./host.js";
+import type { NativeCore, WasmModule } from "./module.js";
+
+/** What a call of attention asks for, with or without a cache or a layer. */
+interface Asked {
+  readonly wanted: Wanted;
+  readonly settings: AttentionSettings;
+  readonly patches?: Patches | undefined;
+  readonly views?: object;
+}
+
+/** Whether a call of attention uses the late part of the module: formulas, and what can be seen or changed inside. */
+export function usesLatePart({ wanted, settings, patches, views }: Asked): boolean {
+  return Boolean(
+    wanted.probs ||
+    wanted.topK ||
+    wanted.entropy ||
+    wanted.scores ||
+    settings.score ||
+    settings.visible ||
+    patches ||
+    (views && Object.keys(views).length > 0),
+  );
+}
+
+/**
+ * The late part of a module, which the first call that needs it loads. Tables of functions belong to an instance, so the late
+ * part must be linked in this thread and in every worker. A worker whose thread waits for work hears no message. So the
+ * threads end, each worker links the late part, and the threads start again. No call runs meanwhile.
+ */
+export class LatePart {
+  readonly #module: WasmModule;
+  readonly #native: NativeCore;
+  readonly #load: LoadLatePart;
+  readonly #stop = new AbortController();
+  #end: ((operation: string) => HeadwiseError) | undefined;
+  #isLinkedHere = false;
+
+  constructor(module: WasmModule, native: NativeCore, load: LoadLatePart) {
+    this.#module = module;
+    this.#native = native;
+    this.#load = load;
+  }
+
+  /** Loads and links it. After a failure the next call may try again. */
+  async link(operation: string): Promise<void> {
+    try {
+      const late = await this.#load(operation, this.#stop.signal);
+      this.#throwIfEnded(operation);
+      await this.#linkHere(operation, late);
+      this.#throwIfEnded(operation);
+      await this.#linkWorkers(operation, late);
+    } catch (error) {
+      throw this.#end?.(operation) ?? error;
+    }
+  }
+
+  /** Stops loading, because the engine has ended. */
+  end(reason: (operation: string) => HeadwiseError): void {
+    this.#end = reason;
+    this.#stop.abort();
+  }
+
+  #throwIfEnded(operation: string): void {
+    if (this.#end) throw this.#end(operation);
+  }
+
+  async #linkHere(operation: string, late: WebAssembly.Module): Promise<void> {
+    if (this.#isLinkedHere) return;
+    try {
+      await WebAssembly.instantiate(late, { primary: this.#module.primary });
+    } catch (cause) {
+      throw latePartError(operation, "the late part", thrownText(cause), cause);
+    }
+    this.#isLinkedHere = true;
+  }
+
+  async #linkWorkers(operation: string, late: WebAssembly.Module): Promise<void> {
+    const { PThread } = this.#module;
+    if (!PThread || PThread.runningWorkers.length === 0) return;
+    this.#native.leave();
+    try {
+      await this.#until(operation, () => PThread.runningWorkers.length === 0);
+      const workers = [...PThread.unusedWorkers];
+      let answers = 0;
+      let failure: string | undefined;
+      this.#module.linkedLatePart = (reason) => {
+        answers += 1;
+        failure ??= reason;
+      };
+      for (const worker of workers) worker.postMessage({ cmd: "linkLatePart", module: late });
+      await this.#until(operation, () => answers === workers.length);
+      if (failure !== undefined)
+        throw latePartError(operation, "the late part", `a worker could not link it: ${failure}`);
+    } finally {
+      this.#module.linkedLatePart = undefined;
+      if (!this.#end) this.#native.enter();
+    }
+  }
+
+  /** Waits with timers: the workers do not keep Node alive. */
+  async #until(operation: string, condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      await new Promise((resolve) => setTimeout(resolve));
+      this.#throwIfEnded(operation);
+    }
+  }
+}
