@@ -6,9 +6,11 @@ import { createAttention as createInWorker } from "headwise/worker";
 import { openWasmCore } from "./sourceWasm.js"; // first of the sources
 import { attentionProblem, OPTION_NAMES } from "../../web/src/attention/attentionProblem.js";
 import { CallArguments } from "../../web/src/call/callArguments.js";
+import { here } from "../../web/src/call/late.js";
 import { readOptions } from "../../web/src/call/options.js";
 import { attentionMemory } from "../../web/src/wasm/attentionMemory.js";
 import { Arena } from "../../web/src/wasm/heap.js";
+import * as runners from "../../web/src/wasm/runners.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
 import { FAST, SLOW, syntheticInstance } from "./syntheticEngine.js";
 
@@ -129,7 +131,7 @@ describe("the bytes that a plan gives for wasm", () => {
     const problem = attentionProblem(call, ...tensors, readOptions(call, options, OPTION_NAMES));
     let placed = 0;
     const spy = jest.spyOn(Arena.prototype, "bytes");
-    await new WasmEngine(core).attention(problem);
+    await new WasmEngine(core, here(runners)).attention(problem);
     for (const [bytes] of spy.mock.calls) placed += Math.floor((bytes + 64) / 64) * 64; // as embind.cpp rounds
     spy.mockRestore();
     const { scratch, ...arrays } = attentionMemory(problem, 1);
