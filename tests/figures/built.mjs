@@ -5,8 +5,9 @@ import path from "node:path";
 
 import { transformSync } from "esbuild";
 
+import { appSizes } from "../../web/build/appSizes.mjs";
 import { dist } from "../../web/build/paths.mjs";
-import { appSizes, gzipped } from "../../web/build/sizes.mjs";
+import { gzipped } from "../../web/build/sizes.mjs";
 
 /**
  * Pages say whole KB, so a figure may be half of one off. How small gzip makes the same bytes depends on its version and on

@@ -12,6 +12,7 @@ import { build as esbuild } from "esbuild";
 import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
 
+import { appSizes } from "./appSizes.mjs";
 import { build, dist, inlineModule, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { printSizes } from "./sizes.mjs";
@@ -75,7 +76,7 @@ export async function bundle(groups = Object.keys(GROUPS)) {
       removeStrangers();
       if (group === "inParts") await bundleInParts(entries);
       else for (const entry of entries) await bundleEntry(entry);
-      if (group === "inline") printSizes();
+      if (group === "inline") printSizes(appSizes());
     });
   }
 }

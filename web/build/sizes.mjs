@@ -5,9 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { buildSync } from "esbuild";
-
-import { dist, root } from "./paths.mjs";
+import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
@@ -38,59 +36,14 @@ const BUDGETS = {
 /** The size of contents after gzip, in KB of 1000 bytes. */
 export const gzipped = (contents) => gzipSync(contents, { level: 9 }).length / 1000;
 
-/** Prints a line for each file of dist/ that is loaded, and for what an app loads. */
-export function printSizes() {
+/** Prints a line for each file of dist/ that is loaded, and for what an app loads (`appSizes`). */
+export function printSizes(app) {
   const names = readdirSync(dist, { recursive: true }).filter((name) => /\.(c?js|wasm)$/.test(name));
   for (const name of names.sort()) say(lineOf(name, gzipped(readFileSync(path.join(dist, name)))));
-  for (const [name, size] of Object.entries(appSizes())) say(lineOf(`app: ${name}`, size, APP_BUDGETS[name]));
+  for (const [name, size] of Object.entries(app)) say(lineOf(`app: ${name}`, size, APP_BUDGETS[name]));
 }
 
 const APP_BUDGETS = { plain: 40 };
-
-/** The smallest app that computes attention. */
-const APP = `
-  import { createAttention } from "headwise";
-  const hw = await createAttention();
-  globalThis.result = await hw.scaledDotProductAttention(globalThis.query, globalThis.key, globalThis.value);
-`;
-
-/**
- * The JavaScript of that app after a bundler has made it small, in KB after gzip: what it loads at once ("plain"), and what
- * each part adds when it comes.
- */
-export function appSizes() {
-  const { metafile, outputFiles } = buildSync({
-    stdin: { contents: APP, resolveDir: root },
-    absWorkingDir: root,
-    outdir: "app",
-    bundle: true,
-    splitting: true,
-    minify: true,
-    metafile: true,
-    write: false,
-    format: "esm",
-    target: "es2022",
-    logLevel: "error",
-  });
-  const outputs = new Map(Object.entries(metafile.outputs));
-  const sizes = new Map(outputFiles.map((file) => [path.relative(root, file.path), gzipped(file.contents)]));
-  const sum = (names) => [...names].reduce((total, name) => total + sizes.get(name), 0);
-  const plain = closureOf(outputs, "app/stdin.js");
-  const parts = [...outputs].filter(([, { entryPoint }]) => /\/part-(?!chunk)/.test(entryPoint));
-  const added = parts.map(([name, { entryPoint }]) => [
-    /part-(\w+)-/.exec(entryPoint)[1],
-    sum([...closureOf(outputs, name)].filter((file) => !plain.has(file))),
-  ]);
-  return { plain: sum(plain), ...Object.fromEntries(added) };
-}
-
-/** A file that a bundler made, and those that it imports at once. */
-function closureOf(outputs, file) {
-  const files = new Set([file]);
-  for (const name of files)
-    for (const { kind, path: other } of outputs.get(name).imports) if (kind === "import-statement") files.add(other);
-  return files;
-}
 
 /**
  * What a visitor's browser reads before any room opens: the page, its styles and scripts, and what those import at once.
