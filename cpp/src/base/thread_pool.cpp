@@ -98,7 +98,6 @@ ThreadPool::~ThreadPool() { leave(); }
 
 // Uses pthread_create, since std::thread reports a refused thread by an exception.
 void ThreadPool::enter() {
-  state_->stop = false;
   const auto start = [](void* worker) -> void* {
     auto* self = static_cast<State::Worker*>(worker);
     self->state->work_loop(self->number);
@@ -121,6 +120,7 @@ void ThreadPool::leave() {
   state_->work.notify_all();
   for (int i = 0; i < state_->num_threads; ++i) pthread_join(state_->workers[i].thread, nullptr);
   state_->num_threads = 0;
+  state_->stop = false;
 }
 
 int ThreadPool::size() const { return state_->num_threads + 1; }
