@@ -1,6 +1,7 @@
 // Code that is loaded when a call first needs it. These instances have parts whose loading the test controls.
 
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { formula } from "headwise/formula";
 
 import "./asBuilt.js";
 import { here, Late, type Part } from "../../web/src/call/late.js";
@@ -48,6 +49,16 @@ const CALLS: Readonly<Record<string, (hw: Attention) => Promise<unknown>>> = {
   async attentionBackward(hw) {
     const { output, lse } = await hw.scaledDotProductAttention(heads, heads, heads, { returns: { lse: true } });
     return hw.attentionBackward({ query: heads, key: heads, value: heads, output, lse, dOutput: heads });
+  },
+  async "attentionBackward with formulas"(hw) {
+    const score = formula("s - slope[h] * abs(q - k)", { slope: [0.5, 0.25] });
+    const options = { score, visible: formula("k <= q") };
+    const { output, lse } = await hw.scaledDotProductAttention(heads, heads, heads, {
+      ...options,
+      returns: { lse: true },
+    });
+    const returns = { dQuery: true, dTables: true };
+    return hw.attentionBackward({ query: heads, key: heads, value: heads, output, lse, dOutput: heads, ...options, returns }); // prettier-ignore
   },
   async mergeAttention(hw) {
     const part = await hw.scaledDotProductAttention(heads, heads, heads, { returns: { lse: true } });

@@ -48,13 +48,14 @@ Error check_cumulative(Argument name, const std::int32_t* starts, std::int64_t c
 
 Error check_extents(const AttentionShape& s) {
   constexpr std::int64_t kLargestIndex = std::numeric_limits<std::int32_t>::max();
-  if (Error e = check_least(Argument::batch_size, s.batch_size, 0)) return e;
-  if (Error e = check_least(Argument::query_length, s.query_length, 0)) return e;
-  if (Error e = check_least(Argument::key_length, s.key_length, 0)) return e;
-  if (Error e = check_least(Argument::head_dim, s.head_dim, 1)) return e;
-  if (Error e = check_least(Argument::value_width, s.value_dim, 1)) return e;
-  if (Error e = check_least(Argument::num_kv_heads, s.num_kv_heads, 1)) return e;
-  if (Error e = check_least(Argument::num_heads, s.num_heads, 0)) return e;
+  if (Error e = check_least({{Argument::batch_size, s.batch_size, 0},
+                             {Argument::query_length, s.query_length, 0},
+                             {Argument::key_length, s.key_length, 0},
+                             {Argument::head_dim, s.head_dim, 1},
+                             {Argument::value_width, s.value_dim, 1},
+                             {Argument::num_kv_heads, s.num_kv_heads, 1},
+                             {Argument::num_heads, s.num_heads, 0}}))
+    return e;
   if (s.num_heads % s.num_kv_heads != 0) return refuse(Rule::heads_per_kv_head, s.num_kv_heads, s.num_heads);
   if (s.query_length > kLargestIndex) return refuse(Rule::fits_31_bits, Argument::query_length, s.query_length);
   if (s.key_length > kLargestIndex) return refuse(Rule::fits_31_bits, Argument::key_length, s.key_length);

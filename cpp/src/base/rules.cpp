@@ -91,13 +91,17 @@ Error check_dtype(Argument argument, Dtype dtype) {
   return is_input_dtype(dtype) ? Error() : refuse(Rule::dtype, argument);
 }
 
-Error check_least(Argument argument, std::int64_t value, std::int64_t least) {
-  return value >= least ? Error() : refuse(Rule::least, argument, least, value);
+Error check_least(std::initializer_list<Extent> extents) {
+  for (const auto& [argument, value, least] : extents)
+    if (value < least) return refuse(Rule::least, argument, least, value);
+  return {};
 }
 
-Error check_count(Argument argument, std::int64_t value, std::int64_t least) {
-  const bool is_count = value >= least && value <= std::numeric_limits<std::int32_t>::max();
-  return is_count ? Error() : refuse(Rule::count, argument, least, value);
+Error check_counts(std::initializer_list<Extent> extents) {
+  for (const auto& [argument, value, least] : extents)
+    if (value < least || value > std::numeric_limits<std::int32_t>::max())
+      return refuse(Rule::count, argument, least, value);
+  return {};
 }
 
 Error check_positive(Argument argument, double value) {

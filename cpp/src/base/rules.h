@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 
 #include "headwise/array.h"
 #include "headwise/status.h"
@@ -62,9 +63,14 @@ struct [[nodiscard]] Error : Status {
 [[nodiscard]] inline bool is_not_negative(double x) { return std::isfinite(x) && x >= 0.0; }
 
 [[nodiscard]] Error check_dtype(Argument argument, Dtype dtype);
-[[nodiscard]] Error check_least(Argument argument, std::int64_t value, std::int64_t least);
-/// Whether it is in least..2^31-1.
-[[nodiscard]] Error check_count(Argument argument, std::int64_t value, std::int64_t least);
+/// A length, width or count, and the least that it may be.
+struct Extent {
+  Argument argument;
+  std::int64_t value, least;
+};
+[[nodiscard]] Error check_least(std::initializer_list<Extent> extents);
+/// Whether each is in least..2^31-1.
+[[nodiscard]] Error check_counts(std::initializer_list<Extent> extents);
 [[nodiscard]] Error check_positive(Argument argument, double value);
 [[nodiscard]] Error check_not_negative(Argument argument, double value);
 /// Whether all of them are in 0..most. There may be none.

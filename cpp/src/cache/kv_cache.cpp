@@ -16,13 +16,14 @@ namespace {
 
 /// The rules on the shape of a cache.
 Error check_cache_shape(const KvCacheShape& shape) {
-  if (Error e = check_count(Argument::batch_size, shape.batch_size, 0)) return e;
-  if (Error e = check_count(Argument::num_kv_heads, shape.num_kv_heads, 1)) return e;
-  if (Error e = check_count(Argument::head_dim, shape.head_dim, 1)) return e;
-  if (Error e = check_count(Argument::value_dim, shape.value_dim, 1)) return e;
-  if (Error e = check_count(Argument::capacity, shape.capacity, 0)) return e;
-  if (Error e = check_count(Argument::keep_first, shape.keep_first, 0)) return e;
-  if (Error e = check_count(Argument::window, shape.window, 0)) return e;
+  if (Error e = check_counts({{Argument::batch_size, shape.batch_size, 0},
+                              {Argument::num_kv_heads, shape.num_kv_heads, 1},
+                              {Argument::head_dim, shape.head_dim, 1},
+                              {Argument::value_dim, shape.value_dim, 1},
+                              {Argument::capacity, shape.capacity, 0},
+                              {Argument::keep_first, shape.keep_first, 0},
+                              {Argument::window, shape.window, 0}}))
+    return e;
   if (!is_input_dtype(shape.dtype) && shape.dtype != Dtype::int8)
     return refuse(Rule::cache_dtype, static_cast<int>(shape.dtype));
   if (shape.keep_first > 0 && shape.window == 0) return refuse(Rule::keep_first_window, shape.keep_first);

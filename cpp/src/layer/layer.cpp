@@ -14,14 +14,15 @@ namespace headwise {
 namespace {
 
 Error check_layer_shape(const LayerShape& shape) {
-  if (Error e = check_count(Argument::input_dim, shape.input_dim, 1)) return e;
-  if (Error e = check_count(Argument::key_input_dim, shape.key_input_dim, 1)) return e;
-  if (Error e = check_count(Argument::value_input_dim, shape.value_input_dim, 1)) return e;
-  if (Error e = check_count(Argument::num_heads, shape.num_heads, 1)) return e;
-  if (Error e = check_count(Argument::num_kv_heads, shape.num_kv_heads, 1)) return e;
-  if (Error e = check_count(Argument::head_dim, shape.head_dim, 1)) return e;
-  if (Error e = check_count(Argument::value_head_dim, shape.value_head_dim, 1)) return e;
-  if (Error e = check_count(Argument::output_dim, shape.output_dim, 1)) return e;
+  if (Error e = check_counts({{Argument::input_dim, shape.input_dim, 1},
+                              {Argument::key_input_dim, shape.key_input_dim, 1},
+                              {Argument::value_input_dim, shape.value_input_dim, 1},
+                              {Argument::num_heads, shape.num_heads, 1},
+                              {Argument::num_kv_heads, shape.num_kv_heads, 1},
+                              {Argument::head_dim, shape.head_dim, 1},
+                              {Argument::value_head_dim, shape.value_head_dim, 1},
+                              {Argument::output_dim, shape.output_dim, 1}}))
+    return e;
   if (shape.num_heads % shape.num_kv_heads != 0)
     return refuse(Rule::heads_per_kv_head, shape.num_kv_heads, shape.num_heads);
   if (!shape.output_projection && shape.output_dim != shape.num_heads * shape.value_head_dim)

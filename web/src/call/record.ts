@@ -47,6 +47,6 @@ function namesIn(holder: object, known: readonly string[]): readonly string[] {
 }
 
 /** Whether an object is the Object.prototype of some realm. */
-function isRoot(holder: object): boolean {
+export function isRoot(holder: object): boolean {
   return Object.getPrototypeOf(holder) === null && Object.hasOwn(holder, "isPrototypeOf");
 }

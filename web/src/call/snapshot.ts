@@ -1,5 +1,6 @@
 import { isObject, tagOf } from "../foreign/describe.js";
 import { isSignal } from "./abort.js";
+import { isRoot } from "./record.js";
 
 /** Options have at most this many objects inside of each other. */
 const MOST_DEPTH = 8;
@@ -40,7 +41,7 @@ const isKnown = (value: object): boolean => ["data", "buffer", "addEventListener
 function isPlain(value: unknown): value is object {
   if (!isObject(value) || tagOf(value) !== "Object") return false;
   const prototype = Object.getPrototypeOf(value) as object | null;
-  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"));
+  return prototype === null || isRoot(prototype);
 }
 
 /** The signal in a call's arguments, of which the last are its options. What is no signal is refused when they are read. */

@@ -59,7 +59,8 @@ import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type FloatWe
 import { withTurns } from "../call/turns.js";
 import type { CallPlan } from "./callPlan.js";
 import { Gpu, type InstanceContext } from "./gpu.js";
-import type { InstanceParts, Readers } from "./parts.js";
+import type { InstanceParts } from "./parts.js";
+import type * as readers from "./readers.js";
 import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
@@ -553,8 +554,8 @@ export class Attention extends Disposing {
   #with<Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
     call: CallArguments,
     given: Given,
-    read: (readers: Readers, given: Given) => Problem,
-    work: (problem: Problem, readers: Readers) => Eventually<T>,
+    read: (code: typeof readers, given: Given) => Problem,
+    work: (problem: Problem, code: typeof readers) => Eventually<T>,
   ): Promise<T> {
     const { operations } = this.#parts;
     const { loaded } = operations;
@@ -566,9 +567,9 @@ export class Attention extends Disposing {
     coming.catch(() => undefined); // the call sees it at its turn
     const kept = snapshot(given);
     const readAndWork = async () => {
-      const readers = await coming;
+      const code = await coming;
       this.#assertAlive(call.operation);
-      return work(read(readers, kept), readers);
+      return work(read(code, kept), code);
     };
     return this.#run(call, readAndWork, signalIn(kept));
   }

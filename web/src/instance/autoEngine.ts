@@ -28,7 +28,7 @@ import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from
 import { masks, refuseOverlap } from "../wasm/attention.js";
 import { attentionCandidate, backwardCandidate } from "./candidates.js";
 import { Engines, type Calibrating } from "./engines.js";
-import type { Placing } from "./placing.js";
+import type * as placed from "./placed.js";
 import type { PlacedCache } from "./placedCache.js";
 import { touchesGpu } from "./tensors.js";
 
@@ -42,7 +42,7 @@ export class AutoEngine implements Engine {
   instance: WeakRef<Owner> | undefined;
   inTurn: Engine["inTurn"];
   readonly #engines: Engines;
-  readonly #placing: Part<Placing>;
+  readonly #placing: Part<typeof placed>;
 
   /**
    * @param calibrating - How to calibrate, or why not to.
@@ -52,7 +52,7 @@ export class AutoEngine implements Engine {
     open: (operation: string) => Promise<GpuEngine>,
     readonly hasGpu: boolean,
     calibrating: Calibrating | string,
-    placing: Part<Placing>,
+    placing: Part<typeof placed>,
   ) {
     this.#placing = placing;
     const openOurs = async (operation: string) => {
@@ -161,7 +161,12 @@ export class AutoEngine implements Engine {
     return this.#placed(placing, cache, problemOf(operation, cache.form), placement);
   }
 
-  #placed(placing: Placing, cache: EngineCache, problem: CacheProblem, placement: PlaceChoice = "auto"): PlacedCache {
+  #placed(
+    placing: typeof placed,
+    cache: EngineCache,
+    problem: CacheProblem,
+    placement: PlaceChoice = "auto",
+  ): PlacedCache {
     return new placing.PlacedCache(this.#engines, cache, problem, this.hasGpu ? placement : cache.placement);
   }
 

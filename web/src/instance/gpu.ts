@@ -8,7 +8,7 @@ import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import type { GpuFloatWeight, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
 import type { Dtype, FloatWeightLike, Tensor, TypedTensor } from "../tensor/tensor.js";
-import type { Readers } from "./parts.js";
+import type * as readers from "./readers.js";
 
 /** The part of an instance that its GPU uses. */
 export interface InstanceContext extends Context {
@@ -17,8 +17,8 @@ export interface InstanceContext extends Context {
   with<Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
     call: CallArguments,
     given: Given,
-    read: (readers: Readers, given: Given) => Problem,
-    work: (problem: Problem, readers: Readers) => Eventually<T>,
+    read: (code: typeof readers, given: Given) => Problem,
+    work: (problem: Problem, code: typeof readers) => Eventually<T>,
   ): Promise<T>;
 }
 

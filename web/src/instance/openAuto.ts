@@ -7,14 +7,14 @@ import { AutoEngine } from "./autoEngine.js";
 import { calibrationHost } from "./calibrationHost.js";
 import type { CheckedOptions } from "./createOptions.js";
 import type { Calibrating } from "./engines.js";
-import type { Placing } from "./placing.js";
+import type * as placed from "./placed.js";
 
 /** The engine of `backend: "auto"` over a wasm engine and a GPU that it may open. */
 export function openAuto(
   { engine, report }: Opened,
   openGpu: (operation: string) => Promise<GpuEngine>,
   wanted: CheckedOptions,
-  placing: Part<Placing>,
+  placing: Part<typeof placed>,
   onReport?: () => void,
 ): Opened {
   const { variant, threads } = report;
