@@ -1,6 +1,7 @@
 import type * as headwisePackage from "headwise";
 import type { Browser, Page } from "playwright-core";
 
+import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
 import { serveDist, type Answers } from "./staticServer.js";
 
 /**
@@ -12,6 +13,8 @@ export interface TestWindow {
   readonly floats: (...shape: number[]) => { data: Float32Array; shape: number[] };
   /** Records the workers that the page starts from now on. */
   readonly recordWorkers: () => Worker[];
+  /** What `promise` gives; an error that names it if it does not come. */
+  readonly inTime: <T>(name: string, promise: Promise<T>) => Promise<T>;
   /** How many messages the page gets while `work` runs: thousands, or almost none if its thread is blocked. */
   readonly heardDuring: (work: () => Promise<unknown>) => Promise<number>;
 }
@@ -34,7 +37,8 @@ export async function openPage(browser: Browser, { headers = {}, answers, entry 
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(error.message));
   await page.goto(host ? server.url.replace("127.0.0.1", host) : server.url);
-  await page.evaluate(async (address) => {
+  const opened = { address: entry, patience: WAIT_MILLISECONDS };
+  await page.evaluate(async ({ address, patience }) => {
     const floats = (...shape: number[]) => ({
       data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => Math.sin(k + 1)),
       shape,
@@ -49,6 +53,11 @@ export async function openPage(browser: Browser, { headers = {}, answers, entry 
       };
       return workers;
     };
+    const inTime = <T>(name: string, promise: Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
+        setTimeout(() => reject(new Error(`${name} did not come`)), patience);
+        promise.then(resolve, reject);
+      });
     const heardDuring = async (work: () => Promise<unknown>) => {
       let heard = 0;
       const { port1, port2 } = new MessageChannel();
@@ -61,8 +70,14 @@ export async function openPage(browser: Browser, { headers = {}, answers, entry 
       port1.close();
       return heard;
     };
-    Object.assign(window, { headwise: (await import(address)) as Headwise, floats, recordWorkers, heardDuring });
-  }, entry);
+    Object.assign(window, {
+      headwise: (await import(address)) as Headwise,
+      floats,
+      recordWorkers,
+      inTime,
+      heardDuring,
+    });
+  }, opened);
   const close = async () => {
     await page.close();
     server.stop();

@@ -55,6 +55,7 @@ export async function serveFolder(folder: string, headers: Headers, answers: Ans
       );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.unref(); // the server of a test that has failed must not keep Jest from ending
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     stop: () => {
