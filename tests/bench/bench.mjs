@@ -37,6 +37,8 @@ const USAGE = `npm run bench -- [options]
   --node MAJOR      20, 22 or 24, default this Node
   --browser         headless Chromium instead of Node
   --backend webgpu  WebGPU in headless Chromium, beside ort and tfjs on WebGPU; see webgpu/
+  --sizes           what small apps load, and their first call over a slow connection, in headless Chromium; with
+                    --filter NAME, --rounds N, and --record keeps the table; see sizes/
   --isa             what AMD's compiler makes of the kernels, without a GPU and without measuring;
                     with --filter NAME, and --verbose for the loops; see isa/
   --save FILE       writes everything that was measured, with its spread, as JSON
@@ -57,12 +59,13 @@ function readOptions() {
     options: {
       ...{ filter: { ...text, default: "" }, quick: flag, threads: text, variant: text, peers: text },
       ...{ rounds: text, node: text, browser: flag, backend: { ...text, default: "wasm" } },
-      ...{ save: text, json: text, record: text, against: text, verbose: flag, isa: flag, built: flag, help: flag },
+      ...{ save: text, json: text, record: text, against: text, verbose: flag, built: flag, help: flag },
+      ...{ isa: flag, sizes: flag },
     },
   });
   if (given.help) return undefined;
   const values = { ...(given.quick && QUICK), ...given };
-  if (values.record) recordedTable(values.record);
+  if (values.record && !values.sizes) recordedTable(values.record);
   const onWebgpu = values.backend === "webgpu";
   return {
     ...values,
@@ -172,6 +175,12 @@ async function measure(options) {
   return { machine: machineWith(engine), runs };
 }
 
+async function benchSizes(options) {
+  if (!options.built) await buildToRun();
+  const { sizes } = await import("./sizes/sizes.mjs"); // loads Vite
+  await sizes(options, process.argv.slice(2));
+}
+
 async function measureAndCompare(options) {
   const { before, save, json, peers, rounds } = options;
   await prepare(options);
@@ -191,6 +200,7 @@ async function measureAndCompare(options) {
 try {
   const options = readOptions();
   if (!options) console.log(USAGE);
+  else if (options.sizes) await benchSizes(options);
   else if (!options.isa) await measureAndCompare(options);
   else if (!(await printIsa(options))) process.exitCode = 1;
 } catch (error) {

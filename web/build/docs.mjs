@@ -1,21 +1,54 @@
-// npm run docs: makes build/docs, a folder for any static web server: the guides, the API of every entry, the demo.
+// npm run docs: makes build/docs, a folder for any static web server: the guides, the API of every entry, the demo. Listings of
+// the guides run in the page, with the package's own files.
 
+import { cpSync, readFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import path from "node:path";
 
 import { buildToRun } from "./build.mjs";
-import { build, root } from "./paths.mjs";
+import { build, dist, root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
 
 const site = path.join(build, "docs");
 
 try {
   await buildToRun();
+  await bundleListings();
   await run(process.execPath, ["node_modules/typedoc/bin/typedoc", "--options", "web/typedoc.json"]);
   const { buildSite } = await import("../demo/site.mjs"); // needs the packages
   await cp(buildSite(), path.join(site, "demo"), { recursive: true });
+  copyPackage();
   say(`docs: ${path.relative(root, site)}/index.html`);
 } catch (error) {
   say(error.message);
   process.exitCode = 1;
+}
+
+/** The script of all pages that makes their listings run. */
+async function bundleListings() {
+  const { build: bundle } = await import("esbuild");
+  await bundle({
+    entryPoints: [path.join(root, "web/demo/listings/listings.ts")],
+    outfile: path.join(build, "listings.js"),
+    bundle: true,
+    minify: true,
+    target: "es2022",
+    define: { IMPORTS: JSON.stringify(importsOfPage()) },
+    logLevel: "error",
+  });
+}
+
+/** The entries of the package that a page can import, and their files in the site. */
+function importsOfPage() {
+  const { name, exports } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const entries = Object.entries(exports).filter(([, target]) => target.default);
+  return Object.fromEntries(
+    entries.map(([entry, target]) => [path.posix.join(name, entry), target.default.replace("./dist/", "package/")]),
+  );
+}
+
+/** The files of the package that pages load. */
+function copyPackage() {
+  const isLoaded = (file) => !/\.(cjs|map)$|\.d\.|\.node\.js$/.test(file) && path.basename(file) !== "types";
+  cpSync(dist, path.join(site, "package"), { recursive: true, filter: isLoaded });
 }

@@ -1,12 +1,15 @@
 // The site that `npm run docs` builds.
 
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 
-import { beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Locator, Page } from "playwright-core";
 
 import { ERROR_CODES } from "../../../web/src/errors/errors.js";
+import { launchChromium } from "../../browser/chromium.js";
+import { serveFolder } from "../../browser/staticServer.js";
 import { run } from "../programs.js";
 
 const site = path.resolve("build/docs");
@@ -76,4 +79,87 @@ test("no link leads nowhere", () => {
     }
   expect(pages.size).toBeGreaterThan(50);
   expect(broken).toEqual([]);
+});
+
+describe("listings run in the page", () => {
+  let browser: Browser;
+  let server: Awaited<ReturnType<typeof serveFolder>>;
+  beforeAll(async () => {
+    browser = await launchChromium();
+    server = await serveFolder(site, {});
+  });
+  afterAll(async () => {
+    await browser.close();
+    server.stop();
+  });
+
+  const guides = readdirSync("web/docs").map((name) => path.parse(name).name);
+
+  /** What a listing prints depends on the engine that runs it, if it says so. */
+  const saysTheEngine = (program: string) => /\bhw\.(report|plan|gpu)\b/.test(program);
+  const promisedBy = (program: string) =>
+    [...program.matchAll(/\/\/ prints: (.*)$/gm)].map((match) => match[1]!.trim());
+
+  async function open(guide: string): Promise<{ page: Page; listings: readonly Listing[] }> {
+    const page = await browser.newPage();
+    await page.goto(`${server.url}${guide === "index" ? "index" : `documents/${guide}`}.html`);
+    const all = await page.locator(".listing-controls").all();
+    return { page, listings: all.map((controls) => new Listing(controls)) };
+  }
+
+  class Listing {
+    readonly program: Locator;
+    readonly #controls: Locator;
+    constructor(controls: Locator) {
+      this.#controls = controls;
+      this.program = controls.locator("xpath=preceding-sibling::pre[1]/code");
+    }
+    readonly button = (name: string) => this.#controls.getByRole("button", { name });
+    /** Runs it. Gives the lines that it prints. */
+    async run(): Promise<string[]> {
+      await this.button("Run").click();
+      await this.#controls.locator("button:enabled", { hasText: "Run" }).waitFor();
+      return (await this.#controls.locator("output").innerText()).trim().split("\n");
+    }
+  }
+
+  test("most pages with listings have some that run", async () => {
+    const counts = await Promise.all(
+      guides.map(async (guide) => {
+        const { page, listings } = await open(guide);
+        await page.close();
+        return listings.length;
+      }),
+    );
+    expect(counts.filter((count) => count > 0).length).toBeGreaterThanOrEqual(17);
+    expect(counts.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(75);
+  });
+
+  test.each(guides)("%s: each prints what it promises", async (guide) => {
+    const { page, listings } = await open(guide);
+    const failures: string[] = [];
+    page.on("pageerror", ({ message }) => failures.push(message));
+    for (const listing of listings) {
+      const program = await listing.program.innerText();
+      const [printed, promised] = [await listing.run(), promisedBy(program)];
+      if (!saysTheEngine(program) && promised.length > 0) expect(printed).toEqual(promised);
+      else expect(printed[0]).not.toBe("");
+    }
+    await page.close();
+    expect(failures).toEqual([]);
+  });
+
+  test("a reader changes one, reads its error, and takes it back", async () => {
+    const { page, listings } = await open("guide");
+    const [first] = listings;
+    const original = await first!.program.innerText();
+    await first!.program.fill('import { tensor } from "headwise";\nconsole.log(tensor([[1], [2]]).shape, "changed");');
+    expect(await first!.run()).toEqual(["[ 2, 1 ] changed"]);
+    await first!.program.fill('import { tensor } from "headwise";\ntensor(new Float32Array(3), [2, 2]);');
+    expect((await first!.run()).join("\n")).toMatch(/^ShapeError: tensor: /);
+    await first!.button("Reset").click();
+    expect(await first!.program.innerText()).toBe(original);
+    expect(await first!.run()).toEqual(promisedBy(original));
+    await page.close();
+  });
 });

@@ -1,0 +1,82 @@
+// In the pages of the documents: listings that run in the page itself, with the package, and that the reader may change.
+
+import { runProgram, runsHere } from "./program.js";
+
+/** The entries of the package and their files, by name. `web/build/docs.mjs` puts them in. */
+declare const IMPORTS: Readonly<Record<string, string>>;
+
+/** The folder of the site, as a page of it says it. */
+const site = new URL(document.documentElement.dataset["base"] ?? "./", document.baseURI);
+
+// A page may have one of these only before its first module.
+const map = document.createElement("script");
+map.type = "importmap";
+const addresses = Object.entries(IMPORTS).map(([name, file]) => [name, new URL(file, site).href]);
+map.textContent = JSON.stringify({ imports: Object.fromEntries(addresses) as object });
+document.head.append(map);
+
+const entries = new Set(Object.keys(IMPORTS));
+for (const code of document.querySelectorAll<HTMLElement>("pre > code.js"))
+  if (runsHere(code.innerText, entries)) makeLive(code);
+
+/** Lets a reader change a listing, run it, and take it back. */
+function makeLive(code: HTMLElement): void {
+  const original = code.innerHTML;
+  code.contentEditable = "plaintext-only";
+  code.spellcheck = false;
+  code.role = "textbox";
+  code.ariaMultiLine = "true";
+  code.ariaLabel = "The program. You may change it.";
+
+  const printed = document.createElement("output");
+  printed.className = "listing-printed";
+  printed.ariaLive = "polite";
+  const run = button("Run", () => void show());
+  const reset = button("Reset", () => {
+    code.innerHTML = original;
+    printed.textContent = "";
+    reset.hidden = true;
+  });
+  reset.hidden = true;
+  code.addEventListener("input", () => (reset.hidden = false));
+  code.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    void show();
+  });
+  const controls = document.createElement("div");
+  controls.className = "listing-controls";
+  controls.append(run, reset, printed);
+  code.parentElement!.after(controls);
+
+  async function show(): Promise<void> {
+    if (run.disabled) return;
+    run.disabled = true;
+    printed.textContent = "";
+    printed.classList.remove("failed");
+    const print = (text: string) => printed.append(`${text}\n`);
+    try {
+      await runProgram(code.innerText, print);
+      if (!printed.textContent) print("(it prints nothing)");
+    } catch (error) {
+      printed.classList.add("failed");
+      print(messageOf(error));
+    }
+    run.disabled = false;
+  }
+}
+
+function button(text: string, act: () => void): HTMLButtonElement {
+  const element = document.createElement("button");
+  element.type = "button";
+  element.textContent = text;
+  element.addEventListener("click", act);
+  return element;
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { name, message, hint } = error as Error & { readonly hint?: string };
+  const opened = location.protocol === "file:" ? "\nListings run only where a web server serves this folder." : "";
+  return `${name}: ${message}${hint ? `\n${hint}` : ""}${opened}`;
+}

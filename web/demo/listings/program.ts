@@ -1,0 +1,28 @@
+// Runs a listing as a module of the page.
+
+import { printed } from "./printed.js";
+
+/** Where a program finds its `console`: a module that is made from text can import nothing from here. */
+const consoles: Partial<Console>[] = ((globalThis as { listingConsoles?: Partial<Console>[] }).listingConsoles = []);
+
+/** What only Node has. */
+const OF_NODE = /\bprocess\.|\bimport\.meta\b|\brequire\(|\bBuffer\b/;
+
+/** Whether a listing runs in a page: it imports nothing but the package, and uses nothing of Node. */
+export function runsHere(source: string, entries: ReadonlySet<string>): boolean {
+  const imported = [...source.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name!);
+  return imported.length > 0 && imported.every((name) => entries.has(name)) && !OF_NODE.test(source);
+}
+
+/** Runs a program to its end. `print` gets each line that it logs. An error of the program rejects. */
+export async function runProgram(source: string, print: (text: string) => void): Promise<void> {
+  const log = (...values: unknown[]) => print(printed(values));
+  const number = consoles.push({ log, info: log, debug: log, warn: log, error: log }) - 1;
+  const text = `const console = globalThis.listingConsoles[${number}]; ${source}`;
+  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  try {
+    await import(address);
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
