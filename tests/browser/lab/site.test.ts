@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { type Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
@@ -10,15 +11,30 @@ import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
 
+/** Makes the folder, with the options of `buildSite`. Returns its path. */
+function madeWith(options: object): string {
+  const program = `import { buildSite } from "./web/demo/site.mjs"; console.log(buildSite(${JSON.stringify(options)}));`;
+  const cwd = fileURLToPath(new URL("../../../", import.meta.url));
+  return execFileSync(process.execPath, ["--input-type=module", "-e", program], { cwd, encoding: "utf8" }).trim();
+}
+
+test("with its address, other sites find a picture of the lab; without it none is promised", () => {
+  const tagsIn = (folder: string) => {
+    const tags = readFileSync(`${folder}/index.html`, "utf8").matchAll(/<meta property="(.*?)" content="(.*?)" \/>/g);
+    return Object.fromEntries([...tags].map(([, name, content]) => [name!, content!]));
+  };
+  const tags = tagsIn(madeWith({ address: "https://example.org/lab" }));
+  expect(tags).toMatchObject({ "og:url": "https://example.org/lab/", "twitter:card": "summary_large_image" });
+  const picture = tags["og:image"]!.replace("https://example.org/lab/", `${madeWith({ address: "https://a.b/" })}/`);
+  expect(readFileSync(picture).subarray(1, 4).toString()).toBe("PNG");
+  expect(tagsIn(madeWith({}))).toEqual({});
+});
+
 describe("the static site, on a host without headers", () => {
   let site: { server: Server; url: string };
   let context: BrowserContext;
   beforeAll(async () => {
-    const folder = execFileSync(process.execPath, ["web/demo/site.mjs"], {
-      cwd: fileURLToPath(new URL("../../../", import.meta.url)),
-      encoding: "utf8",
-    }).trim();
-    site = await serve({ folders: { "/": folder }, port: 0, isolation: false });
+    site = await serve({ folders: { "/": madeWith({}) }, port: 0, isolation: false });
     context = await lab.browser.newContext();
   });
   afterAll(async () => {
