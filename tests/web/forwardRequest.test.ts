@@ -3,7 +3,7 @@
 import { expect, test } from "@jest/globals";
 
 import { CallArguments } from "../../web/src/call/callArguments.js";
-import { forwardRequest } from "../../web/src/layer/forwardProblem.js";
+import { forwardRequest } from "../../web/src/layer/forwardRequest.js";
 import { layerProblem } from "../../web/src/layer/layerProblem.js";
 import { randomTensor } from "./randomTensor.js";
 

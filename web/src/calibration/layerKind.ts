@@ -1,5 +1,5 @@
 import { CallArguments } from "../call/callArguments.js";
-import { forwardRequest } from "../layer/forwardProblem.js";
+import { forwardRequest } from "../layer/forwardRequest.js";
 import { layerProblem, type LayerProblem } from "../layer/layerProblem.js";
 import { CHECK } from "./attentionKind.js";
 import { featureNames, sampleOptions, type Features } from "./features.js";

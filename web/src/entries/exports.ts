@@ -82,7 +82,7 @@ export type {
   LayerReturns,
   UsualLayerGradients,
 } from "../layer/backwardProblem.js";
-export type { ForwardOptions } from "../layer/forwardProblem.js";
+export type { ForwardOptions } from "../layer/forwardOptions.js";
 export type { Patch, PatchKeys } from "../layer/patch.js";
 export type { ForwardReturns } from "../layer/views.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";

@@ -24,13 +24,10 @@ import {
 } from "./backwardProblem.js";
 import type { EngineLayer } from "./engineLayer.js";
 import type { EngineSaved } from "./engineSaved.js";
-import {
-  forwardRequest,
-  type ForwardOptions,
-  type ForwardProblem,
-  type ForwardRequest,
-  type LayerForm,
-} from "./forwardProblem.js";
+import type { ForwardOptions } from "./forwardOptions.js";
+import type { ForwardProblem } from "./forwardProblem.js";
+import { forwardRequest, type ForwardRequest } from "./forwardRequest.js";
+import type { LayerForm } from "./layerForm.js";
 import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";

@@ -1,6 +1,6 @@
 import { throwIfAborted } from "../call/abort.js";
 import type { Attention } from "../instance/attention.js";
-import type { ForwardOptions } from "../layer/forwardProblem.js";
+import type { ForwardOptions } from "../layer/forwardOptions.js";
 import type { Layer } from "../layer/layer.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
