@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "attention/sequence.h"
 #include "base/memory.h"
 #include "base/rules.h"
 #include "formula/formula_program.h"
@@ -11,6 +10,7 @@
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
+#include "source/sequence.h"
 
 namespace headwise {
 
@@ -65,15 +65,13 @@ class CallFormulas {
 struct TileFormulas {
   FormulaTile score, visible;  ///< visible: the rest
   FormulaRanges ranges;        ///< of the rest
-  FormulaSequence sequence;
-  FormulaRows rows;
+  Rows rows;
 
   /// @param boxes  the most that are asked for at a time
-  static std::int64_t bytes(const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
-                            std::int64_t boxes);
-  void place(char* memory, const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
+  void place(Placement& place, const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
              std::int64_t boxes);
-  void set_rows(const CallFormulas& formulas, const FormulaSequence& of, const FormulaRows& these);
+  void set_rows(const CallFormulas& formulas, const Rows& these);
+  void set_keys(const CallFormulas& formulas, KeyRange keys);
 };
 
 }  // namespace headwise

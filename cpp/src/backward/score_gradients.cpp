@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "attention/pipeline.h"
 #include "attention/scores.h"
 #include "base/numbers.h"
 
@@ -100,48 +101,37 @@ void scale_packed_row(float* panels, std::int64_t depth, std::int64_t width, int
 
 }  // namespace
 
-bool ScoreGradients::meet(const RowBlock& rows, KeyRange tile) {
-  rows_ = rows, tile_ = tile;
+/// Chooses rows and keys. Returns whether some row may see a key.
+bool ScoreGradients::choose(const Rows& block, KeyRange tile) {
   const Call& call = call_.forward;
-  const Sequence& sequence = *rows.sequence;
-  for (std::int64_t r = 0; r < rows.size(); ++r) {
-    QueryRow& row = scratch_.query_rows[r];
-    row.head = rows.head(rows.begin + r);
-    row.i = rows.query(rows.begin + r);
-    row.keys = call.visible_keys(sequence, row.head, row.i);
-    row.r = r;
-  }
-  const FormulaSequence formula = formula_sequence(sequence, &sequence - call.sequences, call.shape.head_dim);
-  const FormulaRows formula_rows{rows.begin, rows.size(), rows.heads, rows.first_head, rows.group};
-  scratch_.formulas.set_rows(call.formulas, formula, formula_rows);
-  if (scratch_.panels.find(call, sequence, scratch_.query_rows, rows.size(), tile, scratch_.formulas) == 0)
-    return false;
-  if (call_.derivative) scratch_.derivative.set_rows(formula, formula_rows);
+  LoadedRows& rows = scratch_.rows;
+  block_ = block;
+  tile_ = {tile, {0, tile.size()}, false, scratch_.key_columns};
+  rows.take(call, block);
+  scratch_.formulas.set_rows(call.formulas, block);
+  if (scratch_.panels.find(call, rows.row, rows.count, tile, scratch_.formulas) == 0) return false;
+  scratch_.formulas.set_keys(call.formulas, tile);
+  if (!call_.derivative) return true;
+  scratch_.derivative.set_rows(block);
+  scratch_.derivative.set_keys(tile.begin, tile.end);
   return true;
 }
 
-void ScoreGradients::set_formula_keys() {
-  const CallFormulas& formulas = call_.forward.formulas;
-  if (formulas.score()) scratch_.formulas.score.set_keys(tile_.begin, tile_.end);
-  if (formulas.rest()) scratch_.formulas.visible.set_keys(tile_.begin, tile_.end);
-  if (call_.derivative) scratch_.derivative.set_keys(tile_.begin, tile_.end);
-}
-
+/// Reads keys and values of the tile.
 void ScoreGradients::load_keys() {
   const Call& call = call_.forward;
-  call.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    call.kernels.pack_transposed(run, call.shape.head_dim, first, scratch_.key_columns);
-  });
-  call.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+  headwise::pack_keys(call, scratch_.rows, tile_, low_bits(divide_up(tile_.keys.size(), call.kernels.panel_width)));
+  call.for_each_value_run(*block_.sequence, block_.group, tile_.keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack_transposed(run, call.shape.value_dim, first, scratch_.value_columns);
   });
+  if (packs_) pack_keys();
 }
 
 void ScoreGradients::pack_keys() {
   const Call& call = call_.forward;
-  const std::int64_t depth = call.shape.head_dim;
-  call.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    call.kernels.pack(run, depth, first, tile_.size(), scratch_.packed_keys);
+  const std::int64_t depth = call.shape.head_dim, size = tile_.keys.size();
+  call.for_each_key_run(*block_.sequence, block_.group, tile_.keys, [&](const RowRun& run, std::int64_t first) {
+    call.kernels.pack(run, depth, first, size, scratch_.packed_keys);
     for (std::int64_t j = 0; j < run.count; ++j) {
       RowRun one = run;
       one.data = static_cast<const char*>(run.data) + j * run.row_stride * size_of(run.dtype);
@@ -150,91 +140,76 @@ void ScoreGradients::pack_keys() {
       const bool odd = !all_finite(scratch_.wide_row, depth);
       scratch_.odd_key[first + j] = odd;
       if (odd)
-        scale_packed_row(scratch_.packed_keys, tile_.size(), call_.query_width(), call.kernels.panel_width, first + j,
-                         0.0f);
+        scale_packed_row(scratch_.packed_keys, size, call_.query_width(), call.kernels.panel_width, first + j, 0.0f);
     }
   });
 }
 
+/// Reads queries and output gradients of the rows.
 void ScoreGradients::load_rows() {
   const Call& call = call_.forward;
-  const std::int64_t depth = call.shape.head_dim, columns = call.shape.value_dim, heads = rows_.heads;
-  for (std::int64_t r = 0; r < std::min(heads, rows_.size()); ++r) {  // every `heads`-th row is of the same head
-    const QueryRow& first = scratch_.query_rows[r];
-    const std::int64_t count = divide_up(rows_.size() - r, heads);
-    call.kernels.widen(call.query_rows(*rows_.sequence, first.head, first.i, count), depth, scratch_.query + r * depth,
-                       heads * depth);
-    call.kernels.widen(call_.value_rows(call_.inputs.output_gradient, *rows_.sequence, first.head, first.i, count),
-                       columns, scratch_.output_gradient + r * columns, heads * columns);
+  LoadedRows& rows = scratch_.rows;
+  const std::int64_t columns = call.shape.value_dim, heads = block_.heads;
+  rows.load(call, heads);
+  for (std::int64_t r = 0; r < std::min(heads, rows.count); ++r) {  // every `heads`-th row is of the same head
+    const RowRun run = call.outputs_from(rows.row[r], call_.inputs.output_gradient, divide_up(rows.count - r, heads));
+    call.kernels.widen(run, columns, scratch_.output_gradient + r * columns, heads * columns);
   }
-  call.kernels.scale(scratch_.query, rows_.size() * depth, call.scale);
-  const std::int64_t padding = round_up(rows_.size(), call.kernels.row_step) - rows_.size();
-  std::fill_n(scratch_.query + rows_.size() * depth, padding * depth, 0.0f);
-  std::fill_n(scratch_.output_gradient + rows_.size() * columns, padding * columns, 0.0f);
-  for (std::int64_t r = 0; r < rows_.size(); ++r) {
-    const QueryRow& row = scratch_.query_rows[r];
-    const std::int64_t at = call_.row_index(*rows_.sequence, row.head, row.i);
+  const std::int64_t padding = round_up(rows.count, call.kernels.row_step) - rows.count;
+  std::fill_n(scratch_.output_gradient + rows.count * columns, padding * columns, 0.0f);
+  for (std::int64_t r = 0; r < rows.count; ++r) {
+    const std::int64_t at = call.row_index(rows.row[r]);
     scratch_.lse[r] = call_.lse[at];
     scratch_.lse_rest[r] = call_.lse_rest ? call_.lse_rest[at] : 0.0f;
     scratch_.delta[r] = call_.deltas[at];
     scratch_.lse_gradient[r] = call_.lse_gradient(at);
     if (!std::isfinite(scratch_.lse_gradient[r])) std::fill_n(scratch_.output_gradient + r * columns, columns, kNan);
   }
+  if (packs_) pack_rows();
 }
 
 void ScoreGradients::pack_rows() {
   const Call& call = call_.forward;
+  const std::int64_t count = scratch_.rows.count;
   const auto pack = [&](const float* rows, std::int64_t columns, std::int64_t width, std::uint8_t* odd, float* panels) {
     RowRun run;
     run.data = rows;
     run.row_stride = columns;
-    run.count = rows_.size();
-    call.kernels.pack(run, columns, 0, rows_.size(), panels);
-    for (std::int64_t r = 0; r < rows_.size(); ++r) {
+    run.count = count;
+    call.kernels.pack(run, columns, 0, count, panels);
+    for (std::int64_t r = 0; r < count; ++r) {
       odd[r] = !all_finite(rows + r * columns, columns);
-      if (odd[r]) scale_packed_row(panels, rows_.size(), width, call.kernels.panel_width, r, 0.0f);
+      if (odd[r]) scale_packed_row(panels, count, width, call.kernels.panel_width, r, 0.0f);
     }
   };
-  pack(scratch_.query, call.shape.head_dim, call_.query_width(), scratch_.odd_query, scratch_.packed_query);
+  pack(scratch_.rows.query, call.shape.head_dim, call_.query_width(), scratch_.odd_query, scratch_.packed_query);
   pack(scratch_.output_gradient, call.shape.value_dim, call_.value_width(), scratch_.odd_output_gradient,
        scratch_.packed_output_gradient);
   if (!call.options.head_gain) return;
-  for (std::int64_t r = 0; r < rows_.size(); ++r)
-    scale_packed_row(scratch_.packed_output_gradient, rows_.size(), call_.value_width(), call.kernels.panel_width, r,
-                     call_.gain(scratch_.query_rows[r].head));
-}
-
-void ScoreGradients::multiply(const Strip& strip, const float* rows, std::int64_t depth, const float* columns,
-                              float* out) const {
-  const KernelTable& kernels = call_.kernels();
-  const int width = kernels.panel_width;
-  for_each_panel_run(strip.panels, width, [&](KeyRange keys) {
-    kernels.multiply(rows + strip.begin * depth, depth, columns + keys.begin * depth, depth * width, depth,
-                     keys.size() / width, out + keys.begin, scratch_.score_stride,
-                     round_up(strip.size(), kernels.row_step), false);
-  });
+  for (std::int64_t r = 0; r < count; ++r)
+    scale_packed_row(scratch_.packed_output_gradient, count, call_.value_width(), call.kernels.panel_width, r,
+                     call_.gain(scratch_.rows.row[r].head));
 }
 
 void ScoreGradients::compute(const Strip& strip) {
-  const AttentionShape& shape = call_.forward.shape;
-  multiply(strip, scratch_.query, shape.head_dim, scratch_.key_columns, scratch_.scores);
-  multiply(strip, scratch_.output_gradient, shape.value_dim, scratch_.value_columns, scratch_.products);
+  const Call& call = call_.forward;
+  score_strip(call, scratch_.rows, tile_, strip, scratch_.scores, scratch_.score_stride);
+  multiply_strip(call.kernels, strip, scratch_.output_gradient, call.shape.value_dim, scratch_.value_columns,
+                 scratch_.products, scratch_.score_stride);
   for (std::int64_t r = strip.begin; r < strip.end; ++r) weigh_row(strip, r);
 }
 
 /// Turns one row's scores and products into weights and gradients. They are 0 around the keys that the row reaches.
 void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
   const std::int64_t lanes = call_.kernels().lanes, at = (r - strip.begin) * scratch_.score_stride;
-  const QueryRow& row = scratch_.query_rows[r];
+  const QueryRow& row = scratch_.rows.row[r];
   float *const scores = scratch_.scores + at, *const products = scratch_.products + at;
-  const KeyRange reach = common(scratch_.panels.reach_of(r), within(tile_, row.keys.range));
+  const KeyRange reach = common(scratch_.panels.reach_of(r), within(tile_.keys, row.keys.range));
   KeyRange columns;
   if (!reach.empty()) {
     columns = {reach.begin / lanes * lanes, round_up(reach.end, lanes)};
-    const KeyRange keys{tile_.begin + columns.begin, std::min(tile_.begin + columns.end, tile_.end)};
-    const bool sees = bring_to_last_stage(row, keys, reach, scores + columns.begin);
-    std::fill(scores + columns.begin, scores + reach.begin, -kInfinity);
-    std::fill(scores + reach.end, scores + columns.end, -kInfinity);
+    const KeyRange keys = common(tile_.of_sequence(columns), tile_.keys);
+    const bool sees = bring_to_last_stage(row, keys, tile_.of_sequence(reach), scores + columns.begin);
     const float gain = call_.gain(row.head), rest = scratch_.lse_rest[r];
     float lse = scratch_.lse[r];
     if (rest != 0.0f) {  // score - lse is exact for every weight that counts, and then the rest is not lost
@@ -242,19 +217,17 @@ void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
         score = score == -kInfinity ? score : score - lse;  // hidden stays hidden, also if lse is NaN
       lse = rest;
     }
-    drop(call_.forward, *rows_.sequence, row, keys.begin, columns.size(), products + columns.begin);
+    drop(call_.forward, row, keys.begin, columns.size(), products + columns.begin);
     const float reached = call_.kernels().gradient_step(scores + columns.begin, products + columns.begin,
                                                         columns.size(), lse, scratch_.delta[r], gain);
     if (gain == 0.0f) keep_only_lse(columns, scratch_.lse_gradient[r], scores, products);
     differentiate({row, keys, scores + columns.begin, products + columns.begin});
-    drop(call_.forward, *rows_.sequence, row, keys.begin, columns.size(), scores + columns.begin);
+    drop(call_.forward, row, keys.begin, columns.size(), scores + columns.begin);
     observer_.finish_row(row, reached, sees);
   }
   for_each_key_run(strip, [&](KeyRange keys) {
-    for (float* const values : {scores, products}) {
-      for (std::int64_t j = keys.begin; j < std::min(columns.begin, keys.end); ++j) values[j] = 0.0f;
-      for (std::int64_t j = std::max(columns.end, keys.begin); j < keys.end; ++j) values[j] = 0.0f;
-    }
+    clear_around(columns, keys, scores);
+    clear_around(columns, keys, products);
   });
 }
 
@@ -262,21 +235,12 @@ void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
 /// needs. Returns whether the row sees one of them.
 bool ScoreGradients::bring_to_last_stage(const QueryRow& row, KeyRange keys, KeyRange reach, float* scores) {
   const Call& call = call_.forward;
-  const Sequence& sequence = *rows_.sequence;
-  const std::int64_t lanes = call.kernels.lanes, count = round_up(keys.size(), lanes);
-  cap_scores(call, scores, count);
-  if (call.options.softcap > 0.0f) std::copy_n(scores, count, scratch_.capped);
-  bool hidden = bias_scores(call, sequence, row, keys, scores);
-  if (call.formulas.score()) std::copy_n(scores, count, scratch_.biased);
-  rescore(call, row, keys, scratch_.formulas, scores);
-  const KeyRange asked = common(shifted(scratch_.panels.asked_of(row.r), tile_.begin), keys);
-  hidden |= !asked.empty() || may_hide(row, keys);
-  const bool sees =
-      !hidden || hide_scores(call, sequence, row, keys, asked, scratch_.formulas, scores, scratch_.visible);
-  if (!sees || !call.formulas.score()) return sees;
-  const KeyRange seen = common(keys, shifted(reach, tile_.begin));
-  return std::any_of(scores + (seen.begin - keys.begin), scores + (seen.end - keys.begin),
-                     [](float score) { return score != -kInfinity; });
+  const KeyRange asked = common(tile_.of_sequence(scratch_.panels.asked_of(row.r)), keys);
+  const bool rescored = static_cast<bool>(call.formulas.score());
+  const KeptStages kept{call.options.softcap > 0.0f ? scratch_.capped : nullptr, rescored ? scratch_.biased : nullptr};
+  const Visibility seen = headwise::bring_to_last_stage(call, {row, keys, reach, asked, scores, scratch_.visible},
+                                                        ScoreStage::formula, scratch_.formulas, kept);
+  return seen.sees && (!rescored || std::any_of(scores, scores + keys.size(), [](float s) { return s != -kInfinity; }));
 }
 
 /// Brings a row's gradients from the last stage of scores to the first.

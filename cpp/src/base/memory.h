@@ -106,4 +106,22 @@ class Placement {
   bool overflow_ = false;
 };
 
+/// The bytes that `T::place(Placement&, args...)` takes; -1 on overflow.
+template <class T, class... Args>
+[[nodiscard]] std::int64_t bytes_of(const Args&... args) {
+  T counted;
+  Placement place(nullptr);
+  counted.place(place, args...);
+  return place.total();
+}
+
+/// A T whose parts lie in `memory`.
+template <class T, class... Args>
+[[nodiscard]] T placed_in(char* memory, const Args&... args) {
+  T placed;
+  Placement place(memory);
+  placed.place(place, args...);
+  return placed;
+}
+
 }  // namespace headwise
