@@ -6,7 +6,6 @@
 #include "attention/pipeline.h"
 #include "attention/plan.h"
 #include "attention/softmax.h"
-#include "attention/tile_panels.h"
 
 namespace headwise {
 
@@ -14,26 +13,20 @@ namespace headwise {
 struct TileScratch {
   TileSizes tiles;
   std::int64_t value_width;  ///< value_dim, padded to the panel width
-  LoadedRows rows;
-  float* scores;          ///< [tiles.strip, tiles.keys]: scores, then weights
-  float* out;             ///< [tiles.rows, value_width]: the accumulated output; whole steps of rows
-  float* keys;            ///< keys of the tile, packed or widened
-  float* values;          ///< values of the tile, packed
-  float* clean_values;    ///< values as one row may see them
-  std::uint8_t* visible;  ///< [tiles.strip, tiles.keys]
-  TilePanels panels;
+  ScoreTile tile;
+  float* scores;           ///< [tiles.strip, tiles.keys]: scores, then weights
+  float* out;              ///< [tiles.rows, value_width]: the accumulated output; whole steps of rows
+  float* values;           ///< values of the tile, packed
+  float* clean_values;     ///< values as one row may see them
+  std::uint8_t* visible;   ///< [tiles.strip, tiles.keys]
   OnlineSoftmax* softmax;  ///< [tiles.rows]
-  TileFormulas formulas;
 
   void place(Placement& place, const Call& call, const TileSizes& sizes);
 };
 
-/// Loads the queries into scratch.rows.
-void load_queries(const Call& call, const Rows& rows, TileScratch& scratch);
-
-/// Attends to keys [keys.begin, keys.end): resets scratch.out and scratch.softmax, then adds the keys to them tile by
-/// tile. Tiles begin at multiples of tiles.keys. Panels that no row may see are skipped. The bits of a row do not
-/// depend on the other rows of its tile.
-void attend_tile(const Call& call, KeyRange keys, TileScratch& scratch);
+/// Lets rows attend to keys [keys.begin, keys.end): loads the queries, resets scratch.out and scratch.softmax, then
+/// adds the keys to them tile by tile. Tiles begin at multiples of tiles.keys. Panels that no row may see are skipped.
+/// The bits of a row do not depend on the other rows of its tile.
+void attend_tile(const Call& call, const Rows& rows, KeyRange keys, TileScratch& scratch);
 
 }  // namespace headwise

@@ -98,18 +98,16 @@ void Evaluation::attend_rows(const Sequence& sequence, const SequencePlan& plan,
                              TileScratch& scratch) {
   const Rows rows = call_.all_rows(sequence, group).part(index * plan.tiles.rows, (index + 1) * plan.tiles.rows);
   if (!is_wanted(rows)) return;
-  load_queries(call_, rows, scratch);
-  attend_tile(call_, {0, sequence.key_length}, scratch);
+  attend_tile(call_, rows, {0, sequence.key_length}, scratch);
   for (std::int64_t r = 0; r < rows.size(); ++r)
-    finish(scratch.rows.row[r], scratch.softmax[r], scratch.out + r * scratch.value_width);
+    finish(scratch.tile.row[r], scratch.softmax[r], scratch.out + r * scratch.value_width);
 }
 
 void Evaluation::attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group,
                               std::int64_t index, TileScratch& scratch) {
   const Rows rows = call_.all_rows(sequence, group);
   if (!is_wanted(rows)) return;
-  load_queries(call_, rows, scratch);
-  attend_tile(call_, {index * plan.tiles.split, std::min((index + 1) * plan.tiles.split, sequence.key_length)},
+  attend_tile(call_, rows, {index * plan.tiles.split, std::min((index + 1) * plan.tiles.split, sequence.key_length)},
               scratch);
   const SplitResult result = split_result(plan, group, index);
   for (std::int64_t r = 0; r < rows.size(); ++r) {

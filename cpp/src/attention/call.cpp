@@ -135,8 +135,7 @@ Error PreparedCall::prepare(ThreadPool& pool, const AttentionShape& shape, const
   num_sequences_ = count_sequences(shape, options);
   if (Error e = sequences_.allocate(num_sequences_)) return e;
   resolve_sequences(shape, inputs, options, sequences_.data());
-  formulas_.compile(options);
-  if (Error e = formulas_.prepare(pool, shape, sequences_.data(), num_sequences_, kernels)) return e;
+  if (Error e = formulas_.prepare(pool, shape, options, sequences_.data(), num_sequences_, kernels)) return e;
   key_length_ = key_length_of(shape, inputs);
   if (inputs.mask) {
     if (Error e = shown_by_mask_.read(pool, inputs.mask, inputs.mask_extents, kernels.panel_width)) return e;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 namespace headwise {
 
@@ -47,7 +48,7 @@ Error KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Seque
   if (shape.num_heads == 0) return {};
   heads_ = program.bounds_depend_on_head() ? shape.num_heads : 1;
   query_length_ = shape.query_length;
-  const FormulaRoom room{kRows, 1, 0};
+  const FormulaRoom room{kRows, 1, 0, 0};
   const std::int64_t scratch_bytes = bytes_of<FormulaTile>(program, kernels, room);
   const std::int64_t rows = shape.batch_size * heads_ * query_length_;
   Buffer<char> scratch;
@@ -82,46 +83,47 @@ void KeyBounds::narrow(const Sequence& sequence, std::int64_t head, std::int64_t
   *keys = {std::max<std::int64_t>(keys->begin, row.begin), std::min<std::int64_t>(keys->end, row.end)};
 }
 
-void CallFormulas::compile(const AttentionOptions& options) {
-  if (options.score) score_.compile(*options.score);
-  if (!options.visible) return;
+Error CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
+                            const Sequence* sequences, std::int64_t num_sequences, const KernelTable& kernels) {
+  if (!options.score && !options.visible) return {};
+  if (Error e = programs_.allocate(1)) return e;
+  Programs& programs = *new (programs_.data()) Programs;
+  if (options.score) {
+    programs.score.compile(*options.score);
+    score_ = &programs.score;
+  }
+  if (!options.visible) return {};
   if (options.visible->result >= 0) {
-    rest_formula_ = *options.visible;
-    rest_formula_.num_bounds = 0;
-    rest_.compile(rest_formula_);
+    programs.rest_formula = *options.visible;
+    programs.rest_formula.num_bounds = 0;
+    programs.rest.compile(programs.rest_formula);
+    rest_ = &programs.rest;
+    if (Error e = tables_.read(*rest_)) return e;
   }
-  if (options.visible->num_bounds > 0) {
-    bounds_formula_ = *options.visible;
-    bounds_formula_.result = -1;
-    bounds_program_.compile(bounds_formula_);
-  }
-}
-
-Error CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                            std::int64_t num_sequences, const KernelTable& kernels) {
-  if (rest_) {
-    if (Error e = tables_.read(rest_)) return e;
-  }
-  return bounds_program_ ? bounds_.find(pool, shape, sequences, num_sequences, bounds_program_, kernels) : Error();
+  if (options.visible->num_bounds == 0) return {};
+  programs.bounds_formula = *options.visible;
+  programs.bounds_formula.result = -1;
+  programs.bounds.compile(programs.bounds_formula);
+  return bounds_.find(pool, shape, sequences, num_sequences, programs.bounds, kernels);
 }
 
 void TileFormulas::place(Placement& place, const CallFormulas& formulas, const KernelTable& kernels,
-                         const FormulaRoom& room, std::int64_t boxes) {
-  if (formulas.score()) score.place(place, formulas.score(), kernels, room);
+                         const FormulaRoom& room) {
+  if (formulas.score()) score = place.make<FormulaTile>(*formulas.score(), kernels, room);
   if (!formulas.rest()) return;
-  visible.place(place, formulas.rest(), kernels, room);
-  ranges.place(place, formulas.rest(), formulas.tables(), kernels, boxes);
+  visible = place.make<FormulaTile>(*formulas.rest(), kernels, room);
+  ranges = place.make<FormulaRanges>(*formulas.rest(), formulas.tables(), kernels, room.boxes);
 }
 
-void TileFormulas::set_rows(const CallFormulas& formulas, const Rows& these) {
+void TileFormulas::set_rows(const Rows& these) {
   rows = these;
-  if (formulas.score()) score.set_rows(rows);
-  if (formulas.rest()) visible.set_rows(rows);
+  if (score) score->set_rows(rows);
+  if (visible) visible->set_rows(rows);
 }
 
-void TileFormulas::set_keys(const CallFormulas& formulas, KeyRange keys) {
-  if (formulas.score()) score.set_keys(keys.begin, keys.end);
-  if (formulas.rest()) visible.set_keys(keys.begin, keys.end);
+void TileFormulas::set_keys(KeyRange keys) const {
+  if (score) score->set_keys(keys.begin, keys.end);
+  if (visible) visible->set_keys(keys.begin, keys.end);
 }
 
 }  // namespace headwise

@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxScoreFloats = 1 << 20;
 constexpr std::int64_t kMaxInspectedKeys = 192;
 constexpr std::int64_t kMaxKeyFloats = 1 << 17;
 // Formulas are evaluated row by row, for so many keys at a time.
-constexpr FormulaRoom kRoom{1, 1, 256};
+constexpr FormulaRoom kRoom{1, 1, 256, 0};
 
 // Rows of values that are widened at a time.
 constexpr std::int64_t kValueRows = 16;
@@ -43,8 +43,7 @@ InspectionSizes inspection_sizes(const Call& call) {
 /// One worker's scratch for a stretch of chosen rows.
 struct InspectionScratch {
   InspectionSizes sizes;
-  LoadedRows rows;
-  float* keys;                ///< [keys, head_dim], packed or widened
+  ScoreTile tile;             ///< its formulas have room for one row
   float* scores;              ///< [rows, width]
   float* mean;                ///< [rows, width]: probabilities added up over heads
   float* row;                 ///< [width]
@@ -53,12 +52,10 @@ struct InspectionScratch {
   std::uint8_t* any;          ///< [rows, width]: visible in some head
   float* out;                 ///< [value_dim]; so is `values`, only if weights are patched
   float* values;              ///< [kValueRows, value_dim]
-  TileFormulas formulas;      ///< for one row
 
   void place(Placement& place, const Call& call) {
     sizes = inspection_sizes(call);
-    rows.place(place, call, sizes.rows);
-    keys = place.take<float>(sizes.keys, call.shape.head_dim);
+    tile.place(place, call, sizes.rows, sizes.keys, kRoom);
     scores = place.take<float>(sizes.rows, sizes.width);
     mean = place.take<float>(sizes.rows, sizes.width);
     row = place.take<float>(sizes.width);
@@ -68,7 +65,6 @@ struct InspectionScratch {
     const bool patches = call.inputs.probs.given();
     out = place.take<float>(patches ? 1 : 0, call.shape.value_dim);
     values = place.take<float>(patches ? kValueRows : 0, call.shape.value_dim);
-    formulas.place(place, call.formulas, call.kernels, kRoom, 0);
   }
 };
 
@@ -86,34 +82,33 @@ struct Stretch {
 };
 
 /// Loads the rows of a head.
-void load_rows(const Call& call, const Stretch& stretch, std::int64_t head, LoadedRows& rows) {
-  rows.sequence = stretch.sequence;
-  rows.group = head / call.group_size;
-  rows.count = stretch.size();
-  for (std::int64_t r = 0; r < rows.count; ++r) {
+void load_rows(const Call& call, const Stretch& stretch, std::int64_t head, ScoreTile& tile) {
+  tile.sequence = stretch.sequence;
+  tile.group = head / call.group_size;
+  tile.count = stretch.size();
+  for (std::int64_t r = 0; r < tile.count; ++r) {
     const std::int64_t i = stretch.chosen.row(stretch.begin + r) - stretch.sequence->query_begin;
-    rows.row[r] = call.query_row(*stretch.sequence, head, i);
+    tile.row[r] = call.query_row(*stretch.sequence, head, i);
   }
-  rows.load(call, rows.count);  // chosen rows need not be neighbours
+  tile.load(tile.count);  // chosen rows need not be neighbours
+  tile.in_place = reads_in_place(call.group_size * stretch.sequence->num_queries);
 }
 
 /// Raw scores of the loaded rows against `keys` of their sequence. The score of key j is in column j. They have the
 /// bits that attention computed with: the final sum of a row would not fit other roundings, and its probabilities would
 /// not sum to 1.
 void score_rows(const Call& call, KeyRange keys, InspectionScratch& scratch) {
-  const LoadedRows& rows = scratch.rows;
+  ScoreTile& tile = scratch.tile;
   const std::int64_t panel = call.kernels.panel_width, width = scratch.sizes.width;
-  const std::int64_t first = keys.begin / panel * panel;
-  const bool in_place = reads_in_place(call.group_size * rows.sequence->num_queries);
-  for (std::int64_t j = first; j < keys.end; j += scratch.sizes.keys) {
-    const std::int64_t size = std::min(scratch.sizes.keys, keys.end - j);
-    const KeyTile tile{{j, j + size}, {0, size}, in_place, scratch.keys};
-    const Strip strip{0, rows.count, low_bits(divide_up(size, panel))};
-    if (!in_place) pack_keys(call, rows, tile, strip.panels);
-    score_strip(call, rows, tile, strip, scratch.scores + j, width);
+  keys.begin = keys.begin / panel * panel;
+  for (std::int64_t j = keys.begin; j < keys.end; j += scratch.sizes.keys) {
+    tile.go_to({j, std::min(j + scratch.sizes.keys, keys.end)}, keys);
+    const Strip strip{0, tile.count, low_bits(divide_up(tile.keys.size(), panel))};
+    if (!tile.in_place) tile.pack_keys(strip.panels);
+    tile.score(strip, scratch.scores + j, width);
   }
-  for (std::int64_t r = 0; r < rows.count && first < keys.end; ++r)
-    shift_row(call, rows, r, {first, keys.end}, scratch.scores + r * width + first);
+  for (std::int64_t r = 0; r < tile.count && !keys.empty(); ++r)
+    tile.shift(r, keys, scratch.scores + r * width + keys.begin);
 }
 
 /// Turns raw scores of one row into those of `stage`, biased or formula, and hidden ones into -inf. Returns the columns
@@ -126,10 +121,11 @@ KeyRange hide_row(const Call& call, const QueryRow& row, ScoreStage stage, Inspe
   const std::int64_t width = call.kernels.panel_width;
   const KeyRange columns{reach.begin / width * width, round_up(reach.end, width)};
   const KeyRange keys{columns.begin, std::min(columns.end, row.sequence->key_length)};
-  const KeyRange asked = call.formulas.rest() ? keys : KeyRange{};
-  scratch.formulas.set_rows(call.formulas, {row.sequence, row.head / call.group_size, row.head, 1, row.i, row.i + 1});
+  TileFormulas& formulas = scratch.tile.formulas;
+  const KeyRange asked = formulas.visible ? keys : KeyRange{};
+  formulas.set_rows({row.sequence, row.head / call.group_size, row.head, 1, row.i, row.i + 1});
   bring_to_last_stage(call, {row, keys, reach, asked, scores + keys.begin, scratch.visible + keys.begin, true}, stage,
-                      scratch.formulas);
+                      formulas);
   std::fill(scores + keys.end, scores + columns.end, -kInfinity);
   return columns;
 }
@@ -199,9 +195,9 @@ class Inspection {
   /// The rows of the output whose weights are overwritten.
   void patched_output(const Stretch& stretch, InspectionScratch& scratch) const {
     each_probability_row(stretch, scratch, [&](std::int64_t r, const float* p, const std::uint8_t*, KeyRange) {
-      const QueryRow& row = scratch.rows.row[r];
+      const QueryRow& row = scratch.tile.row[r];
       if (!patched_.has(row)) return;
-      add_values(call_, *row.sequence, scratch.rows.group, p, scratch);
+      add_values(call_, *row.sequence, scratch.tile.group, p, scratch);
       write_output_row(call_, row, scratch.out);
     });
   }
@@ -227,25 +223,25 @@ class Inspection {
     const ScoreStage stage = call_.outputs.scores_stage;
     const KeyRange all{0, stretch.sequence->num_keys};
     const bool hides = stage == ScoreStage::biased || stage == ScoreStage::formula;
-    load_rows(call_, stretch, stretch.chosen.head(stretch.n), scratch.rows);
-    score_rows(call_, hides ? scratch.rows.seen() : all, scratch);
+    load_rows(call_, stretch, stretch.chosen.head(stretch.n), scratch.tile);
+    score_rows(call_, hides ? scratch.tile.seen() : all, scratch);
     for (std::int64_t r = 0; r < stretch.size(); ++r) {
-      const QueryRow& row = scratch.rows.row[r];
+      const QueryRow& row = scratch.tile.row[r];
       float* scores = scratch.scores + r * scratch.sizes.width;
       if (hides)
         fill_around(hide_row(call_, row, stage, scratch, scores), -kInfinity, scratch, scores);
       else
-        apply_stages(call_, row, all, stage, scratch.formulas, scores);
+        apply_stages(call_, row, all, stage, scratch.tile.formulas, scores);
       write_row(call_, *stretch.sequence, scores, hides ? -kInfinity : 0.0f,
                 call_.outputs.scores + stretch.place(r) * call_.key_length);
     }
   }
 
   void entropy(const Stretch& stretch, InspectionScratch& scratch) const {
-    load_rows(call_, stretch, stretch.n, scratch.rows);
-    score_rows(call_, scratch.rows.seen(), scratch);
+    load_rows(call_, stretch, stretch.n, scratch.tile);
+    score_rows(call_, scratch.tile.seen(), scratch);
     for (std::int64_t r = 0; r < stretch.size(); ++r) {
-      const QueryRow& row = scratch.rows.row[r];
+      const QueryRow& row = scratch.tile.row[r];
       call_.outputs.entropy[call_.row_index(row)] =
           entropy_of_row(row, scratch, scratch.scores + r * scratch.sizes.width);
     }
@@ -291,11 +287,11 @@ class Inspection {
       std::fill_n(scratch.any, count * width, std::uint8_t{0});
     }
     for (std::int64_t h = first; h < last; ++h) {
-      load_rows(call_, stretch, chosen.head(h), scratch.rows);
-      score_rows(call_, scratch.rows.seen(), scratch);
+      load_rows(call_, stretch, chosen.head(h), scratch.tile);
+      score_rows(call_, scratch.tile.seen(), scratch);
       for (std::int64_t r = 0; r < count; ++r) {
         float* scores = scratch.scores + r * width;
-        const KeyRange columns = probabilities(scratch.rows.row[r], scratch, scores);
+        const KeyRange columns = probabilities(scratch.tile.row[r], scratch, scores);
         if (!averages) {
           visit(r, scores, scratch.visible, columns);
           continue;

@@ -1,35 +1,30 @@
 #include "attention/pipeline.h"
 
-#include <algorithm>
-
-#include "attention/scores.h"
-
 namespace headwise {
 
 namespace {
 
 /// Loads the rows of `queries`, times the scale, and what the mean of the keys adds to their scores.
-void load_rows(const Call& call, const LoadedRows& rows, std::int64_t heads, ConstArray queries, float* loaded,
-               float* shifts) {
-  const std::int64_t depth = call.shape.head_dim;
-  for (std::int64_t r = 0; r < std::min(heads, rows.count); ++r) {
-    const RowRun run = call.queries_from(rows.row[r], queries, divide_up(rows.count - r, heads));
+void load_queries(const ScoreTile& tile, std::int64_t heads, ConstArray queries, float* loaded, float* shifts) {
+  const Call& call = *tile.call;
+  const std::int64_t depth = call.shape.head_dim, count = tile.count;
+  for (std::int64_t r = 0; r < std::min(heads, count); ++r) {
+    const RowRun run = call.queries_from(tile.row[r], queries, divide_up(count - r, heads));
     call.kernels.widen(run, depth, loaded + r * depth, heads * depth);
   }
-  call.kernels.scale(loaded, rows.count * depth, call.scale);
-  const float* const mean = call.source.key_mean(rows.sequence->batch, rows.group);
-  for (std::int64_t r = 0; r < rows.count; ++r) shifts[r] = shift_of(loaded + r * depth, mean, depth);
-  const std::int64_t padded = round_up(rows.count, call.kernels.row_step);
-  std::fill(loaded + rows.count * depth, loaded + padded * depth, 0.0f);
+  call.kernels.scale(loaded, count * depth, call.scale);
+  const float* const mean = call.source.key_mean(tile.sequence->batch, tile.group);
+  for (std::int64_t r = 0; r < count; ++r) shifts[r] = shift_of(loaded + r * depth, mean, depth);
+  std::fill(loaded + count * depth, loaded + round_up(count, call.kernels.row_step) * depth, 0.0f);
 }
 
 /// Scores of keys that are read where they lie.
-void dot_strip(const Call& call, const LoadedRows& rows, const KeyTile& tile, const Strip& strip, float* scores,
-               std::ptrdiff_t stride) {
+void dot_strip(const ScoreTile& tile, const Strip& strip, float* scores, std::ptrdiff_t stride) {
+  const Call& call = *tile.call;
   const std::int64_t depth = call.shape.head_dim;
-  tile.for_each_run(strip.panels, call.kernels.panel_width, [&](KeyRange keys) {
-    call.for_each_key_run(*rows.sequence, rows.group, tile.of_sequence(keys), [&](const RowRun& run, std::int64_t at) {
-      call.kernels.dot_rows(rows.query + strip.begin * depth, depth, strip.size(),
+  tile.for_each_run(strip.panels, [&](KeyRange keys) {
+    call.for_each_key_run(*tile.sequence, tile.group, tile.of_sequence(keys), [&](const RowRun& run, std::int64_t at) {
+      call.kernels.dot_rows(tile.query + strip.begin * depth, depth, strip.size(),
                             with_neighbouring_columns(call.kernels, run, depth, tile.columns), depth,
                             scores + keys.begin + at, stride);
     });
@@ -37,37 +32,44 @@ void dot_strip(const Call& call, const LoadedRows& rows, const KeyTile& tile, co
 }
 
 /// Overwrites the scores of the keys that a ring keeps for ever, if they have queries of their own.
-void score_kept(const Call& call, const LoadedRows& rows, const KeyTile& tile, const Strip& strip, float* scores,
-                std::ptrdiff_t stride) {
+void score_kept(const ScoreTile& tile, const Strip& strip, float* scores, std::ptrdiff_t stride) {
+  const Call& call = *tile.call;
   const std::int64_t depth = call.shape.head_dim;
-  const KeyRange kept = common({0, call.kept_keys(*rows.sequence)}, tile.keys);
+  const KeyRange kept = common({0, call.kept_keys(*tile.sequence)}, tile.keys);
   if (kept.empty()) return;
-  call.for_each_key_run(*rows.sequence, rows.group, kept, [&](const RowRun& run, std::int64_t at) {
-    call.kernels.dot_rows(rows.kept_query + strip.begin * depth, depth, strip.size(), run, depth,
+  call.for_each_key_run(*tile.sequence, tile.group, kept, [&](const RowRun& run, std::int64_t at) {
+    call.kernels.dot_rows(tile.kept_query + strip.begin * depth, depth, strip.size(), run, depth,
                           scores + (kept.begin - tile.keys.begin) + at, stride);
   });
 }
 
 }  // namespace
 
-void LoadedRows::place(Placement& place, const Call& call, std::int64_t most) {
-  const std::int64_t padded = round_up(most, call.kernels.row_step);
-  row = place.take<QueryRow>(padded);
-  query = place.take<float>(padded, call.shape.head_dim);
-  shifts = place.take<float>(padded);
-  if (!call.inputs.kept_query) return;
-  kept_query = place.take<float>(padded, call.shape.head_dim);
-  kept_shifts = place.take<float>(padded);
+void ScoreTile::place(Placement& place, const Call& of, std::int64_t most_rows, std::int64_t most_keys,
+                      const FormulaRoom& room) {
+  call = &of;
+  const std::int64_t rows = round_up(most_rows, of.kernels.row_step), depth = of.shape.head_dim;
+  row = place.take<QueryRow>(rows);
+  query = place.take<float>(rows, depth);
+  shifts = place.take<float>(rows);
+  if (of.inputs.kept_query) {
+    kept_query = place.take<float>(rows, depth);
+    kept_shifts = place.take<float>(rows);
+  }
+  columns = place.take<float>(most_keys, depth);
+  panels.place(place, rows);
+  formulas.place(place, of.formulas, of.kernels, room);
 }
 
-void LoadedRows::take(const Call& call, const Rows& these) {
-  sequence = these.sequence;
-  group = these.group;
-  count = these.size();
-  for (std::int64_t r = 0; r < count; ++r) row[r] = call.query_row(*these.sequence, these.head(r), these.query(r), r);
+void ScoreTile::take(const Rows& rows) {
+  sequence = rows.sequence;
+  group = rows.group;
+  count = rows.size();
+  for (std::int64_t r = 0; r < count; ++r) row[r] = call->query_row(*sequence, rows.head(r), rows.query(r), r);
+  formulas.set_rows(rows);
 }
 
-KeyRange LoadedRows::seen() const {
+KeyRange ScoreTile::seen() const {
   KeyRange seen;
   for (std::int64_t r = 0; r < count; ++r) {
     const KeyRange range = row[r].keys.range;
@@ -77,15 +79,22 @@ KeyRange LoadedRows::seen() const {
   return seen;
 }
 
-void LoadedRows::load(const Call& call, std::int64_t heads) {
-  load_rows(call, *this, heads, call.inputs.query, query, shifts);
-  if (call.kept_keys(*sequence) > 0) load_rows(call, *this, heads, call.kept_query(), kept_query, kept_shifts);
+void ScoreTile::load(std::int64_t heads) const {
+  load_queries(*this, heads, call->inputs.query, query, shifts);
+  if (call->kept_keys(*sequence) > 0) load_queries(*this, heads, call->kept_query(), kept_query, kept_shifts);
 }
 
-void pack_keys(const Call& call, const LoadedRows& rows, const KeyTile& tile, std::uint64_t panels) {
-  tile.for_each_run(panels, call.kernels.panel_width, [&](KeyRange keys) {
-    call.for_each_key_run(*rows.sequence, rows.group, tile.of_sequence(keys), [&](const RowRun& run, std::int64_t at) {
-      call.kernels.pack_transposed(run, call.shape.head_dim, keys.begin + at, tile.columns);
+std::uint64_t ScoreTile::meet(KeyRange tile, KeyRange some) {
+  go_to(tile, some);
+  const std::uint64_t found = panels.find(*call, row, count, tile, formulas);
+  if (found != 0) formulas.set_keys(tile);
+  return found;
+}
+
+void ScoreTile::pack_keys(std::uint64_t of) const {
+  for_each_run(of, [&](KeyRange run) {
+    call->for_each_key_run(*sequence, group, of_sequence(run), [&](const RowRun& rows, std::int64_t at) {
+      call->kernels.pack_transposed(rows, call->shape.head_dim, run.begin + at, columns);
     });
   });
 }
@@ -99,19 +108,35 @@ void multiply_strip(const KernelTable& kernels, const Strip& strip, const float*
   });
 }
 
-void score_strip(const Call& call, const LoadedRows& rows, const KeyTile& tile, const Strip& strip, float* scores,
-                 std::ptrdiff_t stride) {
-  if (tile.in_place)
-    dot_strip(call, rows, tile, strip, scores, stride);
+void ScoreTile::score(const Strip& strip, float* scores, std::ptrdiff_t stride) const {
+  if (in_place)
+    dot_strip(*this, strip, scores, stride);
   else
-    multiply_strip(call.kernels, strip, rows.query, call.shape.head_dim, tile.columns, scores, stride);
-  score_kept(call, rows, tile, strip, scores, stride);
+    multiply_strip(call->kernels, strip, query, call->shape.head_dim, columns, scores, stride);
+  score_kept(*this, strip, scores, stride);
 }
 
-void shift_row(const Call& call, const LoadedRows& rows, std::int64_t r, KeyRange keys, float* scores) {
-  const std::int64_t seam = std::clamp(call.kept_keys(*rows.sequence), keys.begin, keys.end);
-  if (seam > keys.begin) shift_scores(rows.kept_shifts[r], seam - keys.begin, scores);
-  shift_scores(rows.shifts[r], keys.end - seam, scores + (seam - keys.begin));
+void ScoreTile::shift(std::int64_t r, KeyRange some, float* scores) const {
+  const std::int64_t seam = std::clamp(call->kept_keys(*sequence), some.begin, some.end);
+  if (seam > some.begin) shift_scores(kept_shifts[r], seam - some.begin, scores);
+  shift_scores(shifts[r], some.end - seam, scores + (seam - some.begin));
+}
+
+RowReach ScoreTile::reach_of(std::int64_t r, std::int64_t step) const {
+  const KeyRange reach = common(panels.reach_of(r), within(keys, row[r].keys.range));
+  if (reach.empty()) return {};
+  const KeyRange around{reach.begin / step * step, round_up(reach.end, call->kernels.lanes)};
+  return {reach, around, common(of_sequence(around), keys)};
+}
+
+Visibility ScoreTile::finish(std::int64_t r, const RowReach& at, float* scores, std::uint8_t* visible, bool marks,
+                             KeptStages kept) {
+  const std::int64_t first = at.columns.begin;
+  const KeyRange asked = common(of_sequence(panels.asked_of(r)), at.keys);
+  shift(r, of_sequence(at.columns), scores + first);
+  return bring_to_last_stage(*call,
+                             {row[r], at.keys, of_sequence(at.reach), asked, scores + first, visible + first, marks},
+                             ScoreStage::formula, formulas, kept);
 }
 
 }  // namespace headwise

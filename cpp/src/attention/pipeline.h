@@ -1,67 +1,88 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "attention/call.h"
+#include "attention/scores.h"
 #include "attention/tile_panels.h"
 #include "base/memory.h"
 
 namespace headwise {
 
-/// The way of a score. Attention, inspection and gradients share it, so a score has the same bits in all three: rows
-/// are loaded, the keys of a tile are packed, a strip of rows is multiplied with them. Then each row is shifted, and
-/// `bring_to_last_stage` (scores.h) ends the way. What is done with the scores is up to the caller.
+/// Where a row meets a tile of keys. Columns are keys counted from the beginning of the tile.
+struct RowReach {
+  KeyRange reach;    ///< columns that the row may see
+  KeyRange columns;  ///< whole vectors around them
+  KeyRange keys;     ///< the keys of these columns that the tile has, as keys of the sequence
+};
 
-/// Query rows of one kv head that meet its keys together.
-struct LoadedRows {
+/// The pipeline of scores: some query rows of a kv head, and a tile of its keys that they meet. Attention, inspection
+/// and gradients share it, so a score has the same bits in all three. Rows are taken and loaded, keys are packed,
+/// strips of rows are multiplied with them, and each row is brought to its last stage. What is done with the scores is
+/// up to the caller.
+struct ScoreTile {
+  const Call* call = nullptr;
+
   const Sequence* sequence = nullptr;
-  std::int64_t group = 0;  ///< kv head
-  std::int64_t count = 0;
-  QueryRow* row = nullptr;       ///< [most]
-  float* query = nullptr;        ///< [most, head_dim], times the scale; `most` is padded to kernels.row_step
-  float* shifts = nullptr;       ///< [most]: what the mean of the keys adds to every score of a row
+  std::int64_t group = 0;        ///< kv head
+  std::int64_t count = 0;        ///< rows
+  QueryRow* row = nullptr;       ///< [most_rows]
+  float* query = nullptr;        ///< [most_rows, head_dim], times the scale; whole steps of rows
+  float* shifts = nullptr;       ///< [most_rows]: what the mean of the keys adds to every score of a row
   float* kept_query = nullptr;   ///< the same of Call::kept_query, if there is one
   float* kept_shifts = nullptr;  ///< the same for kept_query
 
-  void place(Placement& place, const Call& call, std::int64_t most);
-  /// Fills `row` with these and what they see.
-  void take(const Call& call, const Rows& these);
+  KeyRange keys;             ///< of the sequence
+  KeyRange wanted;           ///< those that are wanted, counted from the beginning of the tile
+  bool in_place = false;     ///< whether keys are read where they lie; otherwise they are packed
+  float* columns = nullptr;  ///< packed: panels whose columns are keys; in place: room for rows that must be widened
+
+  TilePanels panels;
+  TileFormulas formulas;
+
+  void place(Placement& place, const Call& of, std::int64_t most_rows, std::int64_t most_keys, const FormulaRoom& room);
+
+  /// Takes these rows, with what they see.
+  void take(const Rows& rows);
   /// The keys from the first to the last one that some row may see.
   [[nodiscard]] KeyRange seen() const;
-  /// Loads their queries. Of `heads` neighbouring rows each has another head, and the next row is the next query of the
+  /// Loads the queries. Of `heads` neighbouring rows each has another head, and the next row is the next query of the
   /// first one.
-  void load(const Call& call, std::int64_t heads);
-};
+  void load(std::int64_t heads) const;
 
-/// A tile of keys, and how products read it.
-struct KeyTile {
-  KeyRange keys;   ///< of the sequence
-  KeyRange reach;  ///< the keys that are wanted, counted from the beginning of the tile
-  bool in_place;   ///< read where they lie; otherwise packed
-  float* columns;  ///< packed: panels whose columns are keys; in place: room for rows that must be widened
+  /// Goes to a tile of keys; of these, `some` are wanted.
+  void go_to(KeyRange tile, KeyRange some) { keys = tile, wanted = within(tile, some); }
+  /// The same. Returns the panels that some row may see.
+  std::uint64_t meet(KeyRange tile, KeyRange some);
 
-  /// Calls visit(keys) for each run of neighbouring panels, without the keys that are not wanted.
+  /// Calls visit(keys) for each run of neighbouring panels, without the keys that are not wanted. They are counted from
+  /// the beginning of the tile.
   template <class Visit>
-  void for_each_run(std::uint64_t panels, std::int64_t panel_width, Visit visit) const {
-    for_each_panel_run(panels, panel_width, [&](KeyRange run) { visit(common(run, reach)); });
+  void for_each_run(std::uint64_t of, Visit visit) const {
+    for_each_panel_run(of, call->kernels.panel_width, [&](KeyRange run) { visit(common(run, wanted)); });
   }
   /// Keys of the tile as keys of the sequence.
   [[nodiscard]] KeyRange of_sequence(KeyRange run) const { return shifted(run, keys.begin); }
+
+  /// Packs the keys of some panels.
+  void pack_keys(std::uint64_t of) const;
+  /// Raw scores of a strip: [strip, stride]. Key j of the tile is column j.
+  void score(const Strip& strip, float* scores, std::ptrdiff_t stride) const;
+
+  /// Adds what the mean of the keys adds to the scores of row r and keys `some` of the sequence.
+  void shift(std::int64_t r, KeyRange some, float* scores) const;
+  /// Where row r meets the tile. The first column is a multiple of `step`.
+  [[nodiscard]] RowReach reach_of(std::int64_t r, std::int64_t step) const;
+  /// Brings raw scores of row r to the last stage, from -inf around its reach on. Scores and `visible` are those of the
+  /// whole tile. See RowScores.
+  Visibility finish(std::int64_t r, const RowReach& at, float* scores, std::uint8_t* visible, bool marks,
+                    KeptStages kept = {});
 };
 
-/// Packs the keys of `panels`.
-void pack_keys(const Call& call, const LoadedRows& rows, const KeyTile& tile, std::uint64_t panels);
-
-/// out = rows * columns for a strip and its panels: [strip, stride]. Panel p has columns [p * width, (p + 1) * width).
+/// out = rows * columns for a strip and its panels: [strip, stride]. Column j of panel p is column p * width + j.
 void multiply_strip(const KernelTable& kernels, const Strip& strip, const float* rows, std::int64_t depth,
                     const float* columns, float* out, std::ptrdiff_t stride);
-
-/// Raw scores of a strip: [strip, stride]. Key j of the tile is column j.
-void score_strip(const Call& call, const LoadedRows& rows, const KeyTile& tile, const Strip& strip, float* scores,
-                 std::ptrdiff_t stride);
-
-/// Adds what the mean of the keys adds to the scores of row r and keys `keys` of the sequence.
-void shift_row(const Call& call, const LoadedRows& rows, std::int64_t r, KeyRange keys, float* scores);
 
 /// Zeros those of the values of `keys` that lie outside `columns`. Both are counted from `values`.
 inline void clear_around(KeyRange columns, KeyRange keys, float* values) {

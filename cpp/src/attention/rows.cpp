@@ -97,9 +97,9 @@ void PatchedProbs::overwrite(const QueryRow& row, std::int64_t width, float* wei
 Error find_empty_rows(const Call& call) {
   constexpr FormulaRoom kRowRoom{1, 1, 64};
   Buffer<char> memory;
-  const std::int64_t bytes = bytes_of<TileFormulas>(call.formulas, call.kernels, kRowRoom, 0);
+  const std::int64_t bytes = bytes_of<TileFormulas>(call.formulas, call.kernels, kRowRoom);
   if (Error e = memory.allocate(bytes)) return e;
-  auto formulas = placed_in<TileFormulas>(memory.data(), call.formulas, call.kernels, kRowRoom, 0);
+  auto formulas = placed_in<TileFormulas>(memory.data(), call.formulas, call.kernels, kRowRoom);
   PatchedProbs patched(call);
   if (Error e = patched.allocate()) return e;
   EmptyRowReport found;
@@ -108,7 +108,7 @@ Error find_empty_rows(const Call& call) {
     for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
       for (std::int64_t i = 0; i < sequence.query_length && found.count < EmptyRowReport::kMostRows; ++i) {
         const QueryRow row = call.query_row(sequence, h, i);
-        formulas.set_rows(call.formulas, {&sequence, h / call.group_size, h, 1, i, i + 1});
+        formulas.set_rows({&sequence, h / call.group_size, h, 1, i, i + 1});
         if (patched.gives(row) || sees_any_key(call, row, formulas)) continue;
         found.rows[found.count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
                                      static_cast<std::int32_t>(i)};

@@ -117,8 +117,8 @@ void find_visible(const Call& call, const QueryRow& row, KeyRange tile, KeyRange
                   std::uint8_t* visible) {
   const AttentionInputs& inputs = call.inputs;
   show_range(row, tile, visible);
-  if (call.formulas.rest() && !asked.empty())
-    formulas.visible.hide(row.r, asked.begin, asked.end, visible + (asked.begin - tile.begin));
+  if (formulas.visible && !asked.empty())
+    formulas.visible->hide(row.r, asked.begin, asked.end, visible + (asked.begin - tile.begin));
   if (inputs.mask)
     hide_by(row_of<std::uint8_t>(inputs.mask, inputs.mask_extents, row, tile.begin), tile.size(), visible);
   if (!inputs.bias.data) return;
@@ -152,8 +152,7 @@ bool apply_stages(const Call& call, const QueryRow& row, KeyRange keys, ScoreSta
   if (call.options.alibi_slopes) subtract_alibi(call, row, keys, scores);
   const bool hidden = call.inputs.bias.data && add_bias(call, row, keys, scores);
   if (kept.biased) std::copy_n(scores, capacity, kept.biased);
-  if (stage == ScoreStage::formula && call.formulas.score())
-    formulas.score.rescore(row.r, keys.begin, keys.end, scores);
+  if (stage == ScoreStage::formula && formulas.score) formulas.score->rescore(row.r, keys.begin, keys.end, scores);
   return hidden;
 }
 
@@ -170,7 +169,7 @@ Visibility bring_to_last_stage(const Call& call, const RowScores& of, ScoreStage
   } else if (marks) {
     std::fill(visible + inside.begin, visible + inside.end, std::uint8_t{1});
   }
-  if (marks && call.formulas.score())  // it may give -inf
+  if (marks && formulas.score)  // it may give -inf
     for (std::int64_t j = 0; j < keys.size(); ++j) visible[j] &= static_cast<std::uint8_t>(scores[j] != kHidden);
   std::fill(scores, scores + inside.begin, kHidden);
   std::fill(scores + inside.end, scores + round_up(keys.size(), call.kernels.lanes), kHidden);

@@ -10,7 +10,7 @@ namespace {
 
 /// What the visible formula can say about rows [begin, end) and all keys of the tile, in boxes of `width` keys.
 BoxBits ask_formula(TileFormulas& formulas, std::int64_t begin, std::int64_t end, KeyRange tile, std::int64_t width) {
-  return formulas.ranges.ask({formulas.rows, begin, end, tile.begin, tile.end, width});
+  return formulas.ranges->ask({formulas.rows, begin, end, tile.begin, tile.end, width});
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::uint64_t TilePanels::find(const Call& call, const QueryRow* rows, std::int6
                                TileFormulas& formulas) {
   constexpr BoxBits kAll{~std::uint64_t{0}, ~std::uint64_t{0}};
   count_ = count, width_ = call.kernels.panel_width, tile_ = tile;
-  asks_ = static_cast<bool>(call.formulas.rest());
+  asks_ = formulas.ranges != nullptr;
   std::uint64_t all = 0;
   for (std::int64_t r = 0; r < count; ++r) {
     all |= panels_[r] = panels_of(call, rows[r]);

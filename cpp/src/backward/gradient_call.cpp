@@ -38,11 +38,9 @@ void GradientScratch::place(Placement& place, const GradientCall& call, const Gr
   tiles = sizes;
   const std::int64_t count = round_up(tiles.rows, kernels.row_step), keys = tiles.keys;
   score_stride = keys + kStridePadding;
-  rows.place(place, call.forward, tiles.rows);
   output_gradient = place.take<float>(count, shape.value_dim);
   packed_query = place.take<float>(count, call.query_width());
   packed_output_gradient = place.take<float>(count, call.value_width());
-  key_columns = place.take<float>(keys, shape.head_dim);
   value_columns = place.take<float>(keys, shape.value_dim);
   packed_keys = place.take<float>(keys, call.query_width());
   scores = place.take<float>(count, score_stride);
@@ -63,10 +61,9 @@ void GradientScratch::place(Placement& place, const GradientCall& call, const Gr
   odd_output_gradient = place.take<std::uint8_t>(count);
   odd_key = place.take<std::uint8_t>(keys);
   visible = place.take<std::uint8_t>(keys);
-  panels.place(place, count);
-  const FormulaRoom room{tiles.rows, std::min(call.forward.group_size, tiles.rows), keys};
-  formulas.place(place, call.forward.formulas, kernels, room, keys / kernels.panel_width);
-  if (call.derivative) derivative.place(place, call.derivative, kernels, room);
+  const FormulaRoom room{tiles.rows, std::min(call.forward.group_size, tiles.rows), keys, keys / kernels.panel_width};
+  tile.place(place, call.forward, tiles.rows, keys, room);
+  if (call.derivative) derivative = place.make<FormulaTile>(call.derivative, kernels, room);
 }
 
 Error GradientScratches::allocate(const GradientCall& call, int workers) {

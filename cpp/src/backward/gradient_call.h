@@ -4,7 +4,6 @@
 
 #include "attention/call.h"
 #include "attention/pipeline.h"
-#include "attention/tile_panels.h"
 #include "base/memory.h"
 #include "base/rules.h"
 #include "formula/formula_program.h"
@@ -52,11 +51,10 @@ struct GradientTiles {
 struct GradientScratch {
   GradientTiles tiles;
   std::int64_t score_stride;  ///< floats from one row of scores to the next
-  LoadedRows rows;
+  ScoreTile tile;
   float* output_gradient;         ///< [rows, value_dim]
   float* packed_query;            ///< [rows, query_width]
   float* packed_output_gradient;  ///< [rows, value_width], times the head's gain
-  float* key_columns;             ///< [keys, head_dim]
   float* value_columns;           ///< [keys, value_dim]
   float* packed_keys;             ///< [keys, query_width]
   float* scores;                  ///< [rows, score_stride]: scores, then weights
@@ -72,9 +70,7 @@ struct GradientScratch {
   std::uint8_t *odd_query, *odd_output_gradient;  ///< [rows]
   std::uint8_t* odd_key;                          ///< [keys]
   std::uint8_t* visible;                          ///< [keys]
-  TilePanels panels;
-  TileFormulas formulas;
-  FormulaTile derivative;
+  FormulaTile* derivative = nullptr;              ///< null without a score formula
 
   void place(Placement& place, const GradientCall& call, const GradientTiles& sizes);
 };

@@ -165,7 +165,7 @@ bool KeySweep::any_odd() const {
   const auto any = [](const std::uint8_t* flags, std::int64_t count) {
     return std::any_of(flags, flags + count, [](std::uint8_t flag) { return flag != 0; });
   };
-  const std::int64_t rows = scratch_.rows.count;
+  const std::int64_t rows = scratch_.tile.count;
   return any(scratch_.odd_key, tile_.size()) || any(scratch_.odd_query, rows) ||
          any(scratch_.odd_output_gradient, rows);
 }
@@ -175,14 +175,14 @@ void KeySweep::add_products(const Strip& strip) {
   const KernelTable& kernels = call_.kernels();
   const std::int64_t width = kernels.panel_width, stride = scratch_.score_stride;
   const std::int64_t query_width = call_.query_width(), value_width = call_.value_width();
-  const std::int64_t rows = scratch_.rows.count;
+  const std::int64_t rows = scratch_.tile.count;
   const auto add_to_keys = [&](const float* pairs, const float* packed, std::int64_t columns, KeyRange keys,
                                float* sums) {
     kernels.multiply_transposed(pairs + keys.begin, stride, packed + strip.begin * width, rows * width, strip.size(),
                                 columns / width, sums + keys.begin * columns, columns,
                                 round_up(keys.size(), kernels.row_step), true);
   };
-  gradients_.for_each_key_run(strip, [&](KeyRange keys) {
+  scratch_.tile.for_each_run(strip.panels, [&](KeyRange keys) {
     if (call_.outputs.value)
       add_to_keys(scratch_.scores, scratch_.packed_output_gradient, value_width, keys, scratch_.value_gradient);
     if (call_.outputs.key)
@@ -203,7 +203,7 @@ void add_multiple(const float* row, float factor, std::int64_t count, float* sum
 /// weight.
 void KeySweep::add_odd_rows(const Strip& strip) {
   const std::int64_t depth = call_.forward.shape.head_dim, columns = call_.forward.shape.value_dim;
-  gradients_.for_each_key_run(strip, [&](KeyRange keys) {
+  scratch_.tile.for_each_run(strip.panels, [&](KeyRange keys) {
     for (std::int64_t j = keys.begin; j < keys.end; ++j) {
       if (scratch_.odd_key[j])
         call_.forward.for_each_key_run(
@@ -212,12 +212,12 @@ void KeySweep::add_odd_rows(const Strip& strip) {
       for (std::int64_t r = strip.begin; r < strip.end; ++r) {
         const std::int64_t at = (r - strip.begin) * scratch_.score_stride + j;
         const float weight = scratch_.scores[at], gradient = scratch_.products[at];
-        const float gain = call_.gain(scratch_.rows.row[r].head);
+        const float gain = call_.gain(scratch_.tile.row[r].head);
         if ((weight == 0.0f && gradient == 0.0f) || gain == 0.0f) continue;
         if (scratch_.odd_key[j] && sums_.gradient)
           add_multiple(scratch_.wide_row, gradient, depth, sums_.gradient + (first_row() + r) * call_.query_width());
         if (scratch_.odd_query[r])
-          add_multiple(scratch_.rows.query + r * depth, gradient, depth,
+          add_multiple(scratch_.tile.query + r * depth, gradient, depth,
                        scratch_.key_gradient + j * call_.query_width());
         if (scratch_.odd_output_gradient[r])
           add_multiple(scratch_.output_gradient + r * columns, weight * gain, columns,

@@ -102,26 +102,22 @@ void scale_packed_row(float* panels, std::int64_t depth, std::int64_t width, int
 }  // namespace
 
 /// Chooses rows and keys. Returns whether some row may see a key.
-bool ScoreGradients::choose(const Rows& block, KeyRange tile) {
-  const Call& call = call_.forward;
-  LoadedRows& rows = scratch_.rows;
+bool ScoreGradients::choose(const Rows& block, KeyRange keys) {
   block_ = block;
-  tile_ = {tile, {0, tile.size()}, false, scratch_.key_columns};
-  rows.take(call, block);
-  scratch_.formulas.set_rows(call.formulas, block);
-  if (scratch_.panels.find(call, rows.row, rows.count, tile, scratch_.formulas) == 0) return false;
-  scratch_.formulas.set_keys(call.formulas, tile);
-  if (!call_.derivative) return true;
-  scratch_.derivative.set_rows(block);
-  scratch_.derivative.set_keys(tile.begin, tile.end);
+  scratch_.tile.take(block);
+  if (scratch_.tile.meet(keys, keys) == 0) return false;
+  if (!scratch_.derivative) return true;
+  scratch_.derivative->set_rows(block);
+  scratch_.derivative->set_keys(keys.begin, keys.end);
   return true;
 }
 
 /// Reads keys and values of the tile.
 void ScoreGradients::load_keys() {
   const Call& call = call_.forward;
-  headwise::pack_keys(call, scratch_.rows, tile_, low_bits(divide_up(tile_.keys.size(), call.kernels.panel_width)));
-  call.for_each_value_run(*block_.sequence, block_.group, tile_.keys, [&](const RowRun& run, std::int64_t first) {
+  const KeyRange keys = scratch_.tile.keys;
+  scratch_.tile.pack_keys(low_bits(divide_up(keys.size(), call.kernels.panel_width)));
+  call.for_each_value_run(*block_.sequence, block_.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack_transposed(run, call.shape.value_dim, first, scratch_.value_columns);
   });
   if (packs_) pack_keys();
@@ -129,8 +125,8 @@ void ScoreGradients::load_keys() {
 
 void ScoreGradients::pack_keys() {
   const Call& call = call_.forward;
-  const std::int64_t depth = call.shape.head_dim, size = tile_.keys.size();
-  call.for_each_key_run(*block_.sequence, block_.group, tile_.keys, [&](const RowRun& run, std::int64_t first) {
+  const std::int64_t depth = call.shape.head_dim, size = scratch_.tile.keys.size();
+  call.for_each_key_run(*block_.sequence, block_.group, scratch_.tile.keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack(run, depth, first, size, scratch_.packed_keys);
     for (std::int64_t j = 0; j < run.count; ++j) {
       RowRun one = run;
@@ -148,17 +144,17 @@ void ScoreGradients::pack_keys() {
 /// Reads queries and output gradients of the rows.
 void ScoreGradients::load_rows() {
   const Call& call = call_.forward;
-  LoadedRows& rows = scratch_.rows;
+  const ScoreTile& tile = scratch_.tile;
   const std::int64_t columns = call.shape.value_dim, heads = block_.heads;
-  rows.load(call, heads);
-  for (std::int64_t r = 0; r < std::min(heads, rows.count); ++r) {  // every `heads`-th row is of the same head
-    const RowRun run = call.outputs_from(rows.row[r], call_.inputs.output_gradient, divide_up(rows.count - r, heads));
+  tile.load(heads);
+  for (std::int64_t r = 0; r < std::min(heads, tile.count); ++r) {  // every `heads`-th row is of the same head
+    const RowRun run = call.outputs_from(tile.row[r], call_.inputs.output_gradient, divide_up(tile.count - r, heads));
     call.kernels.widen(run, columns, scratch_.output_gradient + r * columns, heads * columns);
   }
-  const std::int64_t padding = round_up(rows.count, call.kernels.row_step) - rows.count;
-  std::fill_n(scratch_.output_gradient + rows.count * columns, padding * columns, 0.0f);
-  for (std::int64_t r = 0; r < rows.count; ++r) {
-    const std::int64_t at = call.row_index(rows.row[r]);
+  const std::int64_t padding = round_up(tile.count, call.kernels.row_step) - tile.count;
+  std::fill_n(scratch_.output_gradient + tile.count * columns, padding * columns, 0.0f);
+  for (std::int64_t r = 0; r < tile.count; ++r) {
+    const std::int64_t at = call.row_index(tile.row[r]);
     scratch_.lse[r] = call_.lse[at];
     scratch_.lse_rest[r] = call_.lse_rest ? call_.lse_rest[at] : 0.0f;
     scratch_.delta[r] = call_.deltas[at];
@@ -170,7 +166,7 @@ void ScoreGradients::load_rows() {
 
 void ScoreGradients::pack_rows() {
   const Call& call = call_.forward;
-  const std::int64_t count = scratch_.rows.count;
+  const std::int64_t count = scratch_.tile.count;
   const auto pack = [&](const float* rows, std::int64_t columns, std::int64_t width, std::uint8_t* odd, float* panels) {
     RowRun run;
     run.data = rows;
@@ -182,18 +178,18 @@ void ScoreGradients::pack_rows() {
       if (odd[r]) scale_packed_row(panels, count, width, call.kernels.panel_width, r, 0.0f);
     }
   };
-  pack(scratch_.rows.query, call.shape.head_dim, call_.query_width(), scratch_.odd_query, scratch_.packed_query);
+  pack(scratch_.tile.query, call.shape.head_dim, call_.query_width(), scratch_.odd_query, scratch_.packed_query);
   pack(scratch_.output_gradient, call.shape.value_dim, call_.value_width(), scratch_.odd_output_gradient,
        scratch_.packed_output_gradient);
   if (!call.options.head_gain) return;
   for (std::int64_t r = 0; r < count; ++r)
     scale_packed_row(scratch_.packed_output_gradient, count, call_.value_width(), call.kernels.panel_width, r,
-                     call_.gain(scratch_.rows.row[r].head));
+                     call_.gain(scratch_.tile.row[r].head));
 }
 
 void ScoreGradients::compute(const Strip& strip) {
   const Call& call = call_.forward;
-  score_strip(call, scratch_.rows, tile_, strip, scratch_.scores, scratch_.score_stride);
+  scratch_.tile.score(strip, scratch_.scores, scratch_.score_stride);
   multiply_strip(call.kernels, strip, scratch_.output_gradient, call.shape.value_dim, scratch_.value_columns,
                  scratch_.products, scratch_.score_stride);
   for (std::int64_t r = strip.begin; r < strip.end; ++r) weigh_row(strip, r);
@@ -201,55 +197,53 @@ void ScoreGradients::compute(const Strip& strip) {
 
 /// Turns one row's scores and products into weights and gradients. They are 0 around the keys that the row reaches.
 void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
-  const std::int64_t lanes = call_.kernels().lanes, at = (r - strip.begin) * scratch_.score_stride;
-  const QueryRow& row = scratch_.rows.row[r];
-  float *const scores = scratch_.scores + at, *const products = scratch_.products + at;
-  const KeyRange reach = common(scratch_.panels.reach_of(r), within(tile_.keys, row.keys.range));
-  KeyRange columns;
-  if (!reach.empty()) {
-    columns = {reach.begin / lanes * lanes, round_up(reach.end, lanes)};
-    const KeyRange keys = common(tile_.of_sequence(columns), tile_.keys);
-    const bool sees = bring_to_last_stage(row, keys, tile_.of_sequence(reach), scores + columns.begin);
+  const KernelTable& kernels = call_.kernels();
+  const std::int64_t row_at = (r - strip.begin) * scratch_.score_stride;
+  const QueryRow& row = scratch_.tile.row[r];
+  float *const scores = scratch_.scores + row_at, *const products = scratch_.products + row_at;
+  const RowReach at = scratch_.tile.reach_of(r, kernels.lanes);
+  if (!at.reach.empty()) {
+    const std::int64_t count = at.columns.size();
+    float *const first = scores + at.columns.begin, *const first_product = products + at.columns.begin;
+    const bool sees = bring_to_last_stage(r, at, scores);
     const float gain = call_.gain(row.head), rest = scratch_.lse_rest[r];
     float lse = scratch_.lse[r];
     if (rest != 0.0f) {  // score - lse is exact for every weight that counts, and then the rest is not lost
-      for (float& score : std::span(scores + columns.begin, columns.size()))
+      for (float& score : std::span(first, count))
         score = score == -kInfinity ? score : score - lse;  // hidden stays hidden, also if lse is NaN
       lse = rest;
     }
-    drop(call_.forward, row, keys.begin, columns.size(), products + columns.begin);
-    const float reached = call_.kernels().gradient_step(scores + columns.begin, products + columns.begin,
-                                                        columns.size(), lse, scratch_.delta[r], gain);
-    if (gain == 0.0f) keep_only_lse(columns, scratch_.lse_gradient[r], scores, products);
-    differentiate({row, keys, scores + columns.begin, products + columns.begin});
-    drop(call_.forward, row, keys.begin, columns.size(), scores + columns.begin);
+    drop(call_.forward, row, at.keys.begin, count, first_product);
+    const float reached = kernels.gradient_step(first, first_product, count, lse, scratch_.delta[r], gain);
+    if (gain == 0.0f) keep_only_lse(at.columns, scratch_.lse_gradient[r], scores, products);
+    differentiate({row, at.keys, first, first_product});
+    drop(call_.forward, row, at.keys.begin, count, first);
     observer_.finish_row(row, reached, sees);
   }
-  for_each_key_run(strip, [&](KeyRange keys) {
-    clear_around(columns, keys, scores);
-    clear_around(columns, keys, products);
+  scratch_.tile.for_each_run(strip.panels, [&](KeyRange keys) {
+    clear_around(at.columns, keys, scores);
+    clear_around(at.columns, keys, products);
   });
 }
 
-/// Raw scores of `keys` become final ones, -inf where hidden. Keeps the scores of the stages that differentiate()
-/// needs. Returns whether the row sees one of them.
-bool ScoreGradients::bring_to_last_stage(const QueryRow& row, KeyRange keys, KeyRange reach, float* scores) {
-  const Call& call = call_.forward;
-  const KeyRange asked = common(tile_.of_sequence(scratch_.panels.asked_of(row.r)), keys);
-  const bool rescored = static_cast<bool>(call.formulas.score());
-  const KeptStages kept{call.options.softcap > 0.0f ? scratch_.capped : nullptr, rescored ? scratch_.biased : nullptr};
-  const Visibility seen = headwise::bring_to_last_stage(call, {row, keys, reach, asked, scores, scratch_.visible},
-                                                        ScoreStage::formula, scratch_.formulas, kept);
-  return seen.sees && (!rescored || std::any_of(scores, scores + keys.size(), [](float s) { return s != -kInfinity; }));
+/// Raw scores of a row become final ones, -inf where hidden. Keeps the scores of the stages that differentiate() needs.
+/// Returns whether the row sees a key.
+bool ScoreGradients::bring_to_last_stage(std::int64_t r, const RowReach& at, float* scores) {
+  const bool rescored = scratch_.derivative != nullptr;
+  const KeptStages kept{call_.forward.options.softcap > 0.0f ? scratch_.capped : nullptr,
+                        rescored ? scratch_.biased : nullptr};
+  const Visibility seen = scratch_.tile.finish(r, at, scores, scratch_.visible, false, kept);
+  const auto is_shown = [](float score) { return score != -kInfinity; };
+  return seen.sees && (!rescored || std::any_of(scores + at.columns.begin, scores + at.columns.end, is_shown));
 }
 
 /// Brings a row's gradients from the last stage of scores to the first.
 void ScoreGradients::differentiate(const GradientRow& row) {
   const Call& call = call_.forward;
-  if (call_.derivative) {
-    scratch_.derivative.evaluate(row.row.r, row.keys.begin, row.keys.end, scratch_.biased);
-    observer_.at_formula(row, scratch_.derivative);
-    scratch_.derivative.copy_values(call_.derivative.formula().result, row.keys.size(), scratch_.factors);
+  if (scratch_.derivative) {
+    scratch_.derivative->evaluate(row.row.r, row.keys.begin, row.keys.end, scratch_.biased);
+    observer_.at_formula(row, *scratch_.derivative);
+    scratch_.derivative->copy_values(call_.derivative.formula().result, row.keys.size(), scratch_.factors);
     multiply_where_weighted(row, scratch_.factors);
   }
   observer_.at_bias(row);

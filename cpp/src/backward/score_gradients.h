@@ -61,7 +61,7 @@ class ScoreGradients {
       if (!loaded) load_keys();
       loaded = true;
       load_rows();
-      scratch_.panels.for_each_strip(scratch_.tiles.rows, [&](const Strip& strip) {
+      scratch_.tile.panels.for_each_strip(scratch_.tiles.rows, [&](const Strip& strip) {
         compute(strip);
         visit(strip);
       });
@@ -71,21 +71,15 @@ class ScoreGradients {
   /// The block of rows at hand. `QueryRow::r` counts from its beginning.
   [[nodiscard]] const Rows& block() const { return block_; }
 
-  /// Calls visit(keys) for runs of keys that the strip meets, counted from the beginning of the tile.
-  template <class Visit>
-  void for_each_key_run(const Strip& strip, Visit visit) const {
-    tile_.for_each_run(strip.panels, call_.kernels().panel_width, visit);
-  }
-
  private:
-  bool choose(const Rows& block, KeyRange tile);
+  bool choose(const Rows& block, KeyRange keys);
   void load_keys();
   void pack_keys();
   void load_rows();
   void pack_rows();
   void compute(const Strip& strip);
   void weigh_row(const Strip& strip, std::int64_t r);
-  bool bring_to_last_stage(const QueryRow& row, KeyRange keys, KeyRange reach, float* scores);
+  bool bring_to_last_stage(std::int64_t r, const RowReach& at, float* scores);
   void differentiate(const GradientRow& row);
 
   const GradientCall& call_;
@@ -93,7 +87,6 @@ class ScoreGradients {
   RowObserver& observer_;
   const bool packs_;
   Rows block_{};
-  KeyTile tile_{};
 };
 
 }  // namespace headwise

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "base/rules.h"
@@ -95,6 +96,15 @@ class Placement {
     overflow_ |= !multiply_sizes(rows, columns, &count) || !multiply_sizes(count, sizeof(T), &bytes) ||
                  __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
     return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
+  }
+  /// An object whose parts follow it: T::place(*this, args...).
+  template <class T, class... Args>
+  T* make(const Args&... args) {
+    T counted;
+    T* const at = take<T>(1);
+    T* const made = at ? new (at) T : &counted;
+    made->place(*this, args...);
+    return at;
   }
   /// The bytes taken so far; -1 on overflow.
   [[nodiscard]] std::int64_t total() const { return overflow_ ? -1 : offset_; }

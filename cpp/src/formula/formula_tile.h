@@ -12,6 +12,7 @@ namespace headwise {
 /// The largest tile that a FormulaTile has room for.
 struct FormulaRoom {
   std::int64_t rows, heads, keys;  ///< heads: those that a tile can have; keys: a multiple of the vector width
+  std::int64_t boxes = 0;          ///< that FormulaRanges is asked for at a time
 };
 
 /// Evaluates a program for the rows and keys of a tile. Values stay as they are until the next rows, or the next keys,
