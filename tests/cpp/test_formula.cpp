@@ -314,6 +314,16 @@ TEST(FormulaPrograms, GiveTheSameBitsForEveryNumberOfThreads) {
 
 // --------------------------------------------------------------------------------------------------------- intervals
 
+/// The second sequence of a call.
+Sequence long_sequence(std::int64_t queries, std::int64_t keys) {
+  Sequence sequence;
+  sequence.number = 1;
+  sequence.head_dim = 8;
+  sequence.num_queries = sequence.query_length = queries;
+  sequence.num_keys = sequence.key_length = keys;
+  return sequence;
+}
+
 TEST(FormulaRanges, NeverDenyWhatAPairGives) {
   std::int64_t none = 0, all = 0, mixed = 0;
   for (std::uint32_t seed = 0; seed < some_of(6000); ++seed) {
@@ -329,18 +339,18 @@ TEST(FormulaRanges, NeverDenyWhatAPairGives) {
     const std::int64_t width = 1 + die(1, 24), boxes = 1 + die(2, 8), rows = 1 + die(3, 16), heads = 1 + die(4, 3);
     const std::int64_t begin = die(5, 200), end = begin + width * boxes - die(6, static_cast<std::uint32_t>(width));
     const FormulaRoom room{rows, heads, 256};
-    std::vector<char> memory(FormulaTile::bytes(program, kernels, room) + 64);
-    std::vector<char> range_memory(FormulaRanges::bytes(program, 64) + 64);
-    FormulaSequence sequence{1, 300, 400, 8, static_cast<std::int64_t>(die(7, 300)) - 100, {}};
+    std::vector<char> memory(bytes_of<FormulaTile>(program, kernels, room));
+    std::vector<char> range_memory(bytes_of<FormulaRanges>(program, tables, kernels, 64));
+    Sequence sequence = long_sequence(300, 400);
+    sequence.offset = static_cast<std::int64_t>(die(7, 300)) - 100;
     if (die(8, 4) == 0) sequence.positions = {begin + width / 2, 100};
-    const FormulaRows these{static_cast<std::int64_t>(die(9, 100)), rows, heads, 2, 1};
-    FormulaTile tile;
-    tile.place(memory.data(), program, kernels, room);
-    tile.set_rows(sequence, these);
-    FormulaRanges ranges;
-    ranges.place(range_memory.data(), program, tables, kernels);
+    const std::int64_t first_row = die(9, 100);
+    const Rows these{&sequence, 1, 2, heads, first_row, first_row + rows};
+    auto tile = placed_in<FormulaTile>(memory.data(), program, kernels, room);
+    tile.set_rows(these);
+    auto ranges = placed_in<FormulaRanges>(range_memory.data(), program, tables, kernels, 64);
     const std::int64_t first = die(10, static_cast<std::uint32_t>(rows));
-    const BoxBits bits = ranges.ask({sequence, these, first, rows, begin, end, width});
+    const BoxBits bits = ranges.ask({these, first, rows, begin, end, width});
     for (std::int64_t box = 0; box < boxes && begin + box * width < end; ++box) {
       const std::int64_t from = begin + box * width, to = std::min(from + width, end);
       const bool some = bits.some >> box & 1, every = bits.every >> box & 1;
@@ -428,18 +438,16 @@ TEST(FormulaRanges, SkipAllBoxesOfUsualRulesThatNobodySees) {
     ASSERT_TRUE(tables.read(program).ok());
     const KernelTable& kernels = kernel_table();
     const FormulaRoom room{kRows, 1, kWidth};
-    std::vector<char> memory(FormulaTile::bytes(program, kernels, room) + 64);
-    std::vector<char> range_memory(FormulaRanges::bytes(program, 64) + 64);
-    FormulaTile tile;
-    tile.place(memory.data(), program, kernels, room);
-    FormulaRanges ranges;
-    ranges.place(range_memory.data(), program, tables, kernels);
-    const FormulaSequence sequence{1, kLength, kLength, 8, 0, {}};
+    std::vector<char> memory(bytes_of<FormulaTile>(program, kernels, room));
+    std::vector<char> range_memory(bytes_of<FormulaRanges>(program, tables, kernels, 64));
+    auto tile = placed_in<FormulaTile>(memory.data(), program, kernels, room);
+    auto ranges = placed_in<FormulaRanges>(range_memory.data(), program, tables, kernels, 64);
+    const Sequence sequence = long_sequence(kLength, kLength);
     std::int64_t unseen = 0, skipped = 0, seen_by_all = 0, free = 0;
     for (std::int64_t row = 0; row < kLength; row += kRows) {
-      const FormulaRows rows{row, kRows, 1, 0, 0};
-      tile.set_rows(sequence, rows);
-      const BoxBits bits = ranges.ask({sequence, rows, 0, kRows, 0, kLength, kWidth});
+      const Rows rows{&sequence, 0, 0, 1, row, row + kRows};
+      tile.set_rows(rows);
+      const BoxBits bits = ranges.ask({rows, 0, kRows, 0, kLength, kWidth});
       for (std::int64_t box = 0; box < kLength / kWidth; ++box) {
         std::int64_t visible = 0;
         for (std::int64_t r = 0; r < kRows; ++r) {

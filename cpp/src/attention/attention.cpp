@@ -42,8 +42,8 @@ class Evaluation {
   void attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
                     TileScratch& scratch);
   void merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group);
-  [[nodiscard]] bool is_wanted(const RowTile& rows) const;
-  void finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out);
+  [[nodiscard]] bool is_wanted(const Rows& rows) const;
+  void finish(const QueryRow& row, const OnlineSoftmax& softmax, float* out);
   [[nodiscard]] SplitResult split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split);
   [[nodiscard]] std::int64_t value_dim() const { return call_.shape.value_dim; }
 
@@ -81,36 +81,32 @@ SplitResult Evaluation::split_result(const SequencePlan& plan, std::int64_t grou
   return {split_softmax_.data() + first, split_outs_.data() + first * value_dim()};
 }
 
-void Evaluation::finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
-  const FinishedSoftmax final = finish_row(call_, sequence, row, softmax, out);
-  if (statistics_) statistics_[row_index(call_, sequence, row)] = final;
+void Evaluation::finish(const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
+  const FinishedSoftmax final = finish_row(call_, row, softmax, out);
+  if (statistics_) statistics_[call_.row_index(row)] = final;
 }
 
 /// Whether some row of the tile is wanted. The whole tile is then computed, so that the bits of a row do not depend on
 /// which other rows are wanted.
-bool Evaluation::is_wanted(const RowTile& rows) const {
-  for (std::int64_t r = rows.begin; r < rows.end; ++r)
-    if (wanted_.has(rows.group * call_.group_size + r % call_.group_size,
-                    rows.sequence->query_begin + r / call_.group_size))
-      return true;
+bool Evaluation::is_wanted(const Rows& rows) const {
+  for (std::int64_t r = 0; r < rows.size(); ++r)
+    if (wanted_.has(rows.head(r), rows.sequence->query_begin + rows.query(r))) return true;
   return false;
 }
 
 void Evaluation::attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
                              TileScratch& scratch) {
-  const RowTile rows{&sequence, group, index * plan.tiles.rows, std::min((index + 1) * plan.tiles.rows, plan.rows)};
+  const Rows rows = call_.all_rows(sequence, group).part(index * plan.tiles.rows, (index + 1) * plan.tiles.rows);
   if (!is_wanted(rows)) return;
-  load_queries(call_, rows, scratch);
   attend_tile(call_, rows, {0, sequence.key_length}, scratch);
   for (std::int64_t r = 0; r < rows.size(); ++r)
-    finish(sequence, scratch.query_rows[r], scratch.softmax[r], scratch.out + r * scratch.value_width);
+    finish(scratch.tile.row[r], scratch.softmax[r], scratch.out + r * scratch.value_width);
 }
 
 void Evaluation::attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group,
                               std::int64_t index, TileScratch& scratch) {
-  const RowTile rows{&sequence, group, 0, plan.rows};
+  const Rows rows = call_.all_rows(sequence, group);
   if (!is_wanted(rows)) return;
-  load_queries(call_, rows, scratch);
   attend_tile(call_, rows, {index * plan.tiles.split, std::min((index + 1) * plan.tiles.split, sequence.key_length)},
               scratch);
   const SplitResult result = split_result(plan, group, index);
@@ -121,7 +117,8 @@ void Evaluation::attend_split(const Sequence& sequence, const SequencePlan& plan
 }
 
 void Evaluation::merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group) {
-  if (!is_wanted({&sequence, group, 0, plan.rows})) return;
+  const Rows rows = call_.all_rows(sequence, group);
+  if (!is_wanted(rows)) return;
   const SplitResult total = split_result(plan, group, 0);
   for (std::int64_t r = 0; r < plan.rows; ++r) {
     float* out = total.out + r * value_dim();
@@ -133,10 +130,7 @@ void Evaluation::merge_splits(const Sequence& sequence, const SequencePlan& plan
       const float* values = next.out + r * value_dim();
       for (std::int64_t d = 0; d < value_dim(); ++d) out[d] = out[d] * kept + values[d] * added;
     }
-    QueryRow row;
-    row.head = group * call_.group_size + r % call_.group_size;
-    row.i = r / call_.group_size;
-    finish(sequence, row, total.softmax[r], out);
+    finish({&sequence, rows.head(r), rows.query(r)}, total.softmax[r], out);
   }
 }
 
@@ -149,8 +143,7 @@ void Evaluation::run_task(std::int64_t task, int worker) {
   const std::int64_t per_group = plan->row_tiles * plan->splits;
   const std::int64_t group = (task - plan->first_task) / per_group, index = (task - plan->first_task) % per_group;
   if (Arrival* arrival = call_.inputs.arrival) arrival->wait_for((plan - plans) * call_.shape.num_kv_heads + group);
-  TileScratch scratch;
-  scratch.place(scratch_.data() + worker * scratch_stride_, plan->tiles, call_.shape, call_.kernels, call_.formulas);
+  auto scratch = placed_in<TileScratch>(scratch_.data() + worker * scratch_stride_, call_, plan->tiles);
   if (plan->is_split())
     attend_split(sequence, *plan, group, index, scratch);
   else

@@ -62,31 +62,20 @@ std::int64_t Call::alibi_distance(const Sequence& sequence, std::int64_t i, std:
   return std::abs(std::int64_t{options.alibi_query_positions[query_row]} - options.alibi_key_positions[key_row]);
 }
 
-std::uint64_t Call::shown_panels(const Sequence& sequence, std::int64_t head, std::int64_t i,
-                                 std::int64_t first) const {
+Rows Call::all_rows(const Sequence& sequence, std::int64_t group) const {
+  return {&sequence, group, group * group_size, group_size, 0, group_size * sequence.num_queries};
+}
+
+QueryRow Call::query_row(const Sequence& sequence, std::int64_t head, std::int64_t i, std::int64_t r) const {
+  return {&sequence, head, i, visible_keys(sequence, head, i), r};
+}
+
+std::uint64_t Call::shown_panels(const QueryRow& row, std::int64_t first) const {
+  const Sequence& sequence = *row.sequence;
   std::uint64_t panels = ~std::uint64_t{0};
   for (const ShownKeys* by : {&shown_by_mask, &shown_by_bias})
-    if (by->known()) panels &= by->panels(sequence.batch, head, sequence.query_begin + i, sequence.key_begin + first);
+    if (by->known()) panels &= by->panels(sequence.batch, row.head, row.query(), sequence.key_begin + first);
   return panels;
-}
-
-RowRun Call::rows_of(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i,
-                     std::int64_t count) const {
-  const std::int64_t at =
-      sequence.batch * query.batch + head * query.head + (sequence.query_begin + i) * query.position;
-  RowRun run;
-  run.data = static_cast<const char*>(queries.data) + at * size_of(queries.dtype);
-  run.dtype = queries.dtype;
-  run.row_stride = query.position;
-  run.column_stride = query.feature;
-  run.count = count;
-  return run;
-}
-
-void Call::load_query(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i,
-                      float* row) const {
-  kernels.widen(rows_of(queries, sequence, head, i, 1), shape.head_dim, row, shape.head_dim);
-  kernels.scale(row, shape.head_dim, scale);
 }
 
 std::int64_t key_length_of(const AttentionShape& shape, const AttentionInputs& inputs) {
@@ -102,20 +91,23 @@ void resolve_sequences(const AttentionShape& shape, const AttentionInputs& input
   const std::int64_t count = count_sequences(shape, options);
   for (std::int64_t n = 0; n < count; ++n) {
     Sequence& sequence = sequences[n];
+    sequence = {};
+    sequence.number = n;
+    sequence.head_dim = shape.head_dim;
     std::int64_t total_keys;
     if (options.cu_seq_lens_query) {
       const std::int32_t* query = options.cu_seq_lens_query + n;
       const std::int32_t* key = options.cu_seq_lens_key + n;
-      const std::int64_t queries = query[1] - query[0];
-      total_keys = key[1] - key[0];
-      sequence = {0, query[0], queries, queries, key[0], total_keys, total_keys, 0, {}, 0};
+      sequence.query_begin = query[0];
+      sequence.num_queries = sequence.query_length = query[1] - query[0];
+      sequence.key_begin = key[0];
+      total_keys = sequence.num_keys = sequence.key_length = key[1] - key[0];
     } else {
-      sequence = {n, 0, shape.query_length, shape.query_length, 0, shape.key_length, shape.key_length, 0, {}, 0};
-      if (inputs.cache) {
-        sequence.num_keys = sequence.key_length = inputs.cache->length(n);
-        sequence.positions = KvCacheSource(*inputs.cache).positions(n);
-        if (inputs.cache->shape().cache_positions) sequence.places = sequence.positions.kept;
-      }
+      sequence.batch = n;
+      sequence.num_queries = sequence.query_length = shape.query_length;
+      sequence.num_keys = sequence.key_length = inputs.cache ? inputs.cache->length(n) : shape.key_length;
+      if (inputs.cache) sequence.positions = KvCacheSource(*inputs.cache).positions(n);
+      if (inputs.cache && inputs.cache->shape().cache_positions) sequence.places = sequence.positions.kept;
       if (options.key_lengths) sequence.key_length = options.key_lengths[n];
       total_keys = inputs.cache ? inputs.cache->appended(n) : sequence.key_length;
       if (options.query_lengths) sequence.query_length = options.query_lengths[n];
@@ -143,8 +135,7 @@ Error PreparedCall::prepare(ThreadPool& pool, const AttentionShape& shape, const
   num_sequences_ = count_sequences(shape, options);
   if (Error e = sequences_.allocate(num_sequences_)) return e;
   resolve_sequences(shape, inputs, options, sequences_.data());
-  formulas_.compile(options);
-  if (Error e = formulas_.prepare(pool, shape, sequences_.data(), num_sequences_, kernels)) return e;
+  if (Error e = formulas_.prepare(pool, shape, options, sequences_.data(), num_sequences_, kernels)) return e;
   key_length_ = key_length_of(shape, inputs);
   if (inputs.mask) {
     if (Error e = shown_by_mask_.read(pool, inputs.mask, inputs.mask_extents, kernels.panel_width)) return e;

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "attention/call_formulas.h"
-#include "attention/sequence.h"
 #include "attention/shown_keys.h"
 #include "base/memory.h"
 #include "base/rules.h"
@@ -13,7 +12,9 @@
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
+#include "kernel/row_run.h"
 #include "source/key_value_source.h"
+#include "source/sequence.h"
 
 namespace headwise {
 
@@ -24,6 +25,18 @@ struct VisibleKeys {
   KeyRange gap;            ///< keys that lie before a ring's window, and after those that it keeps: hidden
   std::int64_t self = -1;  ///< a key that is hidden by exclude_self, or -1
   bool has_holes = false;  ///< whether mask or bias may hide a key within the range
+};
+
+/// One query row of one head.
+struct QueryRow {
+  const Sequence* sequence = nullptr;
+  std::int64_t head = 0;
+  std::int64_t i = 0;  ///< within its sequence
+  VisibleKeys keys;
+  std::int64_t r = 0;  ///< among the rows of the worker's TileFormulas
+
+  /// On the whole Sq axis.
+  [[nodiscard]] std::int64_t query() const { return sequence->query_begin + i; }
 };
 
 /// A call that has been checked, with its defaults filled in. Both passes read it.
@@ -47,22 +60,27 @@ struct Call {
   /// The keys that query row i of `head` may see.
   [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t head, std::int64_t i) const;
 
-  /// Bit p is set if the mask and the bias may show a key of panel p to that row. Panel p has the keys from
+  /// Bit p is set if the mask and the bias may show a key of panel p to a row. Panel p has the keys from
   /// `first` + p * kernels.panel_width on.
-  [[nodiscard]] std::uint64_t shown_panels(const Sequence& sequence, std::int64_t head, std::int64_t i,
-                                           std::int64_t first) const;
+  [[nodiscard]] std::uint64_t shown_panels(const QueryRow& row, std::int64_t first) const;
 
-  /// Query rows i, i + 1, … of `head` where they lie.
-  [[nodiscard]] RowRun query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i,
-                                  std::int64_t count) const {
-    return rows_of(inputs.query, sequence, head, i, count);
+  /// All query rows of kv head `group` of a sequence.
+  [[nodiscard]] Rows all_rows(const Sequence& sequence, std::int64_t group) const;
+  /// Row i of `head`, with the keys that it may see.
+  [[nodiscard]] QueryRow query_row(const Sequence& sequence, std::int64_t head, std::int64_t i,
+                                   std::int64_t r = 0) const;
+  /// Its index in a [B, num_heads, Sq] array.
+  [[nodiscard]] std::int64_t row_index(const QueryRow& row) const {
+    return (row.sequence->batch * shape.num_heads + row.head) * shape.query_length + row.query();
   }
-  /// The same of `queries`: inputs.query, or kept_query().
-  [[nodiscard]] RowRun rows_of(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i,
-                               std::int64_t count) const;
-
-  /// Row i of `head` of `queries` as float32, times the scale: [head_dim].
-  void load_query(ConstArray queries, const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
+  /// The row and the `count` - 1 next ones of its head where they lie: in inputs.query or kept_query(), or in an array
+  /// like the output.
+  [[nodiscard]] RowRun queries_from(const QueryRow& row, ConstArray queries, std::int64_t count) const {
+    return row_run(queries, query, row.sequence->batch, row.head, row.query(), count);
+  }
+  [[nodiscard]] RowRun outputs_from(const QueryRow& row, ConstArray outputs_like, std::int64_t count) const {
+    return row_run(outputs_like, output, row.sequence->batch, row.head, row.query(), count);
+  }
 
   /// The distance of ALiBi between query row i and key row j of a sequence.
   [[nodiscard]] std::int64_t alibi_distance(const Sequence& sequence, std::int64_t i, std::int64_t j) const;
@@ -72,20 +90,6 @@ struct Call {
   [[nodiscard]] ConstArray kept_query() const { return {inputs.kept_query, Dtype::float32}; }
   [[nodiscard]] std::int64_t kept_keys(const Sequence& sequence) const {
     return inputs.kept_query ? std::min(sequence.positions.kept, sequence.num_keys) : 0;
-  }
-  /// Raw scores of `rows` queries against keys `keys`, which are kept ones: [rows, lds]. `kept` has the queries,
-  /// scaled.
-  void score_kept(const Sequence& sequence, std::int64_t group, KeyRange keys, const float* kept, std::int64_t rows,
-                  float* scores, std::ptrdiff_t lds) const {
-    if (keys.empty()) return;
-    for_each_key_run(sequence, group, keys, [&](const RowRun& run, std::int64_t first) {
-      kernels.dot_rows(kept, shape.head_dim, rows, run, shape.head_dim, scores + first, lds);
-    });
-  }
-
-  /// What must be added to every key of kv head `group`, [head_dim], or null: see KeyValueSource::key_mean.
-  [[nodiscard]] const float* key_mean(const Sequence& sequence, std::int64_t group) const {
-    return source.key_mean(sequence.batch, group);
   }
 
   /// Calls visit(run, first) for the runs that make up key rows `keys` of kv head `group`. `first` is the run's first

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 namespace headwise {
 
@@ -47,8 +48,8 @@ Error KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Seque
   if (shape.num_heads == 0) return {};
   heads_ = program.bounds_depend_on_head() ? shape.num_heads : 1;
   query_length_ = shape.query_length;
-  const FormulaRoom room{kRows, 1, 0};
-  const std::int64_t scratch_bytes = FormulaTile::bytes(program, kernels, room);
+  const FormulaRoom room{kRows, 1, 0, 0};
+  const std::int64_t scratch_bytes = bytes_of<FormulaTile>(program, kernels, room);
   const std::int64_t rows = shape.batch_size * heads_ * query_length_;
   Buffer<char> scratch;
   if (Error e = rows_.allocate(rows)) return e;
@@ -57,12 +58,10 @@ Error KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Seque
   pool.parallel_for(num_sequences * heads_, [&](std::int64_t task, int worker) {
     const Sequence& sequence = sequences[task / heads_];
     const std::int64_t head = task % heads_;
-    FormulaTile values;
-    values.place(scratch.data() + worker * scratch_bytes, program, kernels, room);
+    auto values = placed_in<FormulaTile>(scratch.data() + worker * scratch_bytes, program, kernels, room);
     for (std::int64_t i = 0; i < sequence.num_queries; i += kRows) {
       const std::int64_t count = std::min(kRows, sequence.num_queries - i);
-      values.set_rows(formula_sequence(sequence, task / heads_, shape.head_dim),
-                      {i, count, 1, head, head / (shape.num_heads / shape.num_kv_heads)});
+      values.set_rows({&sequence, head / (shape.num_heads / shape.num_kv_heads), head, 1, i, i + count});
       const auto value = [&](std::int32_t n, std::int64_t r) { return n < 0 ? 0.0f : values.row_value(n, r); };
       for (std::int64_t r = 0; r < count; ++r) {
         KeyRange keys{0, sequence.key_length};
@@ -84,54 +83,47 @@ void KeyBounds::narrow(const Sequence& sequence, std::int64_t head, std::int64_t
   *keys = {std::max<std::int64_t>(keys->begin, row.begin), std::min<std::int64_t>(keys->end, row.end)};
 }
 
-void CallFormulas::compile(const AttentionOptions& options) {
-  if (options.score) score_.compile(*options.score);
-  if (!options.visible) return;
+Error CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
+                            const Sequence* sequences, std::int64_t num_sequences, const KernelTable& kernels) {
+  if (!options.score && !options.visible) return {};
+  if (Error e = programs_.allocate(1)) return e;
+  Programs& programs = *new (programs_.data()) Programs;
+  if (options.score) {
+    programs.score.compile(*options.score);
+    score_ = &programs.score;
+  }
+  if (!options.visible) return {};
   if (options.visible->result >= 0) {
-    rest_formula_ = *options.visible;
-    rest_formula_.num_bounds = 0;
-    rest_.compile(rest_formula_);
+    programs.rest_formula = *options.visible;
+    programs.rest_formula.num_bounds = 0;
+    programs.rest.compile(programs.rest_formula);
+    rest_ = &programs.rest;
+    if (Error e = tables_.read(*rest_)) return e;
   }
-  if (options.visible->num_bounds > 0) {
-    bounds_formula_ = *options.visible;
-    bounds_formula_.result = -1;
-    bounds_program_.compile(bounds_formula_);
-  }
+  if (options.visible->num_bounds == 0) return {};
+  programs.bounds_formula = *options.visible;
+  programs.bounds_formula.result = -1;
+  programs.bounds.compile(programs.bounds_formula);
+  return bounds_.find(pool, shape, sequences, num_sequences, programs.bounds, kernels);
 }
 
-Error CallFormulas::prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                            std::int64_t num_sequences, const KernelTable& kernels) {
-  if (rest_) {
-    if (Error e = tables_.read(rest_)) return e;
-  }
-  return bounds_program_ ? bounds_.find(pool, shape, sequences, num_sequences, bounds_program_, kernels) : Error();
-}
-
-std::int64_t TileFormulas::bytes(const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
-                                 std::int64_t boxes) {
-  std::int64_t bytes = 0;
-  if (formulas.score()) bytes += FormulaTile::bytes(formulas.score(), kernels, room);
-  if (formulas.rest())
-    bytes += FormulaTile::bytes(formulas.rest(), kernels, room) + FormulaRanges::bytes(formulas.rest(), boxes);
-  return bytes;
-}
-
-void TileFormulas::place(char* memory, const CallFormulas& formulas, const KernelTable& kernels,
-                         const FormulaRoom& room, std::int64_t boxes) {
-  if (formulas.score()) {
-    score.place(memory, formulas.score(), kernels, room);
-    memory += FormulaTile::bytes(formulas.score(), kernels, room);
-  }
+void TileFormulas::place(Placement& place, const CallFormulas& formulas, const KernelTable& kernels,
+                         const FormulaRoom& room) {
+  if (formulas.score()) score = place.make<FormulaTile>(*formulas.score(), kernels, room);
   if (!formulas.rest()) return;
-  ranges.place(memory, formulas.rest(), formulas.tables(), kernels);
-  visible.place(memory + FormulaRanges::bytes(formulas.rest(), boxes), formulas.rest(), kernels, room);
+  visible = place.make<FormulaTile>(*formulas.rest(), kernels, room);
+  ranges = place.make<FormulaRanges>(*formulas.rest(), formulas.tables(), kernels, room.boxes);
 }
 
-void TileFormulas::set_rows(const CallFormulas& formulas, const FormulaSequence& of, const FormulaRows& these) {
-  sequence = of;
+void TileFormulas::set_rows(const Rows& these) {
   rows = these;
-  if (formulas.score()) score.set_rows(sequence, rows);
-  if (formulas.rest()) visible.set_rows(sequence, rows);
+  if (score) score->set_rows(rows);
+  if (visible) visible->set_rows(rows);
+}
+
+void TileFormulas::set_keys(KeyRange keys) const {
+  if (score) score->set_keys(keys.begin, keys.end);
+  if (visible) visible->set_keys(keys.begin, keys.end);
 }
 
 }  // namespace headwise

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "attention/sequence.h"
 #include "base/memory.h"
 #include "base/rules.h"
 #include "formula/formula_program.h"
@@ -11,6 +10,7 @@
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
+#include "source/sequence.h"
 
 namespace headwise {
 
@@ -43,37 +43,38 @@ class KeyBounds {
 /// boxes of rows and keys, and where these are mixed for each pair.
 class CallFormulas {
  public:
-  /// Needs no memory.
-  void compile(const AttentionOptions& options);
-  /// Finds bounds and what is known about tables.
-  [[nodiscard]] Error prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
-                              std::int64_t num_sequences, const KernelTable& kernels);
+  /// Compiles them, and finds bounds and what is known about tables.
+  [[nodiscard]] Error prepare(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
+                              const Sequence* sequences, std::int64_t num_sequences, const KernelTable& kernels);
 
-  [[nodiscard]] const FormulaProgram& score() const { return score_; }
-  [[nodiscard]] const FormulaProgram& rest() const { return rest_; }
+  /// Null without such a formula.
+  [[nodiscard]] const FormulaProgram* score() const { return score_; }
+  [[nodiscard]] const FormulaProgram* rest() const { return rest_; }
   [[nodiscard]] const KeyBounds& bounds() const { return bounds_; }
   [[nodiscard]] const TableRanges& tables() const { return tables_; }
 
  private:
-  Formula rest_formula_, bounds_formula_;
-  FormulaProgram score_, rest_, bounds_program_;
+  /// Only calls with formulas have memory for them.
+  struct Programs {
+    FormulaProgram score, rest, bounds;
+    Formula rest_formula, bounds_formula;
+  };
+  Buffer<Programs> programs_;
+  const FormulaProgram *score_ = nullptr, *rest_ = nullptr;
   KeyBounds bounds_;
   TableRanges tables_;
 };
 
-/// A worker's part: the formulas for the rows and keys of a tile.
+/// A worker's part: the formulas for the rows and keys of a tile. What the call has no formula for is null.
 struct TileFormulas {
-  FormulaTile score, visible;  ///< visible: the rest
-  FormulaRanges ranges;        ///< of the rest
-  FormulaSequence sequence;
-  FormulaRows rows;
+  FormulaTile* score = nullptr;
+  FormulaTile* visible = nullptr;   ///< the rest
+  FormulaRanges* ranges = nullptr;  ///< of the rest
+  Rows rows{};
 
-  /// @param boxes  the most that are asked for at a time
-  static std::int64_t bytes(const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
-                            std::int64_t boxes);
-  void place(char* memory, const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
-             std::int64_t boxes);
-  void set_rows(const CallFormulas& formulas, const FormulaSequence& of, const FormulaRows& these);
+  void place(Placement& place, const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room);
+  void set_rows(const Rows& these);
+  void set_keys(KeyRange keys) const;
 };
 
 }  // namespace headwise

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "attention/chosen.h"
 #include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/attention.h"
@@ -22,25 +23,6 @@ struct HeadRows {
   }
   [[nodiscard]] std::int64_t length_of(std::int64_t b) const { return lengths ? lengths[b] : length; }
 };
-
-/// A selection of `all_heads` and `all_rows`, with its defaults filled in.
-struct RowChoice {
-  const Selection& selection;
-  std::int64_t all_heads, all_rows;
-  [[nodiscard]] std::int64_t heads() const { return selection.heads ? selection.num_heads : all_heads; }
-  [[nodiscard]] std::int64_t rows() const { return selection.queries ? selection.num_queries : all_rows; }
-  [[nodiscard]] std::int64_t head(std::int64_t n) const { return selection.heads ? selection.heads[n] : n; }
-  [[nodiscard]] std::int64_t row(std::int64_t n) const { return selection.queries ? selection.queries[n] : n; }
-};
-
-/// Calls visit(b, head, row, place) for each chosen row. It is row `place` of [B, chosen heads, chosen rows].
-template <class Visit>
-void for_each_chosen_row(ThreadPool& pool, std::int64_t batch_size, const RowChoice& choice, Visit visit) {
-  pool.parallel_for(batch_size * choice.heads(), [&](std::int64_t task, int) {
-    const std::int64_t b = task / choice.heads(), head = choice.head(task % choice.heads());
-    for (std::int64_t r = 0; r < choice.rows(); ++r) visit(b, head, choice.row(r), task * choice.rows() + r);
-  });
-}
 
 /// Overwrites the chosen rows that are no padding.
 void overwrite(ThreadPool& pool, const HeadRows& rows, const Patch& patch);

@@ -59,14 +59,14 @@ std::int64_t best_rows(const TileRequest& request) {
 
 TileSizes choose_tiles(const TileRequest& request) {
   TileSizes tiles;
-  tiles.direct = reads_in_place(request.rows);
+  tiles.in_place = reads_in_place(request.rows);
   const std::int64_t width = request.head_dim + request.value_dim;
   const std::int64_t fitting = kMaxTileFloats / width / request.panel_width * request.panel_width;
   const std::int64_t limit =
-      std::clamp<std::int64_t>(fitting, request.panel_width, tiles.direct ? kDirectKeys : kMaxKeys);
+      std::clamp<std::int64_t>(fitting, request.panel_width, tiles.in_place ? kDirectKeys : kMaxKeys);
   tiles.keys = even_share(request.keys, limit, request.panel_width);
   tiles.split = request.rows <= kFewRows && request.keys >= 2 * kSplitKeys ? round_up(kSplitKeys, tiles.keys) : 0;
-  const bool one_tile = tiles.direct || tiles.split > 0;
+  const bool one_tile = tiles.in_place || tiles.split > 0;
   tiles.rows = one_tile ? std::max<std::int64_t>(request.rows, 1) : best_rows(request);
   tiles.strip = std::min(tiles.rows, kStripRows);
   return tiles;
@@ -94,7 +94,7 @@ Error make_plan(const Call& call, int threads, Plan* plan) {
       plan->split_results += shape.num_kv_heads * p.splits;
       plan->split_rows = std::max(plan->split_rows, p.rows);
     }
-    const std::int64_t bytes = TileScratch::bytes(p.tiles, shape, call.kernels, call.formulas);
+    const std::int64_t bytes = bytes_of<TileScratch>(call, p.tiles);
     if (bytes < 0) return refuse(Rule::scratch_size);
     plan->scratch_bytes = std::max(plan->scratch_bytes, bytes);
   }

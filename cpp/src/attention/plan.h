@@ -10,14 +10,14 @@
 
 namespace headwise {
 
-/// How many query rows meet how many keys at a time. The bits of a row depend on `keys`, `direct` and `split`, which
+/// How many query rows meet how many keys at a time. The bits of a row depend on `keys`, `in_place` and `split`, which
 /// depend on the shape and the instruction set alone. They do not depend on `rows`, which follows the number of
 /// threads.
 struct TileSizes {
   std::int64_t rows;   ///< query rows of a tile; the heads of a group count as rows
   std::int64_t strip;  ///< rows of a tile that are scored, weighed and added up before the next rows
   std::int64_t keys;   ///< key rows of a tile, a multiple of the panel width, at most 64 panels
-  bool direct;         ///< few rows: keys and values are read where they lie, not packed into panels
+  bool in_place;       ///< few rows: keys and values are read where they lie, not packed into panels
   std::int64_t split;  ///< keys of a split, a multiple of `keys`; 0: no splits
 };
 

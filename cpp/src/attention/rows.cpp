@@ -15,27 +15,23 @@ const Sequence* sequence_of(const Call& call, std::int64_t batch, std::int64_t q
 }
 
 Error WantedRows::gather(const AttentionShape& shape, const AttentionOutputs& outputs) {
-  const auto is_everything = [](const Selection& selection) { return !selection.heads && !selection.queries; };
-  all_ = outputs.output.data || outputs.lse || outputs.entropy ||
-         (outputs.probs && is_everything(outputs.probs_selection)) ||
-         (outputs.top_k_values && is_everything(outputs.top_k_selection));
+  const Chosen probs = chosen_queries(shape, outputs.probs_selection);
+  const Chosen top_k = chosen_queries(shape, outputs.top_k_selection);
+  all_ = outputs.output.data || outputs.lse || outputs.entropy || (outputs.probs && probs.is_everything()) ||
+         (outputs.top_k_values && top_k.is_everything());
   if (all_) return {};
   query_length_ = shape.query_length;
   const std::int64_t rows = shape.num_heads * shape.query_length;
   if (Error e = wanted_.allocate(rows)) return e;
   std::fill_n(wanted_.data(), rows, std::uint8_t{0});
-  if (outputs.probs) add(shape, outputs.probs_selection);
-  if (outputs.top_k_values) add(shape, outputs.top_k_selection);
+  if (outputs.probs) add(probs);
+  if (outputs.top_k_values) add(top_k);
   return {};
 }
 
-void WantedRows::add(const AttentionShape& shape, const Selection& selection) {
-  const std::int64_t heads = selection.heads ? selection.num_heads : shape.num_heads;
-  const std::int64_t queries = selection.queries ? selection.num_queries : shape.query_length;
-  for (std::int64_t h = 0; h < heads; ++h)
-    for (std::int64_t i = 0; i < queries; ++i)
-      wanted_[(selection.heads ? selection.heads[h] : h) * query_length_ +
-              (selection.queries ? selection.queries[i] : i)] = 1;
+void WantedRows::add(const Chosen& chosen) {
+  for (std::int64_t h = 0; h < chosen.heads(); ++h)
+    for (std::int64_t r = 0; r < chosen.rows(); ++r) wanted_[chosen.head(h) * query_length_ + chosen.row(r)] = 1;
 }
 
 namespace {
@@ -81,17 +77,16 @@ Error PatchedProbs::allocate() {
   return list_places(selection.queries, selection.num_queries, call_.shape.query_length, queries_);
 }
 
-bool PatchedProbs::has(const Sequence& sequence, const QueryRow& row) const {
-  return patch_.given() && row.i < sequence.query_length && heads_[row.head] >= 0 &&
-         queries_[sequence.query_begin + row.i] >= 0;
+bool PatchedProbs::has(const QueryRow& row) const {
+  return patch_.given() && row.i < row.sequence->query_length && heads_[row.head] >= 0 && queries_[row.query()] >= 0;
 }
 
-void PatchedProbs::overwrite(const Sequence& sequence, const QueryRow& row, std::int64_t width, float* weights,
-                             std::uint8_t* visible) const {
+void PatchedProbs::overwrite(const QueryRow& row, std::int64_t width, float* weights, std::uint8_t* visible) const {
   if (patch_.mean) return spread(width, weights, visible);
-  const Chosen chosen(call_, patch_.selection);
+  const Sequence& sequence = *row.sequence;
+  const Chosen chosen = chosen_queries(call_.shape, patch_.selection);
   const std::int64_t place =
-      (sequence.batch * chosen.heads() + heads_[row.head]) * chosen.queries() + queries_[sequence.query_begin + row.i];
+      (sequence.batch * chosen.heads() + heads_[row.head]) * chosen.rows() + queries_[row.query()];
   const float* const data = patch_.data + place * call_.key_length + sequence.key_begin;
   std::copy_n(data, sequence.num_keys, weights);
   std::fill(weights + sequence.num_keys, weights + width, 0.0f);
@@ -102,10 +97,9 @@ void PatchedProbs::overwrite(const Sequence& sequence, const QueryRow& row, std:
 Error find_empty_rows(const Call& call) {
   constexpr FormulaRoom kRowRoom{1, 1, 64};
   Buffer<char> memory;
-  const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRowRoom, 0);
+  const std::int64_t bytes = bytes_of<TileFormulas>(call.formulas, call.kernels, kRowRoom);
   if (Error e = memory.allocate(bytes)) return e;
-  TileFormulas formulas;
-  formulas.place(memory.data(), call.formulas, call.kernels, kRowRoom, 0);
+  auto formulas = placed_in<TileFormulas>(memory.data(), call.formulas, call.kernels, kRowRoom);
   PatchedProbs patched(call);
   if (Error e = patched.allocate()) return e;
   EmptyRowReport found;
@@ -113,10 +107,9 @@ Error find_empty_rows(const Call& call) {
     const Sequence& sequence = call.sequences[n];
     for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
       for (std::int64_t i = 0; i < sequence.query_length && found.count < EmptyRowReport::kMostRows; ++i) {
-        const QueryRow row{h, i, call.visible_keys(sequence, h, i)};
-        formulas.set_rows(call.formulas, formula_sequence(sequence, n, call.shape.head_dim),
-                          {i, 1, 1, h, h / call.group_size});
-        if (patched.gives(sequence, row) || sees_any_key(call, sequence, row, formulas)) continue;
+        const QueryRow row = call.query_row(sequence, h, i);
+        formulas.set_rows({&sequence, h / call.group_size, h, 1, i, i + 1});
+        if (patched.gives(row) || sees_any_key(call, row, formulas)) continue;
         found.rows[found.count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
                                      static_cast<std::int32_t>(i)};
       }

@@ -3,38 +3,12 @@
 #include <cstdint>
 
 #include "attention/call.h"
+#include "attention/chosen.h"
 #include "attention/scores.h"
 #include "base/memory.h"
 #include "base/rules.h"
 
 namespace headwise {
-
-/// A stretch of the chosen query rows, all of one sequence: entries [begin, end) of the selection. Its rows share one
-/// packing of the keys.
-struct ChosenRows {
-  const Sequence* sequence;
-  std::int64_t begin, end;
-  [[nodiscard]] std::int64_t size() const { return end - begin; }
-};
-
-/// A selection with its defaults filled in.
-class Chosen {
- public:
-  Chosen(const Call& call, const Selection& selection) : call_(call), selection_(selection) {}
-  [[nodiscard]] std::int64_t heads() const { return selection_.heads ? selection_.num_heads : call_.shape.num_heads; }
-  [[nodiscard]] std::int64_t queries() const {
-    return selection_.queries ? selection_.num_queries : call_.shape.query_length;
-  }
-  [[nodiscard]] std::int64_t head(std::int64_t n) const { return selection_.heads ? selection_.heads[n] : n; }
-  /// The n-th chosen query row, as an index of the whole Sq axis.
-  [[nodiscard]] std::int64_t query(std::int64_t n) const { return selection_.queries ? selection_.queries[n] : n; }
-  [[nodiscard]] bool average() const { return selection_.average; }
-  [[nodiscard]] std::int64_t output_heads() const { return average() ? 1 : heads(); }
-
- private:
-  const Call& call_;
-  const Selection& selection_;
-};
 
 /// The sequence that owns query row `query` of batch `batch`.
 [[nodiscard]] const Sequence* sequence_of(const Call& call, std::int64_t batch, std::int64_t query);
@@ -51,7 +25,7 @@ class WantedRows {
   }
 
  private:
-  void add(const AttentionShape& shape, const Selection& selection);
+  void add(const Chosen& chosen);
 
   bool all_ = false;
   std::int64_t query_length_ = 0;
@@ -69,17 +43,14 @@ class PatchedProbs {
   [[nodiscard]] Error allocate();
 
   /// Whether the call overwrites the weights of `row`.
-  [[nodiscard]] bool has(const Sequence& sequence, const QueryRow& row) const;
+  [[nodiscard]] bool has(const QueryRow& row) const;
 
   /// Whether the call gives the weights of `row`, which then needs no visible key. A mean is taken over visible keys.
-  [[nodiscard]] bool gives(const Sequence& sequence, const QueryRow& row) const {
-    return !patch_.mean && has(sequence, row);
-  }
+  [[nodiscard]] bool gives(const QueryRow& row) const { return !patch_.mean && has(row); }
 
   /// Overwrites them. `visible` says which keys the row sees; keys with a new weight count as seen.
   /// @param weights  of the first `width` keys of the sequence
-  void overwrite(const Sequence& sequence, const QueryRow& row, std::int64_t width, float* weights,
-                 std::uint8_t* visible) const;
+  void overwrite(const QueryRow& row, std::int64_t width, float* weights, std::uint8_t* visible) const;
 
  private:
   const Call& call_;

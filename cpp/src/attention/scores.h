@@ -6,49 +6,49 @@
 
 namespace headwise {
 
-/// One query row of one head while its scores are being computed.
-struct QueryRow {
-  std::int64_t head = 0;
-  std::int64_t i = 0;  ///< within its sequence
-  VisibleKeys keys;
-  std::int64_t r = 0;  ///< among the rows of the worker's TileFormulas
-};
-
 /// What the mean of the keys adds to every raw score of a query: their product, rounded once. A null mean adds 0.
 [[nodiscard]] float shift_of(const float* query, const float* mean, std::int64_t depth);
 /// Adds it to scores of the row.
 void shift_scores(float shift, std::int64_t count, float* scores);
 
-/// Turns raw scores of `row` against keys `tile` into scores of `stage`: softcap, then ALiBi, then bias, then the score
-/// formula. The first `capacity` floats of `scores` may be overwritten. `capacity` is a multiple of the vector width,
-/// >= tile.size(). Returns whether the bias hides a key of the tile.
-bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
-                  TileFormulas& formulas, float* scores, std::int64_t capacity);
+/// Where scores of a row on their way are copied to, if not null: after the softcap, and after ALiBi and bias.
+struct KeptStages {
+  float* softcapped = nullptr;
+  float* biased = nullptr;
+};
 
-/// The steps of it: softcap, ALiBi and bias, score formula.
-void cap_scores(const Call& call, float* scores, std::int64_t capacity);
-bool bias_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores);
-void rescore(const Call& call, const QueryRow& row, KeyRange tile, TileFormulas& formulas, float* scores);
+/// Turns raw scores of `row` against keys `keys` into scores of `stage`: softcap, then ALiBi, then bias, then the score
+/// formula. The scores up to the next multiple of the vector width may be overwritten. Returns whether the bias hides a
+/// key.
+bool apply_stages(const Call& call, const QueryRow& row, KeyRange keys, ScoreStage stage, TileFormulas& formulas,
+                  float* scores, KeptStages kept = {});
 
-/// Whether the mask, exclude_self or a ring may hide a key of `tile` from `row`, within its range.
-[[nodiscard]] bool may_hide(const QueryRow& row, KeyRange tile);
+/// Raw scores of a row that are to be brought to a stage where hidden ones are -inf. All keys are keys of the sequence.
+struct RowScores {
+  const QueryRow& row;
+  KeyRange keys;          ///< keys.begin is at a multiple of the vector width within the tile
+  KeyRange reach;         ///< the keys among them that the row may see; the scores of the others become -inf
+  KeyRange asked;         ///< the keys about which the visible formula is asked; it hides no others
+  float* scores;          ///< of keys.begin, up to the next multiple of the vector width after the last one
+  std::uint8_t* visible;  ///< of keys.begin: room for a byte of each key
+  bool marks = false;     ///< whether `visible`, all 0 so far, must say which keys are visible, also if all are
+};
 
-/// Sets hidden scores to -inf, and `visible` to 0 or 1 for each key. The visible formula hides some of the keys
-/// `asked`, and no others. Returns whether any key of the tile is visible.
-bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, KeyRange asked,
-                 TileFormulas& formulas, float* scores, std::uint8_t* visible);
+/// Whether some key was hidden, and whether one is visible. Without `marks` a score formula may have hidden more.
+struct Visibility {
+  bool hides, sees;
+};
 
-/// Clears `visible` where the score formula has given -inf.
-void clear_hidden_by_score(const float* scores, std::int64_t count, std::uint8_t* visible);
+/// Brings them there. `stage` is biased or formula.
+Visibility bring_to_last_stage(const Call& call, const RowScores& scores, ScoreStage stage, TileFormulas& formulas,
+                               KeptStages kept = {});
 
 /// Whether `row` sees any key, by the same rules. Needs no scores.
-[[nodiscard]] bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row,
-                                TileFormulas& formulas);
+[[nodiscard]] bool sees_any_key(const Call& call, const QueryRow& row, TileFormulas& formulas);
 
 /// What AttentionOptions::dropout does to a row: `values` of the keys from `first` on are multiplied by what their
 /// weights are multiplied by: 0, or 1 / (1 - rate). A NaN stays NaN. Without dropout nothing is done.
 /// @param first  counted from the beginning of the sequence
-void drop(const Call& call, const Sequence& sequence, const QueryRow& row, std::int64_t first, std::int64_t count,
-          float* values);
+void drop(const Call& call, const QueryRow& row, std::int64_t first, std::int64_t count, float* values);
 
 }  // namespace headwise

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <limits>
 
-#include "attention/sequence.h"
 #include "base/memory.h"
 #include "base/rules.h"
 #include "headwise/array.h"
 #include "headwise/thread_pool.h"
+#include "source/sequence.h"
 
 namespace headwise {
 

@@ -13,7 +13,8 @@ namespace headwise {
 namespace {
 
 /// out = mean of all values at j < key_length, also of hidden ones.
-void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
+void mean_of_values(const Call& call, const QueryRow& row, float* out) {
+  const Sequence& sequence = *row.sequence;
   const std::int64_t columns = call.shape.value_dim, group = row.head / call.group_size;
   const float share = 1.0f / static_cast<float>(sequence.key_length);
   std::fill_n(out, columns, 0.0f);
@@ -33,9 +34,9 @@ void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& 
 
 /// Writes one row of the output in the call's layout and dtype. -0 becomes 0: the sign of a zero may depend on which
 /// rows and hidden values a tile holds.
-void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, const float* values) {
-  const std::int64_t at = sequence.batch * call.output.batch + row.head * call.output.head +
-                          (sequence.query_begin + row.i) * call.output.position;
+void store_row(const Call& call, const QueryRow& row, const float* values) {
+  const std::int64_t at =
+      row.sequence->batch * call.output.batch + row.head * call.output.head + row.query() * call.output.position;
   const std::ptrdiff_t step = call.output.feature;
   const std::int64_t columns = call.shape.value_dim;
   if (call.outputs.output.dtype == Dtype::float16) {
@@ -47,42 +48,36 @@ void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, 
   }
 }
 
-void fill_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
+void fill_empty_row(const Call& call, const QueryRow& row, float* out) {
   std::fill_n(out, call.shape.value_dim, 0.0f);
-  if (!follows_policy(sequence, row, false)) return;
+  if (!follows_policy(row, false)) return;
   if (call.options.empty_rows == EmptyRows::nan) std::fill_n(out, call.shape.value_dim, kNan);
-  if (call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0)
-    mean_of_values(call, sequence, row, out);
+  if (call.options.empty_rows == EmptyRows::uniform && row.sequence->key_length > 0) mean_of_values(call, row, out);
 }
 
 }  // namespace
 
-bool follows_policy(const Sequence& sequence, const QueryRow& row, bool sees_any_key) {
-  return !sees_any_key && row.i < sequence.query_length;
+bool follows_policy(const QueryRow& row, bool sees_any_key) {
+  return !sees_any_key && row.i < row.sequence->query_length;
 }
 
-std::int64_t row_index(const Call& call, const Sequence& sequence, const QueryRow& row) {
-  return (sequence.batch * call.shape.num_heads + row.head) * call.shape.query_length + sequence.query_begin + row.i;
-}
-
-void write_output_row(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
+void write_output_row(const Call& call, const QueryRow& row, float* out) {
   const float gain = call.options.head_gain ? call.options.head_gain[row.head] : 1.0f;
   if (gain == 0.0f)
     std::fill_n(out, call.shape.value_dim, 0.0f);  // exactly 0, also in place of Inf and NaN
   else if (gain != 1.0f)
     call.kernels.scale(out, call.shape.value_dim, gain);
-  store_row(call, sequence, row, out);
+  store_row(call, row, out);
 }
 
-FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row,
-                           const OnlineSoftmax& softmax, float* out) {
-  const bool padding = row.i >= sequence.query_length;
+FinishedSoftmax finish_row(const Call& call, const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
+  const bool padding = row.i >= row.sequence->query_length;
   const FinishedSoftmax finished =
       softmax.finish(call.options.sinks && !padding ? call.options.sinks[row.head] : -kInfinity);
   if (call.outputs.lse) {
-    const bool uniform = follows_policy(sequence, row, finished.seen) &&
-                         call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0;
-    const std::int64_t at = row_index(call, sequence, row);
+    const bool uniform = follows_policy(row, finished.seen) && call.options.empty_rows == EmptyRows::uniform &&
+                         row.sequence->key_length > 0;
+    const std::int64_t at = call.row_index(row);
     call.outputs.lse[at] = uniform ? -kInfinity : finished.lse;
     if (call.outputs.lse_rest) call.outputs.lse_rest[at] = finished.seen ? finished.lse_rest() : 0.0f;
   }
@@ -90,8 +85,8 @@ FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const Que
   if (finished.seen)
     call.kernels.scale(out, call.shape.value_dim, finished.share);
   else
-    fill_empty_row(call, sequence, row, out);
-  write_output_row(call, sequence, row, out);
+    fill_empty_row(call, row, out);
+  write_output_row(call, row, out);
   return finished;
 }
 
@@ -119,12 +114,11 @@ float entropy_of(const float* weights, std::int64_t count) {
   return static_cast<float>(total);
 }
 
-float entropy_of_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row,
-                           const FinishedSoftmax& softmax) {
-  if (!follows_policy(sequence, row, softmax.seen)) return 0.0f;
+float entropy_of_empty_row(const Call& call, const QueryRow& row, const FinishedSoftmax& softmax) {
+  if (!follows_policy(row, softmax.seen)) return 0.0f;
   if (call.options.empty_rows == EmptyRows::nan) return std::numeric_limits<float>::quiet_NaN();
-  if (call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0)
-    return std::log(static_cast<float>(sequence.key_length));
+  if (call.options.empty_rows == EmptyRows::uniform && row.sequence->key_length > 0)
+    return std::log(static_cast<float>(row.sequence->key_length));
   return 0.0f;
 }
 

@@ -73,17 +73,13 @@ struct OnlineSoftmax {
 /// The last step of one row. It adds the sink to the sum, divides by the sum, applies the head's gain and the empty-row
 /// policy, and writes output and lse if they are wanted. `out` holds value_dim sums of weighted values. It is
 /// overwritten.
-FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row,
-                           const OnlineSoftmax& softmax, float* out);
+FinishedSoftmax finish_row(const Call& call, const QueryRow& row, const OnlineSoftmax& softmax, float* out);
 
 /// Writes one row of the output, times the head's gain. `out` is overwritten.
-void write_output_row(const Call& call, const Sequence& sequence, const QueryRow& row, float* out);
+void write_output_row(const Call& call, const QueryRow& row, float* out);
 
 /// Whether the empty-row policy decides about `row`: it lies within its query length and sees no key.
-[[nodiscard]] bool follows_policy(const Sequence& sequence, const QueryRow& row, bool sees_any_key);
-
-/// Index of a row in a [B, num_heads, Sq] array.
-[[nodiscard]] std::int64_t row_index(const Call& call, const Sequence& sequence, const QueryRow& row);
+[[nodiscard]] bool follows_policy(const QueryRow& row, bool sees_any_key);
 
 /// -sum p ln p of one row of `count` weights.
 [[nodiscard]] float entropy_of(const float* weights, std::int64_t count);
@@ -93,8 +89,7 @@ void write_output_row(const Call& call, const Sequence& sequence, const QueryRow
                                const FinishedSoftmax& softmax);
 
 /// The entropy of a row that sees no key, by the empty-row policy.
-[[nodiscard]] float entropy_of_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row,
-                                         const FinishedSoftmax& softmax);
+[[nodiscard]] float entropy_of_empty_row(const Call& call, const QueryRow& row, const FinishedSoftmax& softmax);
 
 /// The k largest visible values of a row, in descending order; ties go to the lower index. `count` is a multiple of the
 /// panel width. values[0] belongs to key `first_key`. `candidates` has room for `count` numbers.

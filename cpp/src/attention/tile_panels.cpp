@@ -10,17 +10,17 @@ namespace {
 
 /// What the visible formula can say about rows [begin, end) and all keys of the tile, in boxes of `width` keys.
 BoxBits ask_formula(TileFormulas& formulas, std::int64_t begin, std::int64_t end, KeyRange tile, std::int64_t width) {
-  return formulas.ranges.ask({formulas.sequence, formulas.rows, begin, end, tile.begin, tile.end, width});
+  return formulas.ranges->ask({formulas.rows, begin, end, tile.begin, tile.end, width});
 }
 
 }  // namespace
 
 /// The panels of the tile with keys that the row may see.
-std::uint64_t TilePanels::panels_of(const Call& call, const Sequence& sequence, const QueryRow& row) const {
+std::uint64_t TilePanels::panels_of(const Call& call, const QueryRow& row) const {
   const KeyRange seen = within(tile_, row.keys.range);
   if (seen.empty()) return 0;
   const std::uint64_t panels = low_bits(divide_up(seen.end, width_)) & ~low_bits(seen.begin / width_);
-  return row.keys.has_holes ? panels & call.shown_panels(sequence, row.head, row.i, tile_.begin) : panels;
+  return row.keys.has_holes ? panels & call.shown_panels(row, tile_.begin) : panels;
 }
 
 /// The keys from the first to the last of these panels.
@@ -29,14 +29,14 @@ KeyRange TilePanels::around(std::uint64_t panels) const {
   return {std::countr_zero(panels) * width_, (64 - std::countl_zero(panels)) * width_};
 }
 
-std::uint64_t TilePanels::find(const Call& call, const Sequence& sequence, const QueryRow* rows, std::int64_t count,
-                               KeyRange tile, TileFormulas& formulas) {
+std::uint64_t TilePanels::find(const Call& call, const QueryRow* rows, std::int64_t count, KeyRange tile,
+                               TileFormulas& formulas) {
   constexpr BoxBits kAll{~std::uint64_t{0}, ~std::uint64_t{0}};
   count_ = count, width_ = call.kernels.panel_width, tile_ = tile;
-  asks_ = static_cast<bool>(call.formulas.rest());
+  asks_ = formulas.ranges != nullptr;
   std::uint64_t all = 0;
   for (std::int64_t r = 0; r < count; ++r) {
-    all |= panels_[r] = panels_of(call, sequence, rows[r]);
+    all |= panels_[r] = panels_of(call, rows[r]);
     mixed_[r] = 0;
   }
   if (all == 0 || !asks_) return all;

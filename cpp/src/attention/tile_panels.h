@@ -8,8 +8,8 @@
 
 #include "attention/call.h"
 #include "attention/scores.h"
-#include "attention/sequence.h"
 #include "kernel/kernel_table.h"
+#include "source/sequence.h"
 
 namespace headwise {
 
@@ -40,12 +40,13 @@ void for_each_panel_run(std::uint64_t panels, std::int64_t width, Visit visit) {
 /// Which panels of a key tile each row of a row tile may see.
 class TilePanels {
  public:
-  /// Both arrays have room for every row.
-  void place(std::uint64_t* panels, std::uint64_t* mixed) { panels_ = panels, mixed_ = mixed; }
+  void place(Placement& place, std::int64_t rows) {
+    panels_ = place.take<std::uint64_t>(rows);
+    mixed_ = place.take<std::uint64_t>(rows);
+  }
 
   /// Finds them for `count` rows and a tile of at most 64 panels. Returns the panels that some row may see.
-  std::uint64_t find(const Call& call, const Sequence& sequence, const QueryRow* rows, std::int64_t count,
-                     KeyRange tile, TileFormulas& formulas);
+  std::uint64_t find(const Call& call, const QueryRow* rows, std::int64_t count, KeyRange tile, TileFormulas& formulas);
 
   /// The keys of the tile, counted from its beginning, from the first to the last panel that row r may see.
   [[nodiscard]] KeyRange reach_of(std::int64_t r) const { return around(panels_[r]); }
@@ -76,7 +77,7 @@ class TilePanels {
   /// This many neighbouring rows leave out the panels that none of them may see.
   static constexpr std::int64_t kEdgeRows = 16;
 
-  [[nodiscard]] std::uint64_t panels_of(const Call& call, const Sequence& sequence, const QueryRow& row) const;
+  [[nodiscard]] std::uint64_t panels_of(const Call& call, const QueryRow& row) const;
   [[nodiscard]] KeyRange around(std::uint64_t panels) const;
   [[nodiscard]] std::uint64_t seen_by(std::int64_t begin, std::int64_t end) const {
     return std::reduce(panels_ + begin, panels_ + end, std::uint64_t{0}, std::bit_or<>());

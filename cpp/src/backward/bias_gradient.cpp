@@ -9,18 +9,10 @@ namespace headwise {
 
 namespace {
 
-/// A range of indices of one axis.
-struct Span {
-  std::int64_t begin, end;
-  [[nodiscard]] std::int64_t size() const { return std::max<std::int64_t>(end - begin, 0); }
-};
-
-Span common(Span a, Span b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
-
 /// What reads some cells of a bias: batches, heads, query rows and key rows. An axis along which the bias repeats is
 /// there whole.
 struct Cells {
-  Span batches, heads, queries, keys;
+  KeyRange batches, heads, queries, keys;
 };
 
 /// The bias cut into tasks.
@@ -37,7 +29,7 @@ class BiasCells {
     return tasks;
   }
   [[nodiscard]] Cells of(std::int64_t task) const {
-    Span spans[4];
+    KeyRange spans[4];
     for (int axis = 3; axis >= 0; --axis) {
       const Piece& cut = pieces_[axis];
       const std::int64_t begin = task % cut.count * cut.size;
@@ -70,7 +62,12 @@ class BiasCells {
 class BiasSweep final : public RowObserver {
  public:
   BiasSweep(const GradientCall& call, GradientScratch& scratch, const BiasCells& bias, const Cells& cells, double* sums)
-      : call_(call), scratch_(scratch), bias_(bias), cells_(cells), sums_(sums), gradients_(call, scratch, *this) {}
+      : call_(call),
+        scratch_(scratch),
+        bias_(bias),
+        cells_(cells),
+        sums_(sums),
+        gradients_(call, scratch, *this, false) {}
 
   void run();
   void at_bias(const GradientRow& row) override;
@@ -106,22 +103,15 @@ void BiasSweep::run() {
 /// Meets the cells with some heads of one group of a sequence.
 void BiasSweep::meet(const Sequence& sequence, std::int64_t first_head, std::int64_t heads) {
   sequence_ = &sequence;
-  const Span own_queries{sequence.query_begin, sequence.query_begin + sequence.num_queries};
-  const Span own_keys{sequence.key_begin, sequence.key_begin + sequence.num_keys};
-  const Span queries = common(cells_.queries, own_queries), keys = common(cells_.keys, own_keys);
-  const std::int64_t last = heads * (queries.end - sequence.query_begin);
+  const KeyRange own_queries{sequence.query_begin, sequence.query_begin + sequence.num_queries};
+  const KeyRange own_keys{sequence.key_begin, sequence.key_begin + sequence.num_keys};
+  const KeyRange queries = common(cells_.queries, own_queries), keys = common(cells_.keys, own_keys);
+  const Rows rows{
+      &sequence, first_head / call_.forward.group_size,          first_head,
+      heads,     heads * (queries.begin - sequence.query_begin), heads * (queries.end - sequence.query_begin)};
   for (std::int64_t j = keys.begin; j < keys.end; j += scratch_.tiles.keys) {
     const KeyRange tile{j - sequence.key_begin, std::min(j + scratch_.tiles.keys, keys.end) - sequence.key_begin};
-    bool loaded = false;
-    for (std::int64_t r = heads * (queries.begin - sequence.query_begin); r < last; r += scratch_.tiles.rows) {
-      const RowBlock block{&sequence, first_head / call_.forward.group_size,  first_head, heads,
-                           r,         std::min(r + scratch_.tiles.rows, last)};
-      if (!gradients_.meet(block, tile)) continue;
-      if (!loaded) gradients_.load_keys();
-      loaded = true;
-      gradients_.load_rows();
-      gradients_.for_each_strip([](const Strip&) {});
-    }
+    gradients_.meet(rows, tile, [](const Strip&) {});
   }
 }
 

@@ -3,8 +3,7 @@
 #include <cstdint>
 
 #include "attention/call.h"
-#include "attention/scores.h"
-#include "attention/tile_panels.h"
+#include "attention/pipeline.h"
 #include "base/memory.h"
 #include "base/rules.h"
 #include "formula/formula_program.h"
@@ -12,18 +11,6 @@
 #include "headwise/backward.h"
 
 namespace headwise {
-
-/// Query rows [begin, end) of a sequence that meet one kv head: row r is query r / heads of head
-/// first_head + r % heads. `heads` is the size of the group, or 1.
-struct RowBlock {
-  const Sequence* sequence;
-  std::int64_t group;  ///< kv head
-  std::int64_t first_head, heads;
-  std::int64_t begin, end;
-  [[nodiscard]] std::int64_t size() const { return end - begin; }
-  [[nodiscard]] std::int64_t head(std::int64_t r) const { return first_head + r % heads; }
-  [[nodiscard]] std::int64_t query(std::int64_t r) const { return r / heads; }
-};
 
 /// A call of gradients that has been checked.
 struct GradientCall {
@@ -48,14 +35,6 @@ struct GradientCall {
   /// The widths of a query and of a value, padded to panels.
   [[nodiscard]] std::int64_t query_width() const;
   [[nodiscard]] std::int64_t value_width() const;
-
-  /// All query rows of kv head `group` of a sequence.
-  [[nodiscard]] RowBlock all_rows(const Sequence& sequence, std::int64_t group) const;
-  /// Index of a row in a [B, num_heads, Sq] array.
-  [[nodiscard]] std::int64_t row_index(const Sequence& sequence, std::int64_t head, std::int64_t i) const;
-  /// Rows i, i + 1, ... of `head` in an array like the output.
-  [[nodiscard]] RowRun value_rows(ConstArray array, const Sequence& sequence, std::int64_t head, std::int64_t i,
-                                  std::int64_t count) const;
 };
 
 /// Writes one row of a gradient: values * factor. -0 becomes 0: the sign of a zero may depend on hidden pairs.
@@ -71,12 +50,11 @@ struct GradientTiles {
 /// "columns" are panels whose columns are keys.
 struct GradientScratch {
   GradientTiles tiles;
-  std::int64_t score_stride;      ///< floats from one row of scores to the next
-  float* query;                   ///< [rows, head_dim], scaled
+  std::int64_t score_stride;  ///< floats from one row of scores to the next
+  ScoreTile tile;
   float* output_gradient;         ///< [rows, value_dim]
   float* packed_query;            ///< [rows, query_width]
   float* packed_output_gradient;  ///< [rows, value_width], times the head's gain
-  float* key_columns;             ///< [keys, head_dim]
   float* value_columns;           ///< [keys, value_dim]
   float* packed_keys;             ///< [keys, query_width]
   float* scores;                  ///< [rows, score_stride]: scores, then weights
@@ -88,18 +66,13 @@ struct GradientScratch {
   float *read_rows, *read_columns;  ///< [keys] of one row: the indices of a read of the score formula
   float* wide_row;                  ///< [the larger width]
   float *lse, *lse_rest, *delta, *lse_gradient;  ///< [rows]
-  QueryRow* query_rows;                          ///< [rows]
   // Rows that hold a NaN or an infinity. Their packed copies are 0.
   std::uint8_t *odd_query, *odd_output_gradient;  ///< [rows]
   std::uint8_t* odd_key;                          ///< [keys]
   std::uint8_t* visible;                          ///< [keys]
-  TilePanels panels;
-  TileFormulas formulas;
-  FormulaTile derivative;
+  FormulaTile* derivative = nullptr;              ///< null without a score formula
 
-  /// Bytes of the scratch; -1 on overflow.
-  static std::int64_t bytes(const GradientCall& call, const GradientTiles& tiles);
-  void place(char* memory, const GradientCall& call, const GradientTiles& sizes);
+  void place(Placement& place, const GradientCall& call, const GradientTiles& sizes);
 };
 
 /// A scratch for each worker.
@@ -107,7 +80,9 @@ class GradientScratches {
  public:
   [[nodiscard]] Error allocate(const GradientCall& call, int workers);
   [[nodiscard]] const GradientTiles& tiles() const { return tiles_; }
-  [[nodiscard]] GradientScratch of(const GradientCall& call, int worker);
+  [[nodiscard]] GradientScratch of(const GradientCall& call, int worker) {
+    return placed_in<GradientScratch>(memory_.data() + worker * bytes_, call, tiles_);
+  }
 
  private:
   GradientTiles tiles_{};

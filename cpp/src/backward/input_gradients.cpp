@@ -40,13 +40,12 @@ struct QuerySums {
   float* gradient;  ///< [rows, query_width], without the scale; null if it is not wanted
   RowSums* rows;    ///< [rows]
 
-  /// Bytes for `count` rows; -1 on overflow.
-  static std::int64_t bytes(const GradientCall& call, std::int64_t count);
-  void place(char* memory, const GradientCall& call, std::int64_t count);
+  /// For `count` rows.
+  void place(Placement& place, const GradientCall& call, std::int64_t count);
   void clear(const GradientCall& call, std::int64_t count);
   void add(const QuerySums& other, const GradientCall& call, std::int64_t count);
   /// Writes the gradients of the queries, and adds up the rows of each head: `heads` is [num_heads], or null.
-  void store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const;
+  void store(const GradientCall& call, const Rows& block, HeadSums* heads) const;
 };
 
 void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row) {
@@ -80,24 +79,13 @@ void store_head_sums(const GradientCall& call, const HeadSums* sums) {
   }
 }
 
-std::int64_t place_sums(QuerySums& sums, char* memory, const GradientCall& call, std::int64_t count) {
-  Placement place(memory);
-  // Products write whole steps of rows.
-  const std::int64_t padded = round_up(count, call.kernels().row_step);
-  sums.gradient = call.outputs.query ? place.take<float>(padded, call.query_width()) : nullptr;
-  sums.rows = place.take<RowSums>(count);
-  return place.total();
-}
-
 }  // namespace
 
-std::int64_t QuerySums::bytes(const GradientCall& call, std::int64_t count) {
-  QuerySums sums;
-  return place_sums(sums, nullptr, call, count);
-}
-
-void QuerySums::place(char* memory, const GradientCall& call, std::int64_t count) {
-  place_sums(*this, memory, call, count);
+void QuerySums::place(Placement& place, const GradientCall& call, std::int64_t count) {
+  // Products write whole steps of rows.
+  const std::int64_t padded = round_up(count, call.kernels().row_step);
+  gradient = call.outputs.query ? place.take<float>(padded, call.query_width()) : nullptr;
+  rows = place.take<RowSums>(count);
 }
 
 void QuerySums::clear(const GradientCall& call, std::int64_t count) {
@@ -110,11 +98,11 @@ void QuerySums::add(const QuerySums& other, const GradientCall& call, std::int64
   for (std::int64_t r = 0; r < count; ++r) rows[r].add(other.rows[r]);
 }
 
-void QuerySums::store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const {
+void QuerySums::store(const GradientCall& call, const Rows& block, HeadSums* heads) const {
   const Call& forward = call.forward;
   const Sequence& sequence = *block.sequence;
   const Strides& strides = forward.query;
-  for (std::int64_t r = block.begin; r < block.end; ++r) {
+  for (std::int64_t r = 0; r < block.size(); ++r) {
     const std::int64_t head = block.head(r), i = block.query(r), depth = forward.shape.head_dim;
     if (gradient) {
       float* const out = call.outputs.query + sequence.batch * strides.batch + head * strides.head +
@@ -123,7 +111,7 @@ void QuerySums::store(const GradientCall& call, const RowBlock& block, HeadSums*
       if (forward.options.empty_rows == EmptyRows::nan && !rows[r].sees && i < sequence.query_length)
         for (std::int64_t d = 0; d < depth; ++d) out[d * strides.feature] = std::numeric_limits<float>::quiet_NaN();
     }
-    if (heads) heads[head].add_row(call, head, call.row_index(sequence, head, i), rows[r]);
+    if (heads) heads[head].add_row(call, head, forward.row_index({&sequence, head, i}), rows[r]);
   }
 }
 
@@ -136,27 +124,27 @@ constexpr std::int64_t kMostSumBytes = std::int64_t{40} << 20;
 /// One task: some keys of a kv head, from `keys.begin` on, a multiple of the tile.
 class KeySweep final : public RowObserver {
  public:
-  KeySweep(const GradientCall& call, GradientScratch& scratch, const RowBlock& rows, const QuerySums& sums)
-      : call_(call), scratch_(scratch), rows_(rows), sums_(sums), gradients_(call, scratch, *this) {}
+  KeySweep(const GradientCall& call, GradientScratch& scratch, const Rows& rows, const QuerySums& sums)
+      : call_(call), scratch_(scratch), rows_(rows), sums_(sums), gradients_(call, scratch, *this, true) {}
 
   void run(KeyRange keys);
   void at_bias(const GradientRow& row) override;
   void finish_row(const QueryRow& row, float reached, bool sees) override;
 
  private:
-  void meet_rows(KeyRange tile);
+  /// Whether a key, query or output gradient of block and tile is odd.
+  [[nodiscard]] bool any_odd() const;
+  [[nodiscard]] std::int64_t first_row() const { return gradients_.block().begin; }
   void add_products(const Strip& strip);
   void add_odd_rows(const Strip& strip);
   void store(KeyRange tile) const;
 
   const GradientCall& call_;
   GradientScratch& scratch_;
-  const RowBlock& rows_;
+  const Rows& rows_;
   const QuerySums& sums_;
   ScoreGradients gradients_;
   KeyRange tile_;
-  std::int64_t first_row_ = 0;  ///< of the block at hand
-  bool any_odd_ = false;        ///< whether a key, query or output gradient of block and tile is odd
 };
 
 void KeySweep::run(KeyRange keys) {
@@ -165,32 +153,21 @@ void KeySweep::run(KeyRange keys) {
     tile_ = {j, std::min(j + size, keys.end)};
     std::fill_n(scratch_.key_gradient, size * call_.query_width(), 0.0f);
     std::fill_n(scratch_.value_gradient, size * call_.value_width(), 0.0f);
-    meet_rows(tile_);
+    gradients_.meet(rows_, tile_, [&](const Strip& strip) {
+      add_products(strip);
+      if (any_odd()) add_odd_rows(strip);
+    });
     store(tile_);
   }
 }
 
-void KeySweep::meet_rows(KeyRange tile) {
-  bool loaded = false;
-  for (std::int64_t r = rows_.begin; r < rows_.end; r += scratch_.tiles.rows) {
-    RowBlock block = rows_;
-    block.begin = first_row_ = r;
-    block.end = std::min(r + scratch_.tiles.rows, rows_.end);
-    if (!gradients_.meet(block, tile)) continue;
-    if (!loaded) gradients_.load_keys(), gradients_.pack_keys();
-    loaded = true;
-    gradients_.load_rows();
-    gradients_.pack_rows();
-    const auto any = [](const std::uint8_t* flags, std::int64_t count) {
-      return std::any_of(flags, flags + count, [](std::uint8_t flag) { return flag != 0; });
-    };
-    any_odd_ = any(scratch_.odd_key, tile.size()) || any(scratch_.odd_query, block.size()) ||
-               any(scratch_.odd_output_gradient, block.size());
-    gradients_.for_each_strip([&](const Strip& strip) {
-      add_products(strip);
-      if (any_odd_) add_odd_rows(strip);
-    });
-  }
+bool KeySweep::any_odd() const {
+  const auto any = [](const std::uint8_t* flags, std::int64_t count) {
+    return std::any_of(flags, flags + count, [](std::uint8_t flag) { return flag != 0; });
+  };
+  const std::int64_t rows = scratch_.tile.count;
+  return any(scratch_.odd_key, tile_.size()) || any(scratch_.odd_query, rows) ||
+         any(scratch_.odd_output_gradient, rows);
 }
 
 /// dv += p^T do, dk += ds^T q, dq += ds k.
@@ -198,14 +175,14 @@ void KeySweep::add_products(const Strip& strip) {
   const KernelTable& kernels = call_.kernels();
   const std::int64_t width = kernels.panel_width, stride = scratch_.score_stride;
   const std::int64_t query_width = call_.query_width(), value_width = call_.value_width();
-  const std::int64_t rows = std::min(scratch_.tiles.rows, rows_.end - first_row_);
+  const std::int64_t rows = scratch_.tile.count;
   const auto add_to_keys = [&](const float* pairs, const float* packed, std::int64_t columns, KeyRange keys,
                                float* sums) {
     kernels.multiply_transposed(pairs + keys.begin, stride, packed + strip.begin * width, rows * width, strip.size(),
                                 columns / width, sums + keys.begin * columns, columns,
                                 round_up(keys.size(), kernels.row_step), true);
   };
-  gradients_.for_each_key_run(strip, [&](KeyRange keys) {
+  scratch_.tile.for_each_run(strip.panels, [&](KeyRange keys) {
     if (call_.outputs.value)
       add_to_keys(scratch_.scores, scratch_.packed_output_gradient, value_width, keys, scratch_.value_gradient);
     if (call_.outputs.key)
@@ -213,7 +190,7 @@ void KeySweep::add_products(const Strip& strip) {
     if (sums_.gradient)
       kernels.multiply(scratch_.products + keys.begin, stride, scratch_.packed_keys + keys.begin * width,
                        tile_.size() * width, keys.size(), query_width / width,
-                       sums_.gradient + (first_row_ + strip.begin) * query_width, query_width,
+                       sums_.gradient + (first_row() + strip.begin) * query_width, query_width,
                        round_up(strip.size(), kernels.row_step), true);
   });
 }
@@ -226,7 +203,7 @@ void add_multiple(const float* row, float factor, std::int64_t count, float* sum
 /// weight.
 void KeySweep::add_odd_rows(const Strip& strip) {
   const std::int64_t depth = call_.forward.shape.head_dim, columns = call_.forward.shape.value_dim;
-  gradients_.for_each_key_run(strip, [&](KeyRange keys) {
+  scratch_.tile.for_each_run(strip.panels, [&](KeyRange keys) {
     for (std::int64_t j = keys.begin; j < keys.end; ++j) {
       if (scratch_.odd_key[j])
         call_.forward.for_each_key_run(
@@ -235,12 +212,13 @@ void KeySweep::add_odd_rows(const Strip& strip) {
       for (std::int64_t r = strip.begin; r < strip.end; ++r) {
         const std::int64_t at = (r - strip.begin) * scratch_.score_stride + j;
         const float weight = scratch_.scores[at], gradient = scratch_.products[at];
-        const float gain = call_.gain(scratch_.query_rows[r].head);
+        const float gain = call_.gain(scratch_.tile.row[r].head);
         if ((weight == 0.0f && gradient == 0.0f) || gain == 0.0f) continue;
         if (scratch_.odd_key[j] && sums_.gradient)
-          add_multiple(scratch_.wide_row, gradient, depth, sums_.gradient + (first_row_ + r) * call_.query_width());
+          add_multiple(scratch_.wide_row, gradient, depth, sums_.gradient + (first_row() + r) * call_.query_width());
         if (scratch_.odd_query[r])
-          add_multiple(scratch_.query + r * depth, gradient, depth, scratch_.key_gradient + j * call_.query_width());
+          add_multiple(scratch_.tile.query + r * depth, gradient, depth,
+                       scratch_.key_gradient + j * call_.query_width());
         if (scratch_.odd_output_gradient[r])
           add_multiple(scratch_.output_gradient + r * columns, weight * gain, columns,
                        scratch_.value_gradient + j * call_.value_width());
@@ -255,11 +233,11 @@ void KeySweep::at_bias(const GradientRow& row) {
   for (std::int64_t j = 0; j < row.keys.size(); ++j)
     sum += static_cast<double>(row.gradients[j]) *
            static_cast<double>(call_.forward.alibi_distance(*rows_.sequence, row.row.i, row.keys.begin + j));
-  sums_.rows[first_row_ + row.row.r].distances += sum;
+  sums_.rows[first_row() + row.row.r].distances += sum;
 }
 
 void KeySweep::finish_row(const QueryRow& row, float reached, bool sees) {
-  sums_.rows[first_row_ + row.r].add({reached, 0, sees});
+  sums_.rows[first_row() + row.r].add({reached, 0, sees});
 }
 
 void KeySweep::store(KeyRange tile) const {
@@ -290,7 +268,7 @@ Error InputGradients::allocate() {
     rows = std::max(rows, call.group_size * call.sequences[n].num_queries);
     keys = std::max(keys, call.sequences[n].num_keys);
   }
-  sum_bytes_ = QuerySums::bytes(call_, rows);
+  sum_bytes_ = bytes_of<QuerySums>(call_, rows);
   if (sum_bytes_ < 0) return refuse(Rule::scratch_size);
   const std::int64_t count = std::max<std::int64_t>(kv_heads(), 1);
   const std::int64_t fitting = kMostSumBytes / count / std::max<std::int64_t>(sum_bytes_, 1);
@@ -309,14 +287,12 @@ Error InputGradients::allocate() {
 }
 
 QuerySums InputGradients::sums_at(char* memory, std::int64_t n, std::int64_t rows) const {
-  QuerySums sums;
-  sums.place(memory + n * sum_bytes_, call_, rows);
-  return sums;
+  return placed_in<QuerySums>(memory + n * sum_bytes_, call_, rows);
 }
 
 void InputGradients::run_task(std::int64_t task, int worker) {
   const std::int64_t kv_head = task / splits_, split = task % splits_;
-  const RowBlock rows = rows_of(kv_head);
+  const Rows rows = rows_of(kv_head);
   GradientScratch scratch = scratches_.of(call_, worker);
   QuerySums sums = sums_at(sums_.data(), splits_ > 1 ? task : worker, rows.size());
   sums.clear(call_, rows.size());

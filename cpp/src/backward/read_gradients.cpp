@@ -60,23 +60,12 @@ class ReadSums final : public RowObserver {
   float *const factors_, *const rows_, *const columns_;
 };
 
-/// Meets all keys with rows [begin, end) of a kv head.
-void sweep(const GradientCall& call, GradientScratch& scratch, ReadSums& sums, const RowBlock& rows) {
-  ScoreGradients gradients(call, scratch, sums);
+/// Meets all keys with some rows of a kv head.
+void sweep(const GradientCall& call, GradientScratch& scratch, ReadSums& sums, const Rows& rows) {
+  ScoreGradients gradients(call, scratch, sums, false);
   const std::int64_t keys = rows.sequence->num_keys, size = scratch.tiles.keys;
-  for (std::int64_t j = 0; j < keys; j += size) {
-    bool loaded = false;
-    for (std::int64_t r = rows.begin; r < rows.end; r += scratch.tiles.rows) {
-      RowBlock block = rows;
-      block.begin = r;
-      block.end = std::min(r + scratch.tiles.rows, rows.end);
-      if (!gradients.meet(block, {j, std::min(j + size, keys)})) continue;
-      if (!loaded) gradients.load_keys();
-      loaded = true;
-      gradients.load_rows();
-      gradients.for_each_strip([](const Strip&) {});
-    }
-  }
+  for (std::int64_t j = 0; j < keys; j += size)
+    gradients.meet(rows, {j, std::min(j + size, keys)}, [](const Strip&) {});
 }
 
 /// Adds the tasks' sums in order. Several reads may add to one array.
@@ -115,11 +104,9 @@ void ReadGradients::run_task(std::int64_t task, int worker) {
   ReadSums sums(derivative_, scratch, sums_.data() + task * entries_);
   const std::int64_t groups = call_.forward.shape.num_kv_heads, size = scratch.tiles.rows;
   for (std::int64_t kv_head = 0; kv_head < call_.forward.num_sequences * groups; ++kv_head) {
-    RowBlock rows = call_.all_rows(call_.forward.sequences[kv_head / groups], kv_head % groups);
+    const Rows rows = call_.forward.all_rows(call_.forward.sequences[kv_head / groups], kv_head % groups);
     const std::int64_t blocks = divide_up(rows.size(), size), share = (task + kv_head) % tasks_;
-    rows.end = std::min(blocks * (share + 1) / tasks_ * size, rows.end);
-    rows.begin = blocks * share / tasks_ * size;
-    sweep(call_, scratch, sums, rows);
+    sweep(call_, scratch, sums, rows.part(blocks * share / tasks_ * size, blocks * (share + 1) / tasks_ * size));
   }
 }
 

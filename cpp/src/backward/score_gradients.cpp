@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "attention/pipeline.h"
 #include "attention/scores.h"
 #include "base/numbers.h"
 
@@ -100,48 +101,33 @@ void scale_packed_row(float* panels, std::int64_t depth, std::int64_t width, int
 
 }  // namespace
 
-bool ScoreGradients::meet(const RowBlock& rows, KeyRange tile) {
-  rows_ = rows, tile_ = tile;
-  const Call& call = call_.forward;
-  const Sequence& sequence = *rows.sequence;
-  for (std::int64_t r = 0; r < rows.size(); ++r) {
-    QueryRow& row = scratch_.query_rows[r];
-    row.head = rows.head(rows.begin + r);
-    row.i = rows.query(rows.begin + r);
-    row.keys = call.visible_keys(sequence, row.head, row.i);
-    row.r = r;
-  }
-  const FormulaSequence formula = formula_sequence(sequence, &sequence - call.sequences, call.shape.head_dim);
-  const FormulaRows formula_rows{rows.begin, rows.size(), rows.heads, rows.first_head, rows.group};
-  scratch_.formulas.set_rows(call.formulas, formula, formula_rows);
-  if (scratch_.panels.find(call, sequence, scratch_.query_rows, rows.size(), tile, scratch_.formulas) == 0)
-    return false;
-  if (call_.derivative) scratch_.derivative.set_rows(formula, formula_rows);
+/// Chooses rows and keys. Returns whether some row may see a key.
+bool ScoreGradients::choose(const Rows& block, KeyRange keys) {
+  block_ = block;
+  scratch_.tile.take(block);
+  if (scratch_.tile.meet(keys, keys) == 0) return false;
+  if (!scratch_.derivative) return true;
+  scratch_.derivative->set_rows(block);
+  scratch_.derivative->set_keys(keys.begin, keys.end);
   return true;
 }
 
-void ScoreGradients::set_formula_keys() {
-  const CallFormulas& formulas = call_.forward.formulas;
-  if (formulas.score()) scratch_.formulas.score.set_keys(tile_.begin, tile_.end);
-  if (formulas.rest()) scratch_.formulas.visible.set_keys(tile_.begin, tile_.end);
-  if (call_.derivative) scratch_.derivative.set_keys(tile_.begin, tile_.end);
-}
-
+/// Reads keys and values of the tile.
 void ScoreGradients::load_keys() {
   const Call& call = call_.forward;
-  call.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    call.kernels.pack_transposed(run, call.shape.head_dim, first, scratch_.key_columns);
-  });
-  call.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+  const KeyRange keys = scratch_.tile.keys;
+  scratch_.tile.pack_keys(low_bits(divide_up(keys.size(), call.kernels.panel_width)));
+  call.for_each_value_run(*block_.sequence, block_.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack_transposed(run, call.shape.value_dim, first, scratch_.value_columns);
   });
+  if (packs_) pack_keys();
 }
 
 void ScoreGradients::pack_keys() {
   const Call& call = call_.forward;
-  const std::int64_t depth = call.shape.head_dim;
-  call.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    call.kernels.pack(run, depth, first, tile_.size(), scratch_.packed_keys);
+  const std::int64_t depth = call.shape.head_dim, size = scratch_.tile.keys.size();
+  call.for_each_key_run(*block_.sequence, block_.group, scratch_.tile.keys, [&](const RowRun& run, std::int64_t first) {
+    call.kernels.pack(run, depth, first, size, scratch_.packed_keys);
     for (std::int64_t j = 0; j < run.count; ++j) {
       RowRun one = run;
       one.data = static_cast<const char*>(run.data) + j * run.row_stride * size_of(run.dtype);
@@ -150,142 +136,114 @@ void ScoreGradients::pack_keys() {
       const bool odd = !all_finite(scratch_.wide_row, depth);
       scratch_.odd_key[first + j] = odd;
       if (odd)
-        scale_packed_row(scratch_.packed_keys, tile_.size(), call_.query_width(), call.kernels.panel_width, first + j,
-                         0.0f);
+        scale_packed_row(scratch_.packed_keys, size, call_.query_width(), call.kernels.panel_width, first + j, 0.0f);
     }
   });
 }
 
+/// Reads queries and output gradients of the rows.
 void ScoreGradients::load_rows() {
   const Call& call = call_.forward;
-  const std::int64_t depth = call.shape.head_dim, columns = call.shape.value_dim, heads = rows_.heads;
-  for (std::int64_t r = 0; r < std::min(heads, rows_.size()); ++r) {  // every `heads`-th row is of the same head
-    const QueryRow& first = scratch_.query_rows[r];
-    const std::int64_t count = divide_up(rows_.size() - r, heads);
-    call.kernels.widen(call.query_rows(*rows_.sequence, first.head, first.i, count), depth, scratch_.query + r * depth,
-                       heads * depth);
-    call.kernels.widen(call_.value_rows(call_.inputs.output_gradient, *rows_.sequence, first.head, first.i, count),
-                       columns, scratch_.output_gradient + r * columns, heads * columns);
+  const ScoreTile& tile = scratch_.tile;
+  const std::int64_t columns = call.shape.value_dim, heads = block_.heads;
+  tile.load(heads);
+  for (std::int64_t r = 0; r < std::min(heads, tile.count); ++r) {  // every `heads`-th row is of the same head
+    const RowRun run = call.outputs_from(tile.row[r], call_.inputs.output_gradient, divide_up(tile.count - r, heads));
+    call.kernels.widen(run, columns, scratch_.output_gradient + r * columns, heads * columns);
   }
-  call.kernels.scale(scratch_.query, rows_.size() * depth, call.scale);
-  const std::int64_t padding = round_up(rows_.size(), call.kernels.row_step) - rows_.size();
-  std::fill_n(scratch_.query + rows_.size() * depth, padding * depth, 0.0f);
-  std::fill_n(scratch_.output_gradient + rows_.size() * columns, padding * columns, 0.0f);
-  for (std::int64_t r = 0; r < rows_.size(); ++r) {
-    const QueryRow& row = scratch_.query_rows[r];
-    const std::int64_t at = call_.row_index(*rows_.sequence, row.head, row.i);
+  const std::int64_t padding = round_up(tile.count, call.kernels.row_step) - tile.count;
+  std::fill_n(scratch_.output_gradient + tile.count * columns, padding * columns, 0.0f);
+  for (std::int64_t r = 0; r < tile.count; ++r) {
+    const std::int64_t at = call.row_index(tile.row[r]);
     scratch_.lse[r] = call_.lse[at];
     scratch_.lse_rest[r] = call_.lse_rest ? call_.lse_rest[at] : 0.0f;
     scratch_.delta[r] = call_.deltas[at];
     scratch_.lse_gradient[r] = call_.lse_gradient(at);
     if (!std::isfinite(scratch_.lse_gradient[r])) std::fill_n(scratch_.output_gradient + r * columns, columns, kNan);
   }
+  if (packs_) pack_rows();
 }
 
 void ScoreGradients::pack_rows() {
   const Call& call = call_.forward;
+  const std::int64_t count = scratch_.tile.count;
   const auto pack = [&](const float* rows, std::int64_t columns, std::int64_t width, std::uint8_t* odd, float* panels) {
     RowRun run;
     run.data = rows;
     run.row_stride = columns;
-    run.count = rows_.size();
-    call.kernels.pack(run, columns, 0, rows_.size(), panels);
-    for (std::int64_t r = 0; r < rows_.size(); ++r) {
+    run.count = count;
+    call.kernels.pack(run, columns, 0, count, panels);
+    for (std::int64_t r = 0; r < count; ++r) {
       odd[r] = !all_finite(rows + r * columns, columns);
-      if (odd[r]) scale_packed_row(panels, rows_.size(), width, call.kernels.panel_width, r, 0.0f);
+      if (odd[r]) scale_packed_row(panels, count, width, call.kernels.panel_width, r, 0.0f);
     }
   };
-  pack(scratch_.query, call.shape.head_dim, call_.query_width(), scratch_.odd_query, scratch_.packed_query);
+  pack(scratch_.tile.query, call.shape.head_dim, call_.query_width(), scratch_.odd_query, scratch_.packed_query);
   pack(scratch_.output_gradient, call.shape.value_dim, call_.value_width(), scratch_.odd_output_gradient,
        scratch_.packed_output_gradient);
   if (!call.options.head_gain) return;
-  for (std::int64_t r = 0; r < rows_.size(); ++r)
-    scale_packed_row(scratch_.packed_output_gradient, rows_.size(), call_.value_width(), call.kernels.panel_width, r,
-                     call_.gain(scratch_.query_rows[r].head));
-}
-
-void ScoreGradients::multiply(const Strip& strip, const float* rows, std::int64_t depth, const float* columns,
-                              float* out) const {
-  const KernelTable& kernels = call_.kernels();
-  const int width = kernels.panel_width;
-  for_each_panel_run(strip.panels, width, [&](KeyRange keys) {
-    kernels.multiply(rows + strip.begin * depth, depth, columns + keys.begin * depth, depth * width, depth,
-                     keys.size() / width, out + keys.begin, scratch_.score_stride,
-                     round_up(strip.size(), kernels.row_step), false);
-  });
+  for (std::int64_t r = 0; r < count; ++r)
+    scale_packed_row(scratch_.packed_output_gradient, count, call_.value_width(), call.kernels.panel_width, r,
+                     call_.gain(scratch_.tile.row[r].head));
 }
 
 void ScoreGradients::compute(const Strip& strip) {
-  const AttentionShape& shape = call_.forward.shape;
-  multiply(strip, scratch_.query, shape.head_dim, scratch_.key_columns, scratch_.scores);
-  multiply(strip, scratch_.output_gradient, shape.value_dim, scratch_.value_columns, scratch_.products);
+  const Call& call = call_.forward;
+  scratch_.tile.score(strip, scratch_.scores, scratch_.score_stride);
+  multiply_strip(call.kernels, strip, scratch_.output_gradient, call.shape.value_dim, scratch_.value_columns,
+                 scratch_.products, scratch_.score_stride);
   for (std::int64_t r = strip.begin; r < strip.end; ++r) weigh_row(strip, r);
 }
 
 /// Turns one row's scores and products into weights and gradients. They are 0 around the keys that the row reaches.
 void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
-  const std::int64_t lanes = call_.kernels().lanes, at = (r - strip.begin) * scratch_.score_stride;
-  const QueryRow& row = scratch_.query_rows[r];
-  float *const scores = scratch_.scores + at, *const products = scratch_.products + at;
-  const KeyRange reach = common(scratch_.panels.reach_of(r), within(tile_, row.keys.range));
-  KeyRange columns;
-  if (!reach.empty()) {
-    columns = {reach.begin / lanes * lanes, round_up(reach.end, lanes)};
-    const KeyRange keys{tile_.begin + columns.begin, std::min(tile_.begin + columns.end, tile_.end)};
-    const bool sees = bring_to_last_stage(row, keys, reach, scores + columns.begin);
-    std::fill(scores + columns.begin, scores + reach.begin, -kInfinity);
-    std::fill(scores + reach.end, scores + columns.end, -kInfinity);
+  const KernelTable& kernels = call_.kernels();
+  const std::int64_t row_at = (r - strip.begin) * scratch_.score_stride;
+  const QueryRow& row = scratch_.tile.row[r];
+  float *const scores = scratch_.scores + row_at, *const products = scratch_.products + row_at;
+  const RowReach at = scratch_.tile.reach_of(r, kernels.lanes);
+  if (!at.reach.empty()) {
+    const std::int64_t count = at.columns.size();
+    float *const first = scores + at.columns.begin, *const first_product = products + at.columns.begin;
+    const bool sees = bring_to_last_stage(r, at, scores);
     const float gain = call_.gain(row.head), rest = scratch_.lse_rest[r];
     float lse = scratch_.lse[r];
     if (rest != 0.0f) {  // score - lse is exact for every weight that counts, and then the rest is not lost
-      for (float& score : std::span(scores + columns.begin, columns.size()))
+      for (float& score : std::span(first, count))
         score = score == -kInfinity ? score : score - lse;  // hidden stays hidden, also if lse is NaN
       lse = rest;
     }
-    drop(call_.forward, *rows_.sequence, row, keys.begin, columns.size(), products + columns.begin);
-    const float reached = call_.kernels().gradient_step(scores + columns.begin, products + columns.begin,
-                                                        columns.size(), lse, scratch_.delta[r], gain);
-    if (gain == 0.0f) keep_only_lse(columns, scratch_.lse_gradient[r], scores, products);
-    differentiate({row, keys, scores + columns.begin, products + columns.begin});
-    drop(call_.forward, *rows_.sequence, row, keys.begin, columns.size(), scores + columns.begin);
+    drop(call_.forward, row, at.keys.begin, count, first_product);
+    const float reached = kernels.gradient_step(first, first_product, count, lse, scratch_.delta[r], gain);
+    if (gain == 0.0f) keep_only_lse(at.columns, scratch_.lse_gradient[r], scores, products);
+    differentiate({row, at.keys, first, first_product});
+    drop(call_.forward, row, at.keys.begin, count, first);
     observer_.finish_row(row, reached, sees);
   }
-  for_each_key_run(strip, [&](KeyRange keys) {
-    for (float* const values : {scores, products}) {
-      for (std::int64_t j = keys.begin; j < std::min(columns.begin, keys.end); ++j) values[j] = 0.0f;
-      for (std::int64_t j = std::max(columns.end, keys.begin); j < keys.end; ++j) values[j] = 0.0f;
-    }
+  scratch_.tile.for_each_run(strip.panels, [&](KeyRange keys) {
+    clear_around(at.columns, keys, scores);
+    clear_around(at.columns, keys, products);
   });
 }
 
-/// Raw scores of `keys` become final ones, -inf where hidden. Keeps the scores of the stages that differentiate()
-/// needs. Returns whether the row sees one of them.
-bool ScoreGradients::bring_to_last_stage(const QueryRow& row, KeyRange keys, KeyRange reach, float* scores) {
-  const Call& call = call_.forward;
-  const Sequence& sequence = *rows_.sequence;
-  const std::int64_t lanes = call.kernels.lanes, count = round_up(keys.size(), lanes);
-  cap_scores(call, scores, count);
-  if (call.options.softcap > 0.0f) std::copy_n(scores, count, scratch_.capped);
-  bool hidden = bias_scores(call, sequence, row, keys, scores);
-  if (call.formulas.score()) std::copy_n(scores, count, scratch_.biased);
-  rescore(call, row, keys, scratch_.formulas, scores);
-  const KeyRange asked = common(shifted(scratch_.panels.asked_of(row.r), tile_.begin), keys);
-  hidden |= !asked.empty() || may_hide(row, keys);
-  const bool sees =
-      !hidden || hide_scores(call, sequence, row, keys, asked, scratch_.formulas, scores, scratch_.visible);
-  if (!sees || !call.formulas.score()) return sees;
-  const KeyRange seen = common(keys, shifted(reach, tile_.begin));
-  return std::any_of(scores + (seen.begin - keys.begin), scores + (seen.end - keys.begin),
-                     [](float score) { return score != -kInfinity; });
+/// Raw scores of a row become final ones, -inf where hidden. Keeps the scores of the stages that differentiate() needs.
+/// Returns whether the row sees a key.
+bool ScoreGradients::bring_to_last_stage(std::int64_t r, const RowReach& at, float* scores) {
+  const bool rescored = scratch_.derivative != nullptr;
+  const KeptStages kept{call_.forward.options.softcap > 0.0f ? scratch_.capped : nullptr,
+                        rescored ? scratch_.biased : nullptr};
+  const Visibility seen = scratch_.tile.finish(r, at, scores, scratch_.visible, false, kept);
+  const auto is_shown = [](float score) { return score != -kInfinity; };
+  return seen.sees && (!rescored || std::any_of(scores + at.columns.begin, scores + at.columns.end, is_shown));
 }
 
 /// Brings a row's gradients from the last stage of scores to the first.
 void ScoreGradients::differentiate(const GradientRow& row) {
   const Call& call = call_.forward;
-  if (call_.derivative) {
-    scratch_.derivative.evaluate(row.row.r, row.keys.begin, row.keys.end, scratch_.biased);
-    observer_.at_formula(row, scratch_.derivative);
-    scratch_.derivative.copy_values(call_.derivative.formula().result, row.keys.size(), scratch_.factors);
+  if (scratch_.derivative) {
+    scratch_.derivative->evaluate(row.row.r, row.keys.begin, row.keys.end, scratch_.biased);
+    observer_.at_formula(row, *scratch_.derivative);
+    scratch_.derivative->copy_values(call_.derivative.formula().result, row.keys.size(), scratch_.factors);
     multiply_where_weighted(row, scratch_.factors);
   }
   observer_.at_bias(row);

@@ -47,50 +47,46 @@ class RowObserver {
 /// Computes weights and gradients of scores for a block of rows and a tile of keys at a time.
 class ScoreGradients {
  public:
-  ScoreGradients(const GradientCall& call, GradientScratch& scratch, RowObserver& observer)
-      : call_(call), scratch_(scratch), observer_(observer) {}
+  /// @param packs  whether the caller multiplies with gradients: keys and rows are packed for it, one after the other
+  ScoreGradients(const GradientCall& call, GradientScratch& scratch, RowObserver& observer, bool packs)
+      : call_(call), scratch_(scratch), observer_(observer), packs_(packs) {}
 
-  /// Chooses rows and keys. Returns whether some row may see a key.
-  [[nodiscard]] bool meet(const RowBlock& rows, KeyRange tile);
-  /// Reads keys and values of the tile.
-  void load_keys();
-  /// Reads queries and output gradients of the rows.
-  void load_rows();
-  /// Packs the keys, then the rows, one after the other, for products with gradients.
-  void pack_keys();
-  void pack_rows();
-
-  /// Calls visit(strip) for strips of rows that see keys, whose weights and gradients are then in the scratch.
+  /// Meets a tile of keys with rows, a block of them at a time. Calls visit(strip) for strips of a block's rows that
+  /// see keys, whose weights and gradients are then in the scratch.
   template <class Visit>
-  void for_each_strip(Visit visit) {
-    set_formula_keys();
-    scratch_.panels.for_each_strip(scratch_.tiles.rows, [&](const Strip& strip) {
-      compute(strip);
-      visit(strip);
-    });
+  void meet(const Rows& rows, KeyRange tile, Visit visit) {
+    bool loaded = false;
+    for (std::int64_t r = 0; r < rows.size(); r += scratch_.tiles.rows) {
+      if (!choose(rows.part(r, r + scratch_.tiles.rows), tile)) continue;
+      if (!loaded) load_keys();
+      loaded = true;
+      load_rows();
+      scratch_.tile.panels.for_each_strip(scratch_.tiles.rows, [&](const Strip& strip) {
+        compute(strip);
+        visit(strip);
+      });
+    }
   }
 
-  /// Calls visit(keys) for runs of keys that the strip meets, counted from the beginning of the tile.
-  template <class Visit>
-  void for_each_key_run(const Strip& strip, Visit visit) const {
-    for_each_panel_run(strip.panels, call_.kernels().panel_width, [&](KeyRange keys) {
-      visit(KeyRange{keys.begin, std::min(keys.end, tile_.size())});
-    });
-  }
+  /// The block of rows at hand. `QueryRow::r` counts from its beginning.
+  [[nodiscard]] const Rows& block() const { return block_; }
 
  private:
-  void set_formula_keys();
+  bool choose(const Rows& block, KeyRange keys);
+  void load_keys();
+  void pack_keys();
+  void load_rows();
+  void pack_rows();
   void compute(const Strip& strip);
-  void multiply(const Strip& strip, const float* rows, std::int64_t depth, const float* columns, float* out) const;
   void weigh_row(const Strip& strip, std::int64_t r);
-  bool bring_to_last_stage(const QueryRow& row, KeyRange keys, KeyRange reach, float* scores);
+  bool bring_to_last_stage(std::int64_t r, const RowReach& at, float* scores);
   void differentiate(const GradientRow& row);
 
   const GradientCall& call_;
   GradientScratch& scratch_;
   RowObserver& observer_;
-  RowBlock rows_{};
-  KeyRange tile_;
+  const bool packs_;
+  Rows block_{};
 };
 
 }  // namespace headwise

@@ -26,8 +26,8 @@ class InputGradients {
  private:
   [[nodiscard]] std::int64_t kv_heads() const { return call_.forward.num_sequences * groups(); }
   [[nodiscard]] std::int64_t groups() const { return call_.forward.shape.num_kv_heads; }
-  [[nodiscard]] RowBlock rows_of(std::int64_t kv_head) const {
-    return call_.all_rows(call_.forward.sequences[kv_head / groups()], kv_head % groups());
+  [[nodiscard]] Rows rows_of(std::int64_t kv_head) const {
+    return call_.forward.all_rows(call_.forward.sequences[kv_head / groups()], kv_head % groups());
   }
   [[nodiscard]] QuerySums sums_at(char* memory, std::int64_t n, std::int64_t rows) const;
   void run_task(std::int64_t task, int worker);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "base/rules.h"
@@ -96,6 +97,15 @@ class Placement {
                  __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
     return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
   }
+  /// An object whose parts follow it: T::place(*this, args...).
+  template <class T, class... Args>
+  T* make(const Args&... args) {
+    T counted;
+    T* const at = take<T>(1);
+    T* const made = at ? new (at) T : &counted;
+    made->place(*this, args...);
+    return at;
+  }
   /// The bytes taken so far; -1 on overflow.
   [[nodiscard]] std::int64_t total() const { return overflow_ ? -1 : offset_; }
 
@@ -105,5 +115,23 @@ class Placement {
   std::int64_t offset_ = 0;
   bool overflow_ = false;
 };
+
+/// The bytes that `T::place(Placement&, args...)` takes; -1 on overflow.
+template <class T, class... Args>
+[[nodiscard]] std::int64_t bytes_of(const Args&... args) {
+  T counted;
+  Placement place(nullptr);
+  counted.place(place, args...);
+  return place.total();
+}
+
+/// A T whose parts lie in `memory`.
+template <class T, class... Args>
+[[nodiscard]] T placed_in(char* memory, const Args&... args) {
+  T placed;
+  Placement place(memory);
+  placed.place(place, args...);
+  return placed;
+}
 
 }  // namespace headwise

@@ -134,16 +134,12 @@ bool is_whole(float x) { return std::floor(x) == x && std::abs(x) < 0x1p24f; }
 
 }  // namespace
 
-std::int64_t FormulaRanges::bytes(const FormulaProgram& program, std::int64_t boxes) {
-  return round_up(program.formula().num_instructions * boxes * static_cast<std::int64_t>(sizeof(ValueRange)), 64);
-}
-
-void FormulaRanges::place(char* memory, const FormulaProgram& program, const TableRanges& tables,
-                          const KernelTable& kernels) {
+void FormulaRanges::place(Placement& place, const FormulaProgram& program, const TableRanges& tables,
+                          const KernelTable& kernels, std::int64_t boxes) {
   program_ = &program;
   tables_ = &tables;
   kernels_ = &kernels;
-  ranges_ = reinterpret_cast<ValueRange*>(memory);
+  ranges_ = place.take<ValueRange>(program.formula().num_instructions, boxes);
 }
 
 BoxBits FormulaRanges::ask(const FormulaBoxes& boxes) {
@@ -179,6 +175,7 @@ ValueRange FormulaBoxes::range(const Formula& formula, std::int32_t n, std::int6
   const FormulaInstruction& instruction = formula.instructions[n];
   if (instruction.operation == FormulaOperation::subtract)
     return add(range(formula, instruction.a, box), negate(range(formula, instruction.b, box)));
+  const Sequence& sequence = *rows.sequence;
   const std::int64_t first_query = rows.query(begin), last_query = rows.query(end - 1);
   const std::int64_t key = first_key + box * width, end_key = std::min(key + width, last_key);
   const auto from = [](std::int64_t low, std::int64_t high) {
@@ -202,9 +199,9 @@ ValueRange FormulaBoxes::range(const Formula& formula, std::int32_t n, std::int6
     case FormulaVariable::b:
       return always(sequence.number);
     case FormulaVariable::sq:
-      return always(sequence.queries);
+      return always(sequence.num_queries);
     case FormulaVariable::skv:
-      return always(sequence.keys);
+      return always(sequence.num_keys);
     case FormulaVariable::d:
       return always(sequence.head_dim);
     case FormulaVariable::s:

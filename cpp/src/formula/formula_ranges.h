@@ -58,10 +58,10 @@ class TableRanges {
   Buffer<ValueRange> blocks_;
 };
 
-/// Rows [begin, end) of `rows`, and keys [first_key, last_key) of their sequence in boxes of `width`, at most 64.
+/// The begin-th to the end-th of `rows`, and keys [first_key, last_key) of their sequence in boxes of `width`, at
+/// most 64.
 struct FormulaBoxes {
-  const FormulaSequence& sequence;
-  const FormulaRows& rows;
+  const Rows& rows;
   std::int64_t begin, end, first_key, last_key, width;
 
   [[nodiscard]] std::int64_t count() const;
@@ -77,8 +77,9 @@ struct BoxBits {
 /// some inside may be. The program reads no score.
 class FormulaRanges {
  public:
-  static std::int64_t bytes(const FormulaProgram& program, std::int64_t boxes);
-  void place(char* memory, const FormulaProgram& program, const TableRanges& tables, const KernelTable& kernels);
+  /// @param boxes  the most that are asked for at a time
+  void place(Placement& place, const FormulaProgram& program, const TableRanges& tables, const KernelTable& kernels,
+             std::int64_t boxes);
 
   [[nodiscard]] BoxBits ask(const FormulaBoxes& boxes);
 

@@ -7,33 +7,17 @@
 
 namespace headwise {
 
-std::int64_t FormulaTile::bytes(const FormulaProgram& program, const KernelTable& kernels, const FormulaRoom& room) {
-  FormulaTile tile;
-  tile.place(nullptr, program, kernels, room);
-  return tile.bytes_;
-}
-
-void FormulaTile::place(char* memory, const FormulaProgram& program, const KernelTable& kernels,
+void FormulaTile::place(Placement& place, const FormulaProgram& program, const KernelTable& kernels,
                         const FormulaRoom& room) {
   program_ = &program;
   kernels_ = &kernels;
   room_ = room;
-  lay_out(memory);
-}
-
-void FormulaTile::lay_out(char* memory) {
-  bytes_ = 0;
-  const auto take = [&](std::int64_t rows, std::int64_t columns) {
-    auto* const at = memory ? reinterpret_cast<float*>(memory + bytes_) : nullptr;
-    bytes_ += round_up(rows * columns * kFloatBytes, kAlignment);
-    return at;
-  };
-  const auto kept = [&](FormulaRate rate) { return program_->kept(rate); };
-  const auto registers = [&](FormulaRate rate) { return program_->registers(rate); };
+  const auto take = [&](std::int64_t rows, std::int64_t columns) { return place.take<float>(rows, columns); };
+  const auto kept = [&](FormulaRate rate) { return program.kept(rate); };
   const auto set_registers = [&](FormulaRate rate, std::int64_t stride) {
-    registers_[static_cast<int>(rate)] = take(registers(rate), stride);
+    registers_[static_cast<int>(rate)] = take(program.registers(rate), stride);
   };
-  const std::int64_t lanes = kernels_->lanes;
+  const std::int64_t lanes = kernels.lanes;
   block_ = kBlockVectors * lanes;
   row_stride_ = round_up(room_.rows, lanes);
   key_stride_ = round_up(room_.keys, lanes);
@@ -52,21 +36,20 @@ void FormulaTile::lay_out(char* memory) {
   results_ = take(std::max(kept(FormulaRate::pair), 1), key_stride_);
 }
 
-std::int64_t FormulaTile::slots() const { return std::min(rows_.heads, rows_.count); }
+std::int64_t FormulaTile::slots() const { return std::min(rows_.heads, rows_.size()); }
 
 bool FormulaTile::has_jump() const {
-  const KeyPositions& positions = sequence_.positions;
+  const KeyPositions& positions = sequence().positions;
   return positions.dropped > 0 && begin_ < positions.kept && positions.kept < end_;
 }
 
-void FormulaTile::set_rows(const FormulaSequence& sequence, const FormulaRows& rows) {
-  sequence_ = sequence;
+void FormulaTile::set_rows(const Rows& rows) {
   rows_ = rows;
   begin_ = end_ = 0;
   point_at(FormulaRate::uniform, uniforms_, block_);
   run(FormulaRate::uniform, block_);
   point_at(FormulaRate::row, row_values_, row_stride_);
-  run(FormulaRate::row, round_up(rows.count, kernels_->lanes));
+  run(FormulaRate::row, round_up(rows.size(), kernels_->lanes));
 }
 
 float FormulaTile::row_value(std::int32_t n, std::int64_t r) const {
@@ -146,13 +129,13 @@ void FormulaTile::fill_variable(std::int32_t n, std::int64_t count) {
   float* out = data_[n];
   const auto same = [&](std::int64_t value) { std::fill_n(out, count, static_cast<float>(value)); };
   const auto for_each_row = [&](auto value) {
-    for (std::int64_t r = 0; r < count; ++r) out[r] = static_cast<float>(value(std::min(r, rows_.count - 1)));
+    for (std::int64_t r = 0; r < count; ++r) out[r] = static_cast<float>(value(std::min(r, rows_.size() - 1)));
   };
   switch (static_cast<FormulaVariable>(program_->formula().instructions[n].a)) {
     case FormulaVariable::s:  // already there
       return;
     case FormulaVariable::q:
-      return for_each_row([&](std::int64_t r) { return rows_.query(r) + sequence_.offset; });
+      return for_each_row([&](std::int64_t r) { return rows_.query(r) + sequence().offset; });
     case FormulaVariable::i:
       return for_each_row([&](std::int64_t r) { return rows_.query(r); });
     case FormulaVariable::h:
@@ -165,18 +148,18 @@ void FormulaTile::fill_variable(std::int32_t n, std::int64_t count) {
       for (std::int64_t j = 0; j < count; ++j) out[j] = static_cast<float>(begin_ + j);
       return;
     case FormulaVariable::b:
-      return same(sequence_.number);
+      return same(sequence().number);
     case FormulaVariable::sq:
-      return same(sequence_.queries);
+      return same(sequence().num_queries);
     case FormulaVariable::skv:
-      return same(sequence_.keys);
+      return same(sequence().num_keys);
     case FormulaVariable::d:
-      return same(sequence_.head_dim);
+      return same(sequence().head_dim);
   }
 }
 
 void FormulaTile::fill_positions(float* out, std::int64_t count) const {
-  for (std::int64_t j = 0; j < count; ++j) out[j] = static_cast<float>(sequence_.positions.of(begin_ + j));
+  for (std::int64_t j = 0; j < count; ++j) out[j] = static_cast<float>(sequence().positions.of(begin_ + j));
 }
 
 /// k - q or q - k. The first key and the last query have the smallest k - q.
@@ -185,13 +168,13 @@ void FormulaTile::fill_distances(std::int32_t n, std::int64_t count) {
   const FormulaInstruction& instruction = program_->formula().instructions[n];
   const bool ascends = program_->formula().instructions[instruction.a].a == static_cast<int>(FormulaVariable::k);
   const std::int64_t query = distance_row_ >= 0 ? rows_.query(distance_row_) : last_query();
-  const std::int64_t position = query + sequence_.offset, sign = ascends ? 1 : -1;
+  const std::int64_t position = query + sequence().offset, sign = ascends ? 1 : -1;
   if (distance_row_ >= 0) {
     for (std::int64_t j = 0; j < count; ++j)
-      out[j] = static_cast<float>(sign * (sequence_.positions.of(begin_ + j) - position));
+      out[j] = static_cast<float>(sign * (sequence().positions.of(begin_ + j) - position));
     return;
   }
-  const std::int64_t first = sequence_.positions.of(begin_) - position;
+  const std::int64_t first = sequence().positions.of(begin_) - position;
   for (std::int64_t d = 0; d < count; ++d) out[d] = static_cast<float>(sign * (first + d));
 }
 

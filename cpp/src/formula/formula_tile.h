@@ -2,44 +2,27 @@
 
 #include <cstdint>
 
+#include "base/memory.h"
 #include "formula/formula_program.h"
 #include "kernel/kernel_table.h"
-#include "source/key_value_source.h"
+#include "source/sequence.h"
 
 namespace headwise {
-
-/// What a formula can know about a sequence.
-struct FormulaSequence {
-  std::int64_t number;  ///< b
-  std::int64_t queries, keys, head_dim;
-  std::int64_t offset;  ///< query i stands at i + offset
-  KeyPositions positions;
-};
-
-/// Rows of a sequence: row r is query (first + r) / heads of head first_head + (first + r) % heads.
-struct FormulaRows {
-  std::int64_t first, count;
-  std::int64_t heads, first_head;
-  std::int64_t group;  ///< kv head
-  [[nodiscard]] std::int64_t head(std::int64_t r) const { return first_head + (first + r) % heads; }
-  [[nodiscard]] std::int64_t query(std::int64_t r) const { return (first + r) / heads; }
-};
 
 /// The largest tile that a FormulaTile has room for.
 struct FormulaRoom {
   std::int64_t rows, heads, keys;  ///< heads: those that a tile can have; keys: a multiple of the vector width
+  std::int64_t boxes = 0;          ///< that FormulaRanges is asked for at a time
 };
 
 /// Evaluates a program for the rows and keys of a tile. Values stay as they are until the next rows, or the next keys,
 /// are set.
 class FormulaTile {
  public:
-  /// Bytes of memory for a tile, a multiple of 64.
-  static std::int64_t bytes(const FormulaProgram& program, const KernelTable& kernels, const FormulaRoom& room);
-  void place(char* memory, const FormulaProgram& program, const KernelTable& kernels, const FormulaRoom& room);
+  void place(Placement& place, const FormulaProgram& program, const KernelTable& kernels, const FormulaRoom& room);
 
   /// Computes what depends on no key.
-  void set_rows(const FormulaSequence& sequence, const FormulaRows& rows);
+  void set_rows(const Rows& rows);
   /// Computes what depends on no single row, for keys [begin, end) of the sequence.
   void set_keys(std::int64_t begin, std::int64_t end);
 
@@ -59,7 +42,6 @@ class FormulaTile {
   void copy_values(std::int32_t n, std::int64_t count, float* out) const;
 
  private:
-  void lay_out(char* memory);
   template <class Visit>
   void for_each_chunk(std::int64_t begin, std::int64_t end, Visit visit);
   void run(FormulaRate rate, std::int64_t count);
@@ -74,12 +56,12 @@ class FormulaTile {
   void run_result(std::int64_t r, std::int64_t first, std::int64_t count, float* scores, float* out);
   [[nodiscard]] bool has_jump() const;
   [[nodiscard]] std::int64_t slots() const;
-  [[nodiscard]] std::int64_t last_query() const { return rows_.query(rows_.count - 1); }
+  [[nodiscard]] const Sequence& sequence() const { return *rows_.sequence; }
+  [[nodiscard]] std::int64_t last_query() const { return rows_.query(rows_.size() - 1); }
 
   const FormulaProgram* program_ = nullptr;
   const KernelTable* kernels_ = nullptr;
   FormulaRoom room_;
-  std::int64_t bytes_ = 0;
   std::int64_t block_;  ///< floats of a value that is the same for all keys
   std::int64_t row_stride_, key_stride_, distance_stride_;
   float* uniforms_;         ///< [values, block]
@@ -90,8 +72,7 @@ class FormulaTile {
   float* registers_[kFormulaRates];
   float* results_;  ///< [kept values of pairs, or 1, key_stride]
 
-  FormulaSequence sequence_;
-  FormulaRows rows_;
+  Rows rows_;
   std::int64_t begin_ = 0, end_ = 0;       ///< the keys that are set
   std::int64_t distance_row_ = 0;          ///< the row whose distances are computed, where positions jump
   float* data_[kMostProgramInstructions];  ///< where the value of each instruction lies now

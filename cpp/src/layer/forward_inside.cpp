@@ -19,8 +19,8 @@ HeadRows Forward::output_rows() {
 }
 
 std::int64_t Forward::chosen_rows(const Selection& selection) const {
-  const RowChoice choice{selection, shape_.num_heads, shape_.query_length};
-  return shape_.batch_size * choice.heads() * choice.rows();
+  const Chosen chosen = chosen_queries(shape_, selection);
+  return shape_.batch_size * chosen.heads() * chosen.rows();
 }
 
 void Forward::overwrite_inputs() {
@@ -48,18 +48,18 @@ void Forward::show_inside() {
 
 /// The product of each chosen head's rows with its rows of Wo.
 void Forward::show_contributions() {
-  const RowChoice choice{views_.contributions.selection, shape_.num_heads, shape_.query_length};
-  const std::int64_t heads = choice.heads(), rows = choice.rows();
+  const Chosen chosen = chosen_queries(shape_, views_.contributions.selection);
+  const std::int64_t heads = chosen.heads(), rows = chosen.rows();
   const auto tokens = [&](float* data, std::int64_t n, std::int64_t width) -> TokenRows {
     return {{data + n * rows * width}, {heads * rows * width, 0, width, 1}, shape_.batch_size, rows};
   };
-  copy_chosen(pool_, output_rows(), choice.selection, chosen_heads_.data());
+  copy_chosen(pool_, output_rows(), chosen.selection, chosen_heads_.data());
   for (std::int64_t n = 0; n < heads; ++n) {
     const std::int64_t width = shape_.value_dim;
     const ProjectionJob job{.projection = &layer_.output,
                             .x = as_const(tokens(chosen_heads_.data(), n, width)),
                             .y = tokens(views_.contributions.data, n, layer_.shape.output_dim),
-                            .part = WeightPart{choice.head(n) * width, width}};
+                            .part = WeightPart{chosen.head(n) * width, width}};
     project(pool_, {&job, 1}, scratch_);
   }
 }
