@@ -124,8 +124,10 @@ KeyRange hide_row(const Call& call, const QueryRow& row, ScoreStage stage, Inspe
   TileFormulas& formulas = scratch.tile.formulas;
   const KeyRange asked = formulas.visible ? keys : KeyRange{};
   formulas.set_rows({row.sequence, row.head / call.group_size, row.head, 1, row.i, row.i + 1});
-  bring_to_last_stage(call, {row, keys, reach, asked, scores + keys.begin, scratch.visible + keys.begin, true}, stage,
-                      formulas);
+  bring_to_last_stage(call,
+                      {row, keys, reach, asked, scores + keys.begin, round_up(keys.size(), call.kernels.lanes),
+                       scratch.visible + keys.begin, true},
+                      stage, formulas);
   std::fill(scores + keys.end, scores + columns.end, -kInfinity);
   return columns;
 }

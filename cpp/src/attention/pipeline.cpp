@@ -116,27 +116,4 @@ void ScoreTile::score(const Strip& strip, float* scores, std::ptrdiff_t stride) 
   score_kept(*this, strip, scores, stride);
 }
 
-void ScoreTile::shift(std::int64_t r, KeyRange some, float* scores) const {
-  const std::int64_t seam = std::clamp(call->kept_keys(*sequence), some.begin, some.end);
-  if (seam > some.begin) shift_scores(kept_shifts[r], seam - some.begin, scores);
-  shift_scores(shifts[r], some.end - seam, scores + (seam - some.begin));
-}
-
-RowReach ScoreTile::reach_of(std::int64_t r, std::int64_t step) const {
-  const KeyRange reach = common(panels.reach_of(r), within(keys, row[r].keys.range));
-  if (reach.empty()) return {};
-  const KeyRange around{reach.begin / step * step, round_up(reach.end, call->kernels.lanes)};
-  return {reach, around, common(of_sequence(around), keys)};
-}
-
-Visibility ScoreTile::finish(std::int64_t r, const RowReach& at, float* scores, std::uint8_t* visible, bool marks,
-                             KeptStages kept) {
-  const std::int64_t first = at.columns.begin;
-  const KeyRange asked = common(of_sequence(panels.asked_of(r)), at.keys);
-  shift(r, of_sequence(at.columns), scores + first);
-  return bring_to_last_stage(*call,
-                             {row[r], at.keys, of_sequence(at.reach), asked, scores + first, visible + first, marks},
-                             ScoreStage::formula, formulas, kept);
-}
-
 }  // namespace headwise

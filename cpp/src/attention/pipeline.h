@@ -80,6 +80,31 @@ struct ScoreTile {
                     KeptStages kept = {});
 };
 
+// These run once for every row and tile: as calls they took 4 % of short sequences.
+
+inline void ScoreTile::shift(std::int64_t r, KeyRange some, float* scores) const {
+  const std::int64_t seam = std::clamp(call->kept_keys(*sequence), some.begin, some.end);
+  if (seam > some.begin) shift_scores(kept_shifts[r], seam - some.begin, scores);
+  shift_scores(shifts[r], some.end - seam, scores + (seam - some.begin));
+}
+
+inline RowReach ScoreTile::reach_of(std::int64_t r, std::int64_t step) const {
+  const KeyRange reach = common(panels.reach_of(r), within(keys, row[r].keys.range));
+  if (reach.empty()) return {};
+  const KeyRange around{reach.begin / step * step, round_up(reach.end, call->kernels.lanes)};
+  return {reach, around, common(of_sequence(around), keys)};
+}
+
+inline Visibility ScoreTile::finish(std::int64_t r, const RowReach& at, float* scores, std::uint8_t* visible,
+                                    bool marks, KeptStages kept) {
+  const std::int64_t first = at.columns.begin;
+  const KeyRange asked = common(of_sequence(panels.asked_of(r)), at.keys);
+  shift(r, of_sequence(at.columns), scores + first);
+  return bring_to_last_stage(
+      *call, {row[r], at.keys, of_sequence(at.reach), asked, scores + first, at.columns.size(), visible + first, marks},
+      ScoreStage::formula, formulas, kept);
+}
+
 /// out = rows * columns for a strip and its panels: [strip, stride]. Column j of panel p is column p * width + j.
 void multiply_strip(const KernelTable& kernels, const Strip& strip, const float* rows, std::int64_t depth,
                     const float* columns, float* out, std::ptrdiff_t stride);

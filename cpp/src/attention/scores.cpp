@@ -145,20 +145,22 @@ void shift_scores(float shift, std::int64_t count, float* scores) {
 bool apply_stages(const Call& call, const QueryRow& row, KeyRange keys, ScoreStage stage, TileFormulas& formulas,
                   float* scores, KeptStages kept) {
   if (stage == ScoreStage::raw) return false;
-  const std::int64_t capacity = round_up(keys.size(), call.kernels.lanes);
-  if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity, call.options.softcap);
-  if (kept.softcapped) std::copy_n(scores, capacity, kept.softcapped);
+  const auto capacity = [&] {
+    return round_up(keys.size(), call.kernels.lanes);
+  };  // a division: only where it is needed
+  if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity(), call.options.softcap);
+  if (kept.softcapped) std::copy_n(scores, capacity(), kept.softcapped);
   if (stage == ScoreStage::softcapped) return false;
   if (call.options.alibi_slopes) subtract_alibi(call, row, keys, scores);
   const bool hidden = call.inputs.bias.data && add_bias(call, row, keys, scores);
-  if (kept.biased) std::copy_n(scores, capacity, kept.biased);
+  if (kept.biased) std::copy_n(scores, capacity(), kept.biased);
   if (stage == ScoreStage::formula && formulas.score) formulas.score->rescore(row.r, keys.begin, keys.end, scores);
   return hidden;
 }
 
 Visibility bring_to_last_stage(const Call& call, const RowScores& of, ScoreStage stage, TileFormulas& formulas,
                                KeptStages kept) {
-  const auto& [row, keys, reach, asked, scores, visible, marks] = of;
+  const auto& [row, keys, reach, asked, scores, room, visible, marks] = of;
   const KeyRange inside = shifted(reach, -keys.begin);
   bool hides = apply_stages(call, row, keys, stage, formulas, scores, kept);
   hides |= !asked.empty() || may_hide(row, keys);
@@ -172,7 +174,7 @@ Visibility bring_to_last_stage(const Call& call, const RowScores& of, ScoreStage
   if (marks && formulas.score)  // it may give -inf
     for (std::int64_t j = 0; j < keys.size(); ++j) visible[j] &= static_cast<std::uint8_t>(scores[j] != kHidden);
   std::fill(scores, scores + inside.begin, kHidden);
-  std::fill(scores + inside.end, scores + round_up(keys.size(), call.kernels.lanes), kHidden);
+  std::fill(scores + inside.end, scores + room, kHidden);
   return {hides, sees};
 }
 

@@ -29,7 +29,8 @@ struct RowScores {
   KeyRange keys;          ///< keys.begin is at a multiple of the vector width within the tile
   KeyRange reach;         ///< the keys among them that the row may see; the scores of the others become -inf
   KeyRange asked;         ///< the keys about which the visible formula is asked; it hides no others
-  float* scores;          ///< of keys.begin, up to the next multiple of the vector width after the last one
+  float* scores;          ///< of keys.begin
+  std::int64_t room;      ///< floats: up to the next multiple of the vector width after the last key
   std::uint8_t* visible;  ///< of keys.begin: room for a byte of each key
   bool marks = false;     ///< whether `visible`, all 0 so far, must say which keys are visible, also if all are
 };
