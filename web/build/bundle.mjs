@@ -241,6 +241,20 @@ export async function emitTypes() {
 /** The entries whose types are public. Those for Node have the types of pages. */
 const TYPED = ENTRIES.filter(({ file }) => file.endsWith(".js") && !/\.node\.|worker-entry|webgpu-engine/.test(file));
 
+const REFERENCE = /^\/\/\/ <reference .*\/>\n/gm;
+
+/** TypeScript reads a reference to a library at the top of a file only. Joined files have theirs in the middle. */
+const referencesFirst = {
+  name: "references-first",
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) {
+      if (file.type !== "chunk") continue;
+      const references = new Set(file.code.match(REFERENCE));
+      file.code = [...references].join("") + file.code.replace(REFERENCE, "");
+    }
+  },
+};
+
 /** @param folder - The declarations of the entries, as TypeScript writes them. */
 async function bundleTypes(folder) {
   const names = TYPED.map(({ file }) => path.basename(file, ".js"));
@@ -248,7 +262,7 @@ async function bundleTypes(folder) {
     input: Object.fromEntries(names.map((name) => [name, path.join(folder, `${name}.d.ts`)])),
     cwd: root,
     external: [/^react/, /^headwise/],
-    plugins: [dts({ dtsInput: true })],
+    plugins: [dts({ dtsInput: true }), referencesFirst],
   });
   await bundle.write({
     dir: path.join(dist, "types"),
