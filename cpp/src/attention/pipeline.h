@@ -80,7 +80,7 @@ struct ScoreTile {
                     KeptStages kept = {});
 };
 
-// These run once for every row and tile: as calls they took 4 % of short sequences.
+// These run once for every row and tile, so the compiler may see them where they are called.
 
 inline void ScoreTile::shift(std::int64_t r, KeyRange some, float* scores) const {
   const std::int64_t seam = std::clamp(call->kept_keys(*sequence), some.begin, some.end);
