@@ -20,7 +20,7 @@ import { STORED } from "../../web/src/webgpu/kernels/shader.js";
 import task from "../../web/src/webgpu/kernels/task.wgsl";
 import { withPart } from "../../web/src/webgpu/kernels/withPart.js";
 import { tablesOf } from "../../web/src/webgpu/plan/attentionParams.js";
-import { FEATURE, NO_PARAMS, packParams } from "../../web/src/webgpu/plan/params.js";
+import { FEATURE, NO_PARAMS, packParams, PARAMS_TEXT } from "../../web/src/webgpu/kernels/params.js";
 import { SEQUENCE_WORDS, type Sequence } from "../../web/src/webgpu/plan/sequences.js";
 
 export interface Pairs {
@@ -224,7 +224,7 @@ export class FormulaPairs {
       formulaTiles,
       text.tiles,
     ];
-    const parts = [ALIASES, floatBits, call, finishRow, task, STORED.float32.text, finitePart, ...rules, MAIN];
+    const parts = [ALIASES, floatBits, PARAMS_TEXT, call, finishRow, task, STORED.float32.text, finitePart, ...rules, MAIN];
     const code = withPart(withPart(parts.join("\n"), "formula", true), "dropout", false);
     const module = this.#device.createShaderModule({ code });
     const pipeline = await this.#device.createComputePipelineAsync({

@@ -1,27 +1,31 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { readFileSync } from "node:fs";
 
 import { pipelineOf } from "../../web/src/webgpu/device/pipelines.js";
 import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js";
 import { flatKernel } from "../../web/src/webgpu/plan/flatKernels.js";
-import { FEATURE, paramFields } from "../../web/src/webgpu/plan/params.js";
+import { FEATURE, packParams, PARAM_NAMES, type Params } from "../../web/src/webgpu/kernels/params.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
 import { BFLOAT16, everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS } from "./kernelLists.js";
 
 describe("shader sources", () => {
-  test("the shader's Params are those that TypeScript packs, in order and type", () => {
-    const text = readFileSync(new URL("../../web/src/webgpu/kernels/call.wgsl", import.meta.url), "utf8");
-    const struct = /struct Params \{(.*?)\n\}/s.exec(text)![1]!;
-    const fields = [...struct.matchAll(/^ {2}(\w+): (\w+),/gm)].map(([, name, type]) => [name, type]);
-    expect(fields).toEqual(paramFields());
+  test("the kernels read the numbers of a call in the order and with the types in which they are packed", () => {
+    const source = shaderSource({ name: "top_k", constants: {} });
+    const struct = /struct Params \{(.*?)\n\}/s.exec(source)![1]!;
+    const fields = [...struct.matchAll(/^ {2}(\w+): (\w+),/gm)].map(([, name, type]) => ({ name: name!, type: type! }));
+    expect(fields.map(({ name }) => name)).toEqual(PARAM_NAMES);
+    const numbers = Object.fromEntries(PARAM_NAMES.map((name, n) => [name, n + 1])) as Params;
+    const packed = new DataView(packParams(numbers));
+    const read = { u32: "getUint32", i32: "getInt32", f32: "getFloat32" } as const;
+    const unpacked = fields.map(({ type }, n) => packed[read[type as keyof typeof read]](4 * n, true));
+    expect(unpacked).toEqual(PARAM_NAMES.map((_, n) => n + 1));
   });
 
-  test("features have the same bits on both sides", () => {
-    const text = readFileSync(new URL("../../web/src/webgpu/kernels/call.wgsl", import.meta.url), "utf8");
-    for (const [name, bit] of Object.entries(FEATURE)) {
-      const constant = name.replace(/[A-Z]/g, "_$&").toUpperCase();
-      expect(text).toContain(`const ${constant} = ${bit}u;`);
-    }
+  test("every feature is a constant of the kernels with a bit of its own", () => {
+    const source = shaderSource({ name: "top_k", constants: {} });
+    const bits = Object.values(FEATURE);
+    expect(bits.reduce((sum, bit) => sum | bit, 0)).toBe(2 ** bits.length - 1);
+    expect(source).toContain(`const HALF_BIAS = ${FEATURE.halfBias}u;`);
+    expect(source).toContain(`const RAGGED = ${FEATURE.ragged}u;`);
   });
 
   test("constants are declared once, before the text that uses them", () => {

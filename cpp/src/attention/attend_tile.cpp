@@ -100,7 +100,7 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   if (isolated_) std::memset(visible, 0, lds);
 
   // The softmax adds vectors in pairs. From an even one on, the sums do not depend on how the other keys are hidden.
-  const RowReach at = tile_.reach_of(r, 2 * call_.kernels.lanes);
+  const RowReach at = tile_.reach_of(r, std::int64_t{2} * call_.kernels.lanes);
   const bool rescored = tile_.formulas.score != nullptr;
   bool hidden = false;
   if (!at.reach.empty()) {

@@ -113,28 +113,14 @@ export interface Broadcast<T extends PlacedTensor> {
   readonly extents: readonly [number, number, number, number];
 }
 
-/** The checked options, with defaults. */
-export interface AttentionSettings extends Formulas {
-  readonly scale: number | undefined;
-  readonly softcap: number;
-  readonly causal: "none" | "upper-left" | "lower-right";
-  readonly queryOffset: Int32Array | undefined;
-  readonly window: { readonly left: number | undefined; readonly right: number | undefined };
-  readonly mask: Broadcast<PlacedTensor<"bool">> | undefined;
-  readonly bias: Broadcast<PlacedTensor<"float32" | "float16">> | undefined;
-  readonly keyLengths: Int32Array | undefined;
-  readonly queryLengths: Int32Array | undefined;
-  readonly excludeSelf: boolean;
-  readonly alibiSlopes: Float32Array | undefined;
-  /** Where ALiBi counts from, if not from indices: `[B, Sq]` and `[B, Skv]`. Both are given, or none. */
+/** Where ALiBi counts from, if not from indices: `[B, Sq]` and `[B, Skv]`. Both are given, or none. */
+interface AlibiPositions {
   readonly alibiQueryPositions?: Int32Array | undefined;
   readonly alibiKeyPositions?: Int32Array | undefined;
-  readonly sinks: Float32Array | undefined;
-  readonly headGain: Float32Array | undefined;
-  /** undefined also for a rate of 0, which drops nothing. */
-  readonly dropout: Dropout | undefined;
-  readonly emptyRows: EmptyRows;
 }
+
+/** The checked options, with defaults. */
+export type AttentionSettings = Readonly<ReturnType<typeof readSettings>> & AlibiPositions;
 
 export const SETTINGS_NAMES = namesOf<AttentionSettingsOptions>({
   scale: true,
@@ -166,7 +152,7 @@ export function readSettings(
   options: OptionReader,
   shape: Omit<AttentionShape, "keyLength">,
   numSequences = shape.batchSize,
-): AttentionSettings {
+) {
   const { batchSize, numHeads, queryLength } = shape;
   const softcap = options.number("softcap") ?? 0;
   if (softcap < 0) throw options.refuse("softcap", "be at least 0");
@@ -185,6 +171,7 @@ export function readSettings(
     alibiSlopes: options.floats("alibiSlopes", numHeads),
     sinks: options.floats("sinks", numHeads, { minusInfinity: true }),
     headGain: options.floats("headGain", numHeads),
+    /** undefined also for a rate of 0, which drops nothing */
     dropout: readDropout(options),
     emptyRows: options.oneOf("emptyRows", ["zero", "nan", "uniform", "throw"], "zero"),
   };
@@ -209,7 +196,7 @@ export function refuseMovedDiagonal(
   );
 }
 
-function readCausal(options: OptionReader): AttentionSettings["causal"] {
+function readCausal(options: OptionReader): "none" | "upper-left" | "lower-right" {
   const value = options.has("causal") ? options.value("causal") : false;
   if (typeof value === "boolean") return value ? "lower-right" : "none";
   if (value === "upper-left" || value === "lower-right") return value;
@@ -223,7 +210,7 @@ function readQueryOffset(options: OptionReader, numSequences: number): Int32Arra
 
 const WINDOW_NAMES = namesOf<Window>({ left: true, right: true });
 
-function readWindow(options: OptionReader): AttentionSettings["window"] {
+function readWindow(options: OptionReader): { readonly left: number | undefined; readonly right: number | undefined } {
   const window = options.object("window", WINDOW_NAMES);
   return { left: window?.integer("left", { min: 0 }), right: window?.integer("right", { min: 0 }) };
 }

@@ -28,6 +28,29 @@ export interface Features {
   readonly scores: ScoreStage | false;
 }
 
+/** The features of a call without any option. */
+export const PLAIN: Features = {
+  causal: "none",
+  window: false,
+  lengths: false,
+  mask: false,
+  bias: undefined,
+  excludeSelf: false,
+  softcap: false,
+  alibi: false,
+  sinks: false,
+  headGain: false,
+  dropout: false,
+  score: undefined,
+  visible: undefined,
+  output: true,
+  lse: false,
+  entropy: false,
+  probs: false,
+  topK: false,
+  scores: false,
+};
+
 export function featuresOf(settings: AttentionSettings, wanted: Wanted): Features {
   const { causal, window, keyLengths, queryLengths, mask, bias } = settings;
   const inspected = (selection: { readonly average: boolean } | undefined) =>

@@ -1,7 +1,7 @@
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import { cacheKind } from "../calibration/cacheKind.js";
 import type { Candidate } from "../calibration/calibrator.js";
-import type { Features } from "../calibration/features.js";
+import { PLAIN } from "../calibration/features.js";
 import { layerKind } from "../calibration/layerKind.js";
 import { cacheBytes, tilesOf } from "../calibration/work.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
@@ -9,28 +9,6 @@ import type { LayerProblem } from "../layer/layerProblem.js";
 /** Tokens of a call of a layer, and tokens in a cache, that are assumed before there was any. */
 const LAYER_TOKENS = 128;
 const CACHE_TOKENS = 1024;
-
-const PLAIN: Features = {
-  causal: "none",
-  window: false,
-  lengths: false,
-  mask: false,
-  bias: undefined,
-  excludeSelf: false,
-  softcap: false,
-  alibi: false,
-  sinks: false,
-  headGain: false,
-  dropout: false,
-  score: undefined,
-  visible: undefined,
-  output: true,
-  lse: false,
-  entropy: false,
-  probs: false,
-  topK: false,
-  scores: false,
-};
 
 /** Numbers in the weights of a layer. */
 function weightCount({ shape }: LayerProblem): number {

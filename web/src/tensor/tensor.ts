@@ -125,7 +125,7 @@ export const MAX_EXTENT = 2 ** 31 - 1;
  */
 export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> & Given }[D];
 
-interface Given {
+export interface Given {
   /** Whether the data is a copy, because the numbers were in a plain array or in an array of another class. */
   readonly isCopy?: boolean;
   /** Whether the caller holds float16 in a Float16Array. */

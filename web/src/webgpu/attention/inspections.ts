@@ -5,7 +5,7 @@ import type { Arrays } from "./attentionArrays.js";
 import { tablesOf } from "../plan/attentionParams.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import { divideUp } from "../plan/limits.js";
-import { FEATURE, type Params } from "../plan/params.js";
+import { FEATURE, type Params } from "../kernels/params.js";
 import type { InspectPlan } from "../plan/plan.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
 import { handInRank } from "./result.js";

@@ -10,7 +10,7 @@ import type { Kernel } from "../kernels/kernel.js";
 import { gridOf } from "../plan/limits.js";
 import { Numbers } from "./numbers.js";
 import { endOfSubmit, piecesOf } from "../plan/pieces.js";
-import { packParams, type Params } from "../plan/params.js";
+import { packParams, type Params } from "../kernels/params.js";
 import { Readback } from "./readback.js";
 import type { Recording } from "./recording.js";
 import { bindingsOf } from "../kernels/shader.js";

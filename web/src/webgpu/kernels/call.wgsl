@@ -1,79 +1,5 @@
 // Shared by all attention kernels: the call's numbers, its arrays, its rows, and which keys a row sees. shader.ts
-// writes the constants; params.ts has the same order as Params.
-
-struct Params {
-  num_heads: u32,
-  num_kv_heads: u32,
-  group_size: u32,
-  query_length: u32,
-  key_length: u32,
-  depth4: u32,   // head dim in vec4
-  value4: u32,   // value dim in vec4
-  value_dim: u32,
-  // strides of query in vec4, of key and value in loads of PER vec4, of output in elements
-  query_batch: u32,
-  query_head: u32,
-  query_position: u32,
-  key_batch: u32,
-  key_head: u32,
-  key_position: u32,
-  value_batch: u32,
-  value_head: u32,
-  value_position: u32,
-  // first word of the scales of int8 rows, and of the means of keys
-  key_scales: u32,
-  value_scales: u32,
-  key_means: u32,
-  output_batch: u32,
-  output_head: u32,
-  output_position: u32,
-  output_feature: u32,
-  // strides of mask and bias in elements; 0 along a broadcast axis
-  mask_batch: u32,
-  mask_head: u32,
-  mask_query: u32,
-  mask_key: u32,
-  bias_batch: u32,
-  bias_head: u32,
-  bias_query: u32,
-  bias_key: u32,
-  scale: f32,
-  softcap: f32,
-  ring_kept: i32,     // first tokens, which a cache's ring never drops
-  ring_window: i32,   // places of the ring for all other tokens
-  ring_sight: i32,    // beside the kept tokens a query sees this many tokens up to its own; 0: all
-  ring_places: u32,   // whether ALiBi counts places between a query and the kept tokens
-  kept_queries: u32,  // if not 0, the queries in the scores of the ring's first tokens lie so many vec4 after the others
-  key_from: u32,      // the keys that an inspection is about
-  key_to: u32,
-  exclude_self: u32,
-  empty_rows: u32,    // EMPTY_…
-  num_rows: u32,      // B * Hq * Sq
-  row_stride: u32,    // elements from one section of `rows` to the next
-  num_sequences: u32,
-  row_tiles: u32,     // of the longest sequence
-  value_blocks: u32,
-  block_columns: u32, // loads of a value whose columns a decoding workgroup computes
-  key_parts: u32,
-  keys_per_part: u32,
-  heads_at: u32,      // in tables: slopes, sinks and gains, num_heads each
-  positions_at: u32,  // in tables: positions of ALiBi, [B, Sq] and [B, Skv]; 0: they are the indices
-  chosen_at: u32,     // in tables: chosen heads, then chosen queries
-  chosen_heads: u32,
-  chosen_queries: u32,
-  first_row: u32,     // first row of this dispatch
-  row_count: u32,
-  top_k: u32,
-  stage: u32,
-  dropout_seed: u32,      // its lower half
-  dropout_seed_high: u32,
-  dropout_least: u32,     // a weight is dropped if its random word is below this
-  dropout_factor: f32,    // the other weights are multiplied by this
-  features: u32,       // what the call has or wants: MASK …
-  first_workgroup: u32, // of this dispatch
-  workgroups: u32,      // their end
-  grid_width: u32,
-}
+// writes the constants; params.ts the struct Params and the features: MASK, BIAS …
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> query: array<stored_query>;
@@ -84,18 +10,6 @@ struct Params {
 @group(0) @binding(6) var<storage, read> tables: array<u32>; // sequences, then heads, then choices
 @group(0) @binding(7) var<storage, read_write> output: array<u32>;
 @group(0) @binding(8) var<storage, read_write> rows: array<u32>;  // sections of row_stride elements
-
-const MASK = 1u;
-const BIAS = 2u;
-const HALF_BIAS = 4u;
-const ALIBI = 8u;
-const SOFTCAP = 16u;
-const SINKS = 32u;
-const ENTROPIES = 64u;
-const RING = 128u;
-const OUTPUT = 256u;
-const RAGGED = 512u;
-const AVERAGE = 1024u;
 
 /// Whether the call has a feature. If OPTIONS is false, the kernel is compiled without the features before OUTPUT, for
 /// calls that have none of them. One kernel serves all other calls, because every pipeline takes time to compile.

@@ -1,6 +1,7 @@
 import type { WeightDtype } from "../../linear/weight.js";
 import { formulaText } from "../formula/formulaText.js";
 import type { FloatDtype, Kernel, KernelName, StoredDtype } from "./kernel.js";
+import { PARAMS_TEXT } from "./params.js";
 import attend from "./attend.wgsl";
 import attendWhole from "./attend_whole.wgsl";
 import backwardBias from "./backward_bias.wgsl";
@@ -12,7 +13,7 @@ import backwardQueries from "./backward_queries.wgsl";
 import backwardRows from "./backward_rows.wgsl";
 import backwardTables from "./backward_tables.wgsl";
 import backwardTargets from "./backward_targets.wgsl";
-import call from "./call.wgsl";
+import callText from "./call.wgsl";
 import cleanRows from "./clean_rows.wgsl";
 import columnSums from "./column_sums.wgsl";
 import decode from "./decode.wgsl";
@@ -111,6 +112,9 @@ const BACKWARD = {
   9: "read",
   10: "write",
 } as const;
+/** The call's numbers and arrays, for all kernels of attention. */
+const call = PARAMS_TEXT + callText;
+
 const PAIRS = [floatBits, call, finishRow, task, backwardCall, pairTile];
 
 const SOURCES: Readonly<Record<KernelName, Source>> = {

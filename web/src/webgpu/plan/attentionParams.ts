@@ -3,7 +3,7 @@ import type { Dropout } from "../../attention/attentionSettings.js";
 import type { CacheDtype, HeldRing } from "../../cache/cacheProblem.js";
 import { formulaWordCount } from "../formula/formulaWords.js";
 import { divideUp } from "./limits.js";
-import { NO_PARAMS, type Params } from "./params.js";
+import { NO_PARAMS, type Params } from "../kernels/params.js";
 import type { AttentionPlan } from "./plan.js";
 import { SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";

@@ -7,6 +7,7 @@ import type { Graph } from "../../formula/graph.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { Layout } from "../../tensor/layout.js";
 import type { FloatDtype, StoredDtype } from "../kernels/kernel.js";
+import { FEATURE } from "../kernels/params.js";
 import type { Sequence } from "./sequences.js";
 
 /** All facts about a call that decide how it is computed. */
@@ -25,7 +26,7 @@ export interface AttentionFacts {
   readonly softcap: boolean;
   /** Whether the keys lie in a cache's ring. */
   readonly ring: boolean;
-  /** How many first keys meet queries of their own (`kept_queries` of call.wgsl). Default 0. */
+  /** How many first keys meet queries of their own (`kept_queries` of params.ts). Default 0. */
   readonly keptKeys?: number | undefined;
   readonly sinks: boolean;
   readonly dropout: boolean;
@@ -72,4 +73,23 @@ export function factsOf(
     longestKey: largestOf(sequences.map(({ keyLength }) => keyLength)),
     wanted,
   };
+}
+
+/** The bits of `features` for the call; see `has` in call.wgsl. */
+export function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
+  const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
+    mask,
+    bias: bias !== undefined,
+    halfBias: bias === "float16",
+    alibi,
+    softcap,
+    sinks,
+    entropies: wanted.entropy,
+    ring,
+    output: wanted.output,
+    ragged,
+    average: false,
+  };
+  const names = Object.keys(FEATURE) as (keyof typeof FEATURE)[];
+  return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), 0);
 }

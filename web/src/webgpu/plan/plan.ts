@@ -1,12 +1,12 @@
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import { selectedExtents, type ScoreStage, type Selection } from "../../attention/returns.js";
 import { UnsupportedError } from "../../errors/errors.js";
-import type { AttentionFacts } from "./facts.js";
+import { featuresOf, type AttentionFacts } from "./facts.js";
 import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
 import { formulaForm, type FormulaForm } from "../formula/formulaForm.js";
 import { BYTES, type Kernel } from "../kernels/kernel.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
-import { FEATURE } from "./params.js";
+import { FEATURE } from "../kernels/params.js";
 import {
   attendTile,
   chooseThreadsY,
@@ -138,25 +138,6 @@ function packedInputs({ layout, kvLayout, shape, dtypes, inPlace = [] }: Attenti
   // A float16 query together with float32 keys would need kernels of its own.
   const keysAreHalves = !key && dtypes.key === "float16";
   return { query: needs("query") || (dtypes.query === "float16" && !keysAreHalves), key, value };
-}
-
-/** The bits of `features` for the call; see `has` in call.wgsl. */
-export function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
-  const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
-    mask,
-    bias: bias !== undefined,
-    halfBias: bias === "float16",
-    alibi,
-    softcap,
-    sinks,
-    entropies: wanted.entropy,
-    ring,
-    output: wanted.output,
-    ragged,
-    average: false,
-  };
-  const names = Object.keys(FEATURE) as (keyof typeof FEATURE)[];
-  return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), 0);
 }
 
 /** float16 keys and values stay float16 in workgroup memory if the device can do that. */

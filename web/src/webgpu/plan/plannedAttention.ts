@@ -3,7 +3,7 @@ import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
 import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
 import { factsOf, type AttentionFacts } from "./facts.js";
 import { checkBytes, type Limits } from "./limits.js";
-import type { Params } from "./params.js";
+import type { Params } from "../kernels/params.js";
 import { planAttention, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
 
