@@ -224,7 +224,18 @@ export class FormulaPairs {
       formulaTiles,
       text.tiles,
     ];
-    const parts = [ALIASES, floatBits, PARAMS_TEXT, call, finishRow, task, STORED.float32.text, finitePart, ...rules, MAIN];
+    const parts = [
+      ALIASES,
+      floatBits,
+      PARAMS_TEXT,
+      call,
+      finishRow,
+      task,
+      STORED.float32.text,
+      finitePart,
+      ...rules,
+      MAIN,
+    ];
     const code = withPart(withPart(parts.join("\n"), "formula", true), "dropout", false);
     const module = this.#device.createShaderModule({ code });
     const pipeline = await this.#device.createComputePipelineAsync({
