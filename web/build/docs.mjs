@@ -49,6 +49,6 @@ function importsOfPage() {
 
 /** The files of the package that pages load. */
 function copyPackage() {
-  const isLoaded = (file) => !/\.(cjs|map)$|\.d\.|\.node\.js$/.test(file) && path.basename(file) !== "types";
+  const isLoaded = (file) => !/\.(cjs|map)$|\.node\.js$|^types$/.test(path.basename(file));
   cpSync(dist, path.join(site, "package"), { recursive: true, filter: isLoaded });
 }

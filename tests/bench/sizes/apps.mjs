@@ -10,7 +10,7 @@ const appOf = (call, { options = `{ backend: "wasm" }`, entry = "headwise" } = {
   });
   const x = random(4, 64, 32);
   const hw = await createAttention(${options});
-  globalThis.finish(await ${call}, hw.report);
+  globalThis.finish(await ${call});
 `;
 
 const ATTENTION = "hw.scaledDotProductAttention(x, x, x)";

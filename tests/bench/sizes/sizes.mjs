@@ -19,18 +19,22 @@ import { table } from "../columns.mjs";
 import { summary } from "../harness/statistics.mjs";
 import { commandOf } from "../schema/command.mjs";
 import { APPS } from "./apps.mjs";
-import { serveSlowly } from "./slowServer.mjs";
+import { packedFiles, serveSlowly } from "./slowServer.mjs";
+
+/** The table of the pages that `--record` keeps. */
+const TABLE = "apps";
 
 /** A mobile connection: 10 Mbit a second, and 40 ms from the page to the server and back. */
 const CONNECTION = { bytesPerSecond: 1.25e6, latency: 40 };
 const CPU_SLOWDOWN = 4;
 
-/** Measures the apps whose name contains `filter`, prints a line for each, and keeps them in a table if one is named. */
+/** Measures the apps whose name contains `filter`, prints a line for each, and keeps them in the table if it is named. */
 export async function sizes({ filter, rounds, record }, args) {
+  if (record && record !== TABLE) throw new Error(`--record: with --sizes the table must be ${TABLE}, got ${record}`);
   const { records, version } = await measured({ filter, rounds });
   if (!record) return;
   const cells = (each) => COLUMNS.map(([, , text]) => text(each));
-  keepRows(record, {
+  keepRows(TABLE, {
     commands: [commandOf("bench", args)],
     date: today(),
     machine: `${cpus()[0]?.model}, ${availableParallelism()} cores, Chromium ${version}, Vite ${viteVersion}`,
@@ -63,25 +67,26 @@ async function measureApp(browser, { source }, rounds) {
   try {
     await buildApp(folder, source);
     const visits = [];
-    for (let round = 0; round < rounds; ++round) visits.push(await visit(browser, path.join(folder, "dist")));
+    const files = packedFiles(path.join(folder, "dist"));
+    for (let round = 0; round < rounds; ++round) visits.push(await visit(browser, files));
     return { ...sizesOf(visits[0].sent), milliseconds: summary(visits.map(({ milliseconds }) => milliseconds)).median };
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** Builds an app with Vite as it is, without any option. */
+/** Builds an app with Vite, without any option that changes what it makes. */
 async function buildApp(folder, source) {
   mkdirSync(path.join(folder, "node_modules"));
   symlinkSync(root, path.join(folder, "node_modules/headwise"), "dir");
   writeFileSync(path.join(folder, "index.html"), '<!doctype html><script type="module" src="./app.js"></script>');
   writeFileSync(path.join(folder, "app.js"), source);
-  await build({ root: folder, configFile: false, logLevel: "error", build: { modulePreload: { polyfill: false } } });
+  await build({ root: folder, configFile: false, logLevel: "error" });
 }
 
 /** Opens the app in a browser that has never seen it, and waits until its first call has ended. */
-async function visit(browser, folder) {
-  const server = await serveSlowly(folder, CONNECTION);
+async function visit(browser, files) {
+  const server = await serveSlowly(files, CONNECTION);
   const context = await browser.newContext();
   try {
     const page = await context.newPage();

@@ -1,7 +1,7 @@
-// Serves a folder over a slow connection, in the form that a browser takes: gzip, at its best level. The server is slow, and not
+// Serves files over a slow connection, in the form that a browser takes: gzip, at its best level. The server is slow, and not
 // the browser, because what a browser says about its connection does not hold for its workers.
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,20 +13,27 @@ const ISOLATION = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-E
 /** Bytes are sent in pieces of so many milliseconds. */
 const PIECE_MILLISECONDS = 5;
 
+/** The files of a folder by name, each as it is and packed. Packing takes time that no visitor waits for. */
+export function packedFiles(folder) {
+  const names = readdirSync(folder, { recursive: true }).filter((name) => statSync(path.join(folder, name)).isFile());
+  const packed = (contents) => ({ contents, body: gzipSync(contents, { level: 9 }) });
+  return new Map(names.map((name) => [name.replaceAll(path.sep, "/"), packed(readFileSync(path.join(folder, name)))]));
+}
+
 /**
- * @param {string} folder
+ * @param {ReturnType<typeof packedFiles>} files
  * @param {{ bytesPerSecond: number, latency: number }} connection - all requests share it; latency in milliseconds, there and back
  */
-export async function serveSlowly(folder, { bytesPerSecond, latency }) {
+export async function serveSlowly(files, { bytesPerSecond, latency }) {
   const piece = Math.ceil((bytesPerSecond * PIECE_MILLISECONDS) / 1000);
   const sent = new Map();
   let freeAt = 0;
   const answer = async (url, response) => {
     const name = url === "/" ? "index.html" : url.slice(1);
     await sleep(latency);
-    const contents = contentsOf(path.join(folder, name));
-    if (!contents) return response.writeHead(404).end();
-    const body = gzipSync(contents, { level: 9 });
+    const file = files.get(name);
+    if (!file) return response.writeHead(404).end();
+    const { contents, body } = file;
     sent.set(name, contents);
     const type = TYPES[path.extname(name)] ?? "text/plain";
     response.writeHead(200, { "content-type": type, "content-encoding": "gzip", ...ISOLATION });
@@ -48,12 +55,4 @@ export async function serveSlowly(folder, { bytesPerSecond, latency }) {
       server.close();
     },
   };
-}
-
-function contentsOf(file) {
-  try {
-    return readFileSync(file);
-  } catch {
-    return undefined;
-  }
 }

@@ -22,7 +22,8 @@ for (const code of document.querySelectorAll<HTMLElement>("pre > code.js"))
 /** Lets a reader change a listing, run it, and take it back. */
 function makeLive(code: HTMLElement): void {
   const original = code.innerHTML;
-  code.contentEditable = "plaintext-only";
+  code.setAttribute("contenteditable", "plaintext-only");
+  if (!code.isContentEditable) code.contentEditable = "true"; // an older browser
   code.spellcheck = false;
   code.role = "textbox";
   code.ariaMultiLine = "true";

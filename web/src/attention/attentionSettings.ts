@@ -173,8 +173,8 @@ export function readSettings(
     headGain: options.floats("headGain", numHeads),
     /** undefined also for a rate of 0, which drops nothing */
     dropout: readDropout(options),
-    emptyRows: options.oneOf("emptyRows", ["zero", "nan", "uniform", "throw"], "zero"),
-  };
+    emptyRows: options.oneOf<EmptyRows>("emptyRows", ["zero", "nan", "uniform", "throw"], "zero"),
+  } satisfies Record<keyof AttentionSettingsOptions, unknown>;
 }
 
 /**

@@ -151,7 +151,7 @@ function refuseTogether(options: OptionReader, { settings, cache, patch, ragged,
   if (save && settings.score) readDerivatives(operation, settings.score);
 }
 
-/** The problem when it is the call's turn, which the content of the cache decides with. */
+/** The problem when it is the call's turn. It also depends on what the cache holds then. */
 function problemOf(layer: LayerForm, read: Read): ForwardProblem {
   const { operation, cache, contextLength, ragged, extents, patch, places } = read;
   const after = cache && cacheAfter(cache, read);

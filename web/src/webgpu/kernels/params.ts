@@ -100,7 +100,10 @@ export type ParamName = keyof typeof FIELDS;
 export type Params = Readonly<Record<ParamName, number>>;
 export const PARAM_NAMES = Object.keys(FIELDS) as readonly ParamName[];
 
-/** Bits of `features`: what a call has or wants. In the kernels they are MASK, HALF_BIAS …; see `has` in call.wgsl. */
+/**
+ * Bits of `features`: what a call has or wants. In the kernels they are MASK, HALF_BIAS and so on. Options come before
+ * `output`. A call without any of them takes kernels without options: see `has` in call.wgsl.
+ */
 export const FEATURE = {
   mask: 1,
   bias: 2,
