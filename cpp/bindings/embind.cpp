@@ -14,6 +14,7 @@
 #include "call_fields.h"
 #include "calls.h"
 #include "engine.h"
+#include "step.h"
 
 namespace headwise {
 namespace {
@@ -541,6 +542,67 @@ void register_layer_update_call() {
   field<&L::update, &LayerUpdate::position_table>(update_call, "positionTable");
 }
 
+// ---- steps ----------------------------------------------------------------------------------------------------------
+
+/// Where rows begin, and how far apart they lie: `name` and `name`Stride. `Path` leads to the FloatRows.
+template <auto Path, class Class>
+void rows_fields(Class& binding, const char* name) {
+  field<Path, &FloatRows::data>(binding, name);
+  field<Path, &FloatRows::stride>(binding, name, "Stride");
+}
+
+/// JavaScript writes an array of these as words.
+static_assert(sizeof(StepPart) == 2 * sizeof(std::int32_t));
+
+/// A layer's call that JavaScript has copied to `address`: its formulas are now those of the copy.
+void moved_layer_call(Address address) {
+  auto& call = *reinterpret_cast<LayerCall*>(address);
+  if (call.options.score) call.options.score = &call.score;
+  if (call.options.visible) call.options.visible = &call.visible;
+}
+
+void register_step_calls() {
+  function("movedLayerCall", &moved_layer_call);
+  auto step_call = call_class<StepCall>("StepCall");
+  field<&StepCall::parts>(step_call, "parts");
+  field<&StepCall::num_parts>(step_call, "numParts");
+
+  using N = NormedRows;
+  auto norm = call_class<N>("NormedRows");
+  field<&N::norm>(norm, "norm");
+  field<&N::rows>(norm, "rows");
+  field<&N::width>(norm, "width");
+  rows_fields<&N::x>(norm, "x");
+  field<&N::gain>(norm, "gain");
+  field<&N::shift>(norm, "shift");
+  field<&N::epsilon>(norm, "epsilon");
+  field<&N::y>(norm, "y");
+
+  using M = MappedRows;
+  auto map = call_class<M>("MappedRows");
+  field<&M::function>(map, "function");
+  field<&M::rows>(map, "rows");
+  field<&M::width>(map, "width");
+  rows_fields<&M::x>(map, "x");
+  field<&M::divisor>(map, "divisor");
+  field<&M::scale>(map, "scale");
+  rows_fields<&M::times>(map, "times");
+  rows_fields<&M::plus>(map, "plus");
+  field<&M::y>(map, "y");
+
+  using T = TakenRows;
+  auto take = call_class<T>("TakenRows");
+  field<&T::rows>(take, "rows");
+  field<&T::width>(take, "width");
+  field<&T::numbers>(take, "numbers");
+  field<&T::table, &ConstArray::data>(take, "table");
+  field<&T::table, &ConstArray::dtype>(take, "tableDtype");
+  field<&T::table_rows>(take, "tableRows");
+  field<&T::scales>(take, "scales");
+  field<&T::scale>(take, "scale");
+  field<&T::y>(take, "y");
+}
+
 // ---- engine ---------------------------------------------------------------------------------------------------------
 
 void register_engine() {
@@ -557,6 +619,7 @@ void register_engine() {
       .function("updateLayer", &Engine::start<LayerUpdateCall>)
       .function("linear", &Engine::start<LinearCall>)
       .function("linearBackward", &Engine::start<LinearBackwardCall>)
+      .function("step", &Engine::start<StepCall>)
       .function("leave", &Engine::leave)
       .function("enter", &Engine::enter)
       .property("block", &Engine::block)
@@ -581,6 +644,7 @@ EMSCRIPTEN_BINDINGS(headwise) {
   register_layer_call();
   register_layer_backward_call();
   register_layer_update_call();
+  register_step_calls();
   register_engine();
 }
 

@@ -18,6 +18,7 @@
 #include "headwise/kv_cache.h"
 #include "headwise/linear.h"
 #include "headwise/position.h"
+#include "headwise/row_operations.h"
 #include "kv_tokens.h"
 #include "layer_model.h"
 
@@ -562,6 +563,34 @@ std::function<Status()> linear_call(LinearShape shape, std::function<void(ConstA
   };
 }
 
+std::function<Status()> normed(std::function<void(NormedRows&)> breaks) {
+  return [=] {
+    float numbers[4] = {};
+    NormedRows call{.rows = 1, .width = 4, .x = {numbers, 4}, .y = numbers};
+    breaks(call);
+    return norm_rows(pool_of(1), call);
+  };
+}
+
+std::function<Status()> mapped(std::function<void(MappedRows&)> breaks) {
+  return [=] {
+    float numbers[4] = {};
+    MappedRows call{.rows = 1, .width = 4, .x = {numbers, 4}, .y = numbers};
+    breaks(call);
+    return map_rows(pool_of(1), call);
+  };
+}
+
+std::function<Status()> taken(std::function<void(TakenRows&)> breaks) {
+  return [=] {
+    float numbers[4] = {};
+    const std::int32_t row = 2;
+    TakenRows call{.rows = 1, .width = 1, .numbers = &row, .table = {numbers}, .table_rows = 4, .y = numbers + 1};
+    breaks(call);
+    return take_rows(pool_of(1), call);
+  };
+}
+
 std::function<Status()> frequencies(RotaryOptions options) {
   return [=] {
     double theta[2], amplitude;
@@ -815,6 +844,14 @@ std::vector<Refusal> refusals() {
       {Rule::linear_weight, linear_call({4, 3, 2}, [](auto&, LinearWeights& w) { w.weight.data = nullptr; })},
       {Rule::linear_dtype, linear_call({4, 3, 2}, [](ConstArray& x, auto&) { x.dtype = Dtype::int8; })},
       {Rule::linear_scales, linear_call({4, 3, 2}, [](auto&, LinearWeights& w) { w.weight.dtype = Dtype::int8; })},
+      {Rule::row_extents, normed([](NormedRows& call) { call.width = 0; })},
+      {Rule::row_size, mapped([](MappedRows& call) { call.rows = std::int64_t{1} << 60; })},
+      {Rule::row_arrays, mapped([](MappedRows& call) { call.x.data = nullptr; })},
+      {Rule::row_epsilon, normed([](NormedRows& call) { call.epsilon = -1; })},
+      {Rule::row_divisor, mapped([](MappedRows& call) { call.divisor = 0; })},
+      {Rule::row_scale, taken([](TakenRows& call) { call.scale = std::numeric_limits<float>::infinity(); })},
+      {Rule::row_scales, taken([](TakenRows& call) { call.table.dtype = Dtype::int8; })},
+      {Rule::row_number, taken([](TakenRows& call) { call.table_rows = 2; })},
 
       {Rule::table_extents, [] { return sinusoidal_positions(-1, 4, SinusoidalSplit::halves, 1e4, some); }},
       {Rule::size, [] { return sinusoidal_positions(huge, huge, SinusoidalSplit::halves, 1e4, some); }},

@@ -12,6 +12,7 @@ import { Attention } from "../../web/src/instance/attention.js";
 import { lateParts } from "../../web/src/instance/lateParts.js";
 import * as operations from "../../web/src/instance/parts/operations.js";
 import * as plans from "../../web/src/instance/parts/plans.js";
+import * as steps from "../../web/src/instance/parts/steps.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
 import { randomTensor } from "./randomTensor.js";
 import { openWasmCore } from "./sourceWasm.js";
@@ -23,7 +24,7 @@ async function instanceWith(load: () => Promise<Operations>): Promise<Attention>
   const part = new Late(load);
   const engine = new WasmEngine(await openWasmCore(), part);
   const report = { version: "0", backend: "wasm", variant: "simd", threads: 1, maximumMemory: 2 ** 28 } as const;
-  return Attention.over({ engine, report: { ...report, reasons: {}, calibration: NO_CALIBRATION } }, { operations: part, plans: here(plans) }); // prettier-ignore
+  return Attention.over({ engine, report: { ...report, reasons: {}, calibration: NO_CALIBRATION } }, { operations: part, plans: here(plans), steps: here(steps) }); // prettier-ignore
 }
 
 /** A part that arrives when the test lets it. */
@@ -203,7 +204,7 @@ test("plain attention, warmup and allocate need no part", async () => {
 
 test("all parts of the package can be loaded", async () => {
   hw = await instanceWith(() => Promise.resolve(operations));
-  expect(Object.keys(lateParts).sort()).toEqual(["auto", "operations", "plans"]);
+  expect(Object.keys(lateParts).sort()).toEqual(["auto", "operations", "plans", "steps"]);
   for (const part of Object.values<Part<object>>({ ...lateParts })) expect(await part.load("test")).toBe(part.loaded);
 });
 

@@ -18,7 +18,7 @@ const ROOMS = [
   ["attention", "position"],
   ["cache", "linear"],
   ["layer"],
-  ["engine"],
+  ["engine", "step"],
   ["calibration"],
   ["wasm", "webgpu"],
   ["instance"],

@@ -32,6 +32,7 @@ const PUBLIC = {
   kv_cache: "contract",
   layer: "layer",
   linear: "layer",
+  row_operations: "layer",
 };
 
 const cpp = path.join(root, "cpp");

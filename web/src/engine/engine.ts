@@ -15,6 +15,7 @@ import type {
 } from "../linear/linearProblem.js";
 import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { EngineStep, StepProblem } from "../step/stepProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
@@ -80,6 +81,8 @@ export interface Engine {
   /** @param placement - Where the cache shall lie. Default `"auto"`. */
   loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Eventually<EngineCache>;
   createLayer(problem: LayerProblem): Eventually<EngineLayer>;
+  /** Makes a recorded step. Engines that compute elsewhere than in the memory of this thread have none. */
+  createStep?(problem: StepProblem): Eventually<EngineStep>;
   /**
    * The address of a caller's array that lies in a tensor made by `allocate`, or undefined for any other array. `view`
    * is our own view of the array's memory.

@@ -52,6 +52,8 @@ import type {
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import type { RotaryOptions } from "../position/rotaryProblem.js";
+import type { Recorder } from "../step/recorder.js";
+import type { Step, StepEngine, StepOutputs } from "../step/step.js";
 import type { GpuFloats, GpuFloatWeight, OnGpu } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
@@ -379,6 +381,42 @@ export class Attention extends Disposing {
           await ("from" in problem ? restoreCache(engine, problem) : engine.createCache(problem)),
         ),
     );
+  }
+
+  /**
+   * Records a step: a fixed list of operations that then runs as one call, many times. So a token of a model, which is a
+   * hundred small calls, costs hardly more than its arithmetic. Each result has the bits that the call of its own has.
+   *
+   *     const step = await hw.record((recorder) => {
+   *       const x = recorder.rows(embedding, recorder.numbers("token"));
+   *       const y = recorder.add(x, recorder.layer(layer, recorder.rmsNorm(x, gain), { cache, causal: true }));
+   *       return { logits: recorder.linear(y, embedding, undefined, { weightLayout: "out-in" }) };
+   *     });
+   *     const { logits } = await step.run({ token: [5] });
+   *
+   * A step computes with wasm in the thread of its instance. Layers and caches of backend `"auto"` must have
+   * `placement: "wasm"`.
+   *
+   * @param build - Records the operations, and returns the outputs by name. It runs once, and must not be async.
+   * @throws OptionError, ShapeError or UnsupportedError if something cannot be recorded; what `build` throws;
+   *   OutOfMemoryError; DisposedError. UnsupportedError if this instance computes with WebGPU or in a worker.
+   */
+  async record<O extends StepOutputs>(
+    build: (recorder: Recorder) => O,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Step<O>> {
+    const call = this.#arguments("record");
+    const signal = readOptions(call, options, ["signal"]).signal();
+    const engine = this.#engine;
+    if (!engine.createStep)
+      throw new UnsupportedError(
+        `record: a step needs an engine in the memory of this thread, got ${this.report.backend}`,
+        {
+          hint: 'createAttention({ backend: "wasm" }) of headwise or headwise/inline makes one; a worker has none.',
+        },
+      );
+    const { recordStep } = await this.#parts.steps.load(call.operation);
+    return this.#run(call, () => recordStep<O>(call, this.#context, engine as StepEngine, build), signal);
   }
 
   /**

@@ -22,6 +22,7 @@ import type {
 } from "../linear/linearProblem.js";
 import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { EngineStep, LayerPart, StepProblem } from "../step/stepProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
@@ -30,6 +31,7 @@ import { attentionCandidate, backwardCandidate } from "./candidates.js";
 import { Engines, type Calibrating } from "./engines.js";
 import type * as placed from "./placed.js";
 import type { PlacedCache } from "./placedCache.js";
+import type { PlacedLayer } from "./placedLayer.js";
 import { touchesGpu } from "./tensors.js";
 
 /**
@@ -150,7 +152,7 @@ export class AutoEngine implements Engine {
     const placing = await this.#placing.load(problem.operation);
     const make = (engine: Engine) => engine.createCache(problem);
     const cache = await this.#made(problem, () => placing.assumedAttend(problem), make);
-    return this.#placed(placing, cache, problem, problem.placement);
+    return this.#placed(placing, cache, problem, this.hasGpu ? problem.placement : cache.placement);
   }
 
   async loadCache(operation: string, bytes: Uint8Array, placement: PlaceChoice = "auto"): Promise<EngineCache> {
@@ -179,6 +181,13 @@ export class AutoEngine implements Engine {
     const make = (engine: Engine) => engine.createLayer(own);
     const layer = await this.#made(problem, () => placing.assumedForward(problem), make);
     return new placing.PlacedLayer(this.#engines, layer, own, moves ? "auto" : layer.placement);
+  }
+
+  /** A step computes with wasm. Its layers and caches must stay there. */
+  createStep(problem: StepProblem): Eventually<EngineStep> {
+    const { operation } = problem;
+    const parts = problem.parts.map((part) => (part.kind === "layer" ? fixed(operation, part) : part));
+    return this.#engines.wasm.createStep!({ ...problem, parts });
   }
 
   locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {
@@ -220,6 +229,12 @@ export class AutoEngine implements Engine {
       return this.#engines.on("wasm", operation, make);
     }
   }
+}
+
+/** A layer's part, with the layer and the cache that wasm has. */
+function fixed(operation: string, { layer, problem, ...part }: LayerPart): LayerPart {
+  const cache = (problem.cache as PlacedCache | undefined)?.fixed(operation);
+  return { ...part, layer: (layer as PlacedLayer).fixed(operation), problem: { ...problem, cache } };
 }
 
 /** What is known of a loaded cache. Its angles are not, but the kernels do not depend on them. */

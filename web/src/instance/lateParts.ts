@@ -13,6 +13,7 @@ export const lateParts: Parts = {
   auto: /* @__PURE__ */ late("auto", () => import("./parts/auto.js")),
   operations: /* @__PURE__ */ late("operations", () => import("./parts/operations.js")),
   plans: /* @__PURE__ */ late("plans", () => import("./parts/plans.js")),
+  steps: /* @__PURE__ */ late("steps", () => import("./parts/steps.js")),
 };
 
 function late<T>(name: string, load: () => Promise<T>): Late<T> {

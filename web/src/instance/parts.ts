@@ -3,6 +3,7 @@ import type * as runners from "../wasm/runners.js";
 import type * as auto from "./parts/auto.js";
 import type * as operations from "./parts/operations.js";
 import type * as plans from "./parts/plans.js";
+import type * as steps from "./parts/steps.js";
 import type * as placed from "./placed.js";
 import type * as readers from "./readers.js";
 
@@ -10,6 +11,7 @@ import type * as readers from "./readers.js";
 export interface InstanceParts {
   readonly operations: Part<typeof readers>;
   readonly plans: Part<typeof plans>;
+  readonly steps: Part<typeof steps>;
 }
 
 /** The code of engines that a plain call does not need. */
@@ -23,4 +25,5 @@ export interface Parts {
   readonly operations: Part<typeof operations>;
   readonly auto: Part<typeof auto>;
   readonly plans: Part<typeof plans>;
+  readonly steps: Part<typeof steps>;
 }

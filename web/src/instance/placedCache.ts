@@ -12,6 +12,7 @@ import type { Place, PlaceChoice } from "../tensor/place.js";
 import { attendCandidate } from "./placedCandidates.js";
 import type { Engines } from "./engines.js";
 import { isGpuFailure } from "./failure.js";
+import { mayMove } from "./mayMove.js";
 import { touchesGpu } from "./tensors.js";
 
 /**
@@ -40,6 +41,12 @@ export class PlacedCache implements EngineCache {
   /** Whether the caller left it open where the cache lies. */
   get movable(): boolean {
     return this.#choice === "auto";
+  }
+
+  /** The cache in wasm, which stays there. */
+  fixed(operation: string): EngineCache {
+    if (this.#choice === "wasm") return this.#cache;
+    throw mayMove(operation, "cache");
   }
 
   /** The cache in its engine. */

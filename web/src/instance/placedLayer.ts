@@ -15,6 +15,7 @@ import type { Place, PlaceChoice } from "../tensor/place.js";
 import { forwardCandidate } from "./placedCandidates.js";
 import type { Engines } from "./engines.js";
 import type { PlacedCache } from "./placedCache.js";
+import { mayMove } from "./mayMove.js";
 import { assertAllIntact, touchesGpu } from "./tensors.js";
 
 type Forwarded = PlacedResult & { readonly saved?: EngineSaved };
@@ -56,6 +57,12 @@ export class PlacedLayer implements EngineLayer {
   /** Whether inputs and results may lie on the GPU. The layer then moves there. */
   get onGpu(): boolean {
     return this.#choice !== "wasm";
+  }
+
+  /** The layer in wasm, which stays there. */
+  fixed(operation: string): EngineLayer {
+    if (this.#choice === "wasm") return this.#layer;
+    throw mayMove(operation, "layer");
   }
 
   /** Records a call; absent for a layer that must lie on wasm. */

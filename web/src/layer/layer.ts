@@ -3,7 +3,7 @@ import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../ca
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { noteAppend } from "../cache/lastAppend.js";
-import { keepOwnPositions } from "../cache/ownPositions.js";
+import { keepOwnPositions, ownPositions } from "../cache/ownPositions.js";
 import type { OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { LocationChoice } from "../call/location.js";
@@ -11,7 +11,7 @@ import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { recordsNothing, type EncoderChoice, type RecordedOr, type Recording } from "../call/encoder.js";
 import { renamed } from "../call/renamed.js";
-import { DisposedError, UnsupportedError } from "../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
@@ -32,6 +32,7 @@ import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";
 import { Saved, savedForm } from "./saved.js";
+import type { RecordedForward } from "./recordedForward.js";
 import type { ForwardReturns, LayerViewsAt } from "./views.js";
 import type { WeightGradients } from "./weightGradients.js";
 import { Updates } from "./updates.js";
@@ -217,6 +218,31 @@ export class Layer extends Disposing {
     const problem = layerCacheProblem(call, { numKvHeads, headDim, valueDim }, options, this.#form.turns);
     const make = async () => new KvCache(this.#context, await this.#createCache(problem));
     return this.#context.run(call, make, problem.signal);
+  }
+
+  /**
+   * @internal A call that a step runs many times.
+   * @param options - What forward would get, with `into`.
+   */
+  recorded(
+    call: CallArguments,
+    context: Context,
+    x: object,
+    options: Readonly<Record<string, unknown>>,
+  ): RecordedForward {
+    const { operation } = call;
+    const { engine } = context;
+    if (this.#context.engine !== engine)
+      throw new OptionError(`${operation}: layer must be a layer of this instance, got one of another`);
+    const assertUsable = (now: string) => {
+      if (this.#disposed) throw new DisposedError(`${now}: a layer of the step was disposed`);
+      if (options["cache"] === undefined) return;
+      if (ownPositions(KvCache.in(engine, now, "cache", options["cache"])))
+        throw new UnsupportedError(`${now}: a cache whose tokens were given positions does not go with a step`);
+    };
+    assertUsable(operation);
+    const problem = forwardRequest(call, engine, this.#form, x, options).inTurn();
+    return { layer: this.#layer, problem, assertUsable, note: () => noteTokens(problem) };
   }
 
   /** @internal */

@@ -40,6 +40,7 @@ export type WeightTensor = PlacedTensor<WeightDtype>;
 /**
  * Reads the scales of a weight: undefined for a weight of floats.
  *
+ * @param argument - What the weight is called.
  * @throws OptionError if they are missing, if they belong to floats, or if one of them is not finite. Scales on the GPU
  *   are not looked at.
  * @throws ShapeError if there is not one for each output.
@@ -49,20 +50,21 @@ export function readScales(
   given: unknown,
   weight: WeightTensor,
   outputDim: number,
+  argument = "weight",
 ): PlacedTensor<"float32"> | undefined {
   const { operation } = call;
-  const value = call.guarded("weight", () =>
+  const value = call.guarded(argument, () =>
     isObject(given) ? (given as { readonly scales?: unknown }).scales : undefined,
   );
   if (weight.dtype !== "int8") {
     if (value === undefined) return undefined;
-    throw new OptionError(`${operation}: weight.scales needs a weight of int8, got ${weight.dtype}`);
+    throw new OptionError(`${operation}: ${argument}.scales needs a ${argument} of int8, got ${weight.dtype}`);
   }
   if (value === undefined)
-    throw new OptionError(`${operation}: weight.scales must be given, because weight is int8`, {
+    throw new OptionError(`${operation}: ${argument}.scales must be given, because ${argument} is int8`, {
       hint: "`quantizeWeight` makes an int8 weight with its scales.",
     });
-  const name = "weight.scales";
+  const name = `${argument}.scales`;
   const bare = arrayKind(value) === undefined ? value : { data: value, shape: [placeOf(value as object).length] };
   const scales = call.placed(name, bare, ["float32"]);
   if (describe(scales.shape) !== describe([outputDim]))

@@ -189,7 +189,7 @@ export function writeWanted(call: AttentionCall, heap: Heap, arena: Room, form: 
     place(name, [batchSize, ...selectedExtents(selection, shape), keyLength]);
     writeSelection(call, arena, name, selection);
   };
-  call.keyRoom = keyLength;
+  if (wanted.probs || wanted.scores) call.keyRoom = keyLength;
   if (wanted.output) results.output = writeOutput(call, heap, arena, form);
   for (const name of ["lse", "entropy"] as const) if (wanted[name]) place(name, [batchSize, numHeads, queryLength]);
   if (wanted.probs) {

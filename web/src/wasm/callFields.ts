@@ -10,6 +10,8 @@ export interface CallStruct {
 
 export interface CallClass<T> {
   new (): T;
+  /** Bytes of the struct. */
+  size(): number;
   /**
    * The address of a text: the fields, a line each with name, offset, letter of the type, and the offset of an optional's
    * flag, or 0.

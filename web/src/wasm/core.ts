@@ -8,7 +8,7 @@ import {
   UnsupportedError,
   type ErrorDetails,
 } from "../errors/errors.js";
-import { structWithFields, type CallClass } from "./callFields.js";
+import { structWithFields, type CallClass, type CallStruct } from "./callFields.js";
 import { Arena, Heap, MEMORY_HINT } from "./heap.js";
 import type { LoadLatePart } from "./host.js";
 import { LatePart } from "./latePart.js";
@@ -70,6 +70,10 @@ export class WasmCore {
       LayerUpdateCall: struct(module.LayerUpdateCall),
       LinearCall: struct(module.LinearCall),
       LinearBackwardCall: struct(module.LinearBackwardCall),
+      NormedRows: struct(module.NormedRows),
+      MappedRows: struct(module.MappedRows),
+      TakenRows: struct(module.TakenRows),
+      StepCall: struct(module.StepCall),
     };
   }
 
@@ -82,6 +86,14 @@ export class WasmCore {
   struct<K extends keyof CallStructs>(kind: K): CallStructs[K] {
     this.heap.renew();
     return this.#structs[kind];
+  }
+
+  /** Copies the struct as it is now, for a call that runs many times. Returns the address of the copy. */
+  copyOf(kind: keyof CallStructs, arena: Arena): number {
+    const size = this.module[kind].size();
+    const to = arena.bytes(size);
+    this.heap.move((this.#structs[kind] as unknown as CallStruct).at, size, to);
+    return to;
   }
 
   /**

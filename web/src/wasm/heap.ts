@@ -106,6 +106,11 @@ export class Heap {
     else bytesOf(target).set(this.#bytes(address, target.byteLength));
   }
 
+  /** Copies bytes within the memory. */
+  move(from: number, bytes: number, to: number): void {
+    this.#views.bytes.copyWithin(to, from, from + bytes);
+  }
+
   /** The C string at `address`. */
   text(address: number): string {
     const bytes = this.#bytes(address, this.#memory.buffer.byteLength - address);
@@ -158,9 +163,10 @@ export class Heap {
   locate(operation: string, argument: string, given: object, view: HeapArray): number | undefined {
     if (!this.#buffers.has(view.buffer)) return undefined;
     const { byteOffset, byteLength } = view;
+    const isWhole = (this.#tensors.get(byteOffset) ?? -1) >= byteLength;
     const lies = ([address, bytes]: [number, number]) =>
       byteOffset >= address && byteOffset + byteLength <= address + bytes;
-    if (!this.#stale.has(given) && [...this.#tensors].some(lies)) return byteOffset;
+    if (!this.#stale.has(given) && (isWhole || [...this.#tensors].some(lies))) return byteOffset;
     throw new DisposedError(`${operation}: ${argument} lies in a tensor that was disposed`);
   }
 

@@ -27,7 +27,7 @@ import { placeGradient, placeGradients, writeGradients, type GradientForm } from
 import type { Arena, Heap, HeapArray } from "./heap.js";
 import { writePatches, writeViews } from "./inside.js";
 import { usesLatePart } from "./latePart.js";
-import type { LayerBackwardCall, LinearProperties, WasmModule } from "./module.js";
+import type { LayerBackwardCall, LayerCall, LinearProperties, WasmModule } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
 /** The enumerators of layer.h and position.h. */
@@ -100,7 +100,7 @@ function placing(arena: Arena): (tensor: CheckedTensor) => number {
 }
 
 /** A layer in the core's memory. */
-class WasmLayer implements EngineLayer {
+export class WasmLayer implements EngineLayer {
   readonly placement = "wasm";
   readonly #core: WasmCore;
   /** The address of the Layer in C++. */
@@ -157,51 +157,60 @@ class WasmLayer implements EngineLayer {
     kept?: Arena,
     onSaved?: (address: number) => void,
   ): Eventually<PlacedResult & PlacedLayerViews> {
-    const { operation, x, key, value, shape, settings, ragged } = problem;
-    const { heap, native } = this.#core;
+    const { operation, x, key, value, settings } = problem;
     const call = this.#core.struct("LayerCall");
-    const cache = problem.cache as WasmCache | undefined;
     refuseOverlap(operation, problem.output, { x, key, value, ...masks(settings) });
     const start = (arena: Arena) => {
-      const inputs = kept ?? arena;
-      call.reset();
-      call.layer = this.#address;
-      call.inputLayout = LAYOUT[problem.layout];
-      call.inputBatchSize = shape.batchSize;
-      call.inputLength = shape.queryLength;
-      call.contextLength = problem.contextLength;
-      call.x = placeInput(inputs, x);
-      call.xDtype = DTYPE[x.dtype];
-      if (key) {
-        call.keyContext = placeInput(inputs, key);
-        call.keyContextDtype = DTYPE[key.dtype];
-      }
-      if (value) {
-        call.valueContext = placeInput(inputs, value);
-        call.valueContextDtype = DTYPE[value.dtype];
-      }
-      call.layerCache = cache?.address ?? 0;
-      call.attendOnly = Number(problem.attendOnly);
-      call.appendLengths = arena.copy(problem.appendLengths);
-      if (problem.positions) {
-        call.positions = arena.copy(problem.positions.data);
-        call.positionPlanes = problem.positions.planes;
-      }
-      call.keyPositions = arena.copy(problem.keyPositions?.data);
-      call.saves = Number(kept !== undefined);
-      writeSettings(call, inputs, settings);
-      if (ragged) writeRagged(call, inputs, ragged);
-      writePatches(call, arena, problem.patches);
-      const collect = writeWanted(call, heap, arena, problem);
-      const collectViews = writeViews(call, arena, problem, this.#outputDim);
-      native.layer(call);
+      const collect = this.write(call, arena, problem, kept);
+      this.#core.native.layer(call);
       return () => {
         onSaved?.(call.saved);
         this.#bytes = this.#core.module.layerBytes(this.#address); // a call may keep rows of new positions
-        return { ...collect(), ...collectViews() };
+        return collect();
       };
     };
-    return this.#core.call(operation, start, cache);
+    return this.#core.call(operation, start, problem.cache as WasmCache | undefined);
+  }
+
+  /**
+   * Writes a call of forward. The function that it returns collects the results.
+   *
+   * @param kept - The arena of the inputs, if the call is saved.
+   */
+  write(call: LayerCall, arena: Arena, problem: ForwardProblem, kept?: Arena): () => PlacedResult & PlacedLayerViews {
+    const { x, key, value, shape, settings, ragged } = problem;
+    const inputs = kept ?? arena;
+    call.reset();
+    call.layer = this.#address;
+    call.inputLayout = LAYOUT[problem.layout];
+    call.inputBatchSize = shape.batchSize;
+    call.inputLength = shape.queryLength;
+    call.contextLength = problem.contextLength;
+    call.x = placeInput(inputs, x);
+    call.xDtype = DTYPE[x.dtype];
+    if (key) {
+      call.keyContext = placeInput(inputs, key);
+      call.keyContextDtype = DTYPE[key.dtype];
+    }
+    if (value) {
+      call.valueContext = placeInput(inputs, value);
+      call.valueContextDtype = DTYPE[value.dtype];
+    }
+    call.layerCache = (problem.cache as WasmCache | undefined)?.address ?? 0;
+    call.attendOnly = Number(problem.attendOnly);
+    call.appendLengths = arena.copy(problem.appendLengths);
+    if (problem.positions) {
+      call.positions = arena.copy(problem.positions.data);
+      call.positionPlanes = problem.positions.planes;
+    }
+    call.keyPositions = arena.copy(problem.keyPositions?.data);
+    call.saves = Number(kept !== undefined);
+    writeSettings(call, inputs, settings);
+    if (ragged) writeRagged(call, inputs, ragged);
+    writePatches(call, arena, problem.patches);
+    const collect = writeWanted(call, this.#core.heap, arena, problem);
+    const collectViews = writeViews(call, arena, problem, this.#outputDim);
+    return () => ({ ...collect(), ...collectViews() });
   }
 
   backward(problem: LayerBackwardProblem): Eventually<PlacedLayerGradients> {

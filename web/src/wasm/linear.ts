@@ -5,26 +5,38 @@ import { elementCount, type TypedTensor } from "../tensor/tensor.js";
 import { DTYPE, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
-import type { LinearMapProperties } from "./module.js";
+import type { LinearCall, LinearMapProperties } from "./module.js";
 
 export function runLinear(core: WasmCore, problem: LinearProblem): Eventually<PlacedOutput> {
   const { operation, x, weight, scales, bias, output } = problem;
   refuseOverlap(operation, output, { x, weight, "weight.scales": scales, bias });
   return core.call(operation, (arena) => {
     const call = core.struct("LinearCall");
-    call.reset();
-    writeMap(call, arena, problem);
-    if (scales) call.scales = placeInput(arena, scales);
-    if (bias) {
-      call.bias = placeInput(arena, bias);
-      call.biasDtype = DTYPE[bias.dtype];
-    }
-    const y = placeOutput(core.heap, arena, operation, output);
-    call.y = y.address;
-    call.yDtype = DTYPE[output.dtype];
+    const collect = writeLinear(core, call, arena, problem);
     core.native.linear(call);
-    return y.collect;
+    return collect;
   });
+}
+
+/** Writes a call. The function that it returns collects the result. */
+export function writeLinear(
+  core: WasmCore,
+  call: LinearCall,
+  arena: Arena,
+  problem: LinearProblem,
+): () => PlacedOutput {
+  const { operation, scales, bias, output } = problem;
+  call.reset();
+  writeMap(call, arena, problem);
+  if (scales) call.scales = placeInput(arena, scales);
+  if (bias) {
+    call.bias = placeInput(arena, bias);
+    call.biasDtype = DTYPE[bias.dtype];
+  }
+  const y = placeOutput(core.heap, arena, operation, output);
+  call.y = y.address;
+  call.yDtype = DTYPE[output.dtype];
+  return y.collect;
 }
 
 export function runLinearBackward(core: WasmCore, problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {

@@ -360,6 +360,51 @@ export interface LayerCall extends AttentionCall {
   saved: number;
 }
 
+/** Rows of float32: `x` is their address. */
+interface RowsCall {
+  reset(): void;
+  rows: number;
+  width: number;
+  y: number;
+}
+
+export interface NormedRows extends RowsCall {
+  norm: number;
+  x: number;
+  xStride: number;
+  gain: number;
+  shift: number;
+  epsilon: number;
+}
+
+export interface MappedRows extends RowsCall {
+  function: number;
+  x: number;
+  xStride: number;
+  divisor: number;
+  scale: number;
+  times: number;
+  timesStride: number;
+  plus: number;
+  plusStride: number;
+}
+
+export interface TakenRows extends RowsCall {
+  numbers: number;
+  table: number;
+  tableDtype: number;
+  tableRows: number;
+  scales: number;
+  scale: number;
+}
+
+/** Calls that run one after the other: `parts` is the address of pairs of words, a kind and the address of a call. */
+export interface StepCall {
+  reset(): void;
+  parts: number;
+  numParts: number;
+}
+
 /** An address, and the bytes to copy there. */
 export type LateCopy = readonly [address: number, bytes: Uint8Array];
 
@@ -380,6 +425,7 @@ export interface NativeCore {
   updateLayer(call: LayerUpdateCall): void;
   linear(call: LinearCall): void;
   linearBackward(call: LinearBackwardCall): void;
+  step(call: StepCall): void;
   /** Ends the threads. Their workers stay. */
   leave(): void;
   /** Starts the threads again. */
@@ -410,6 +456,10 @@ export interface CallStructs {
   LayerUpdateCall: LayerUpdateCall;
   LinearCall: LinearCall;
   LinearBackwardCall: LinearBackwardCall;
+  NormedRows: NormedRows;
+  MappedRows: MappedRows;
+  TakenRows: TakenRows;
+  StepCall: StepCall;
 }
 
 type CallConstructors = { readonly [Kind in keyof CallStructs]: CallClass<CallStructs[Kind]> };
@@ -429,6 +479,8 @@ export interface WasmModule extends CallConstructors {
   release(address: number): void;
   setPart(parts: number, index: number, output: number, outputDtype: number, lse: number): void;
   partSize(): number;
+  /** Says that a LayerCall was copied to this address. */
+  movedLayerCall(call: number): void;
   layerBytes(layer: number): number;
   releaseLayer(layer: number): void;
   savedBytes(saved: number): number;

@@ -6,3 +6,4 @@ export { createLayer } from "./layer.js";
 export { runLinear, runLinearBackward } from "./linear.js";
 export { runMerge } from "./merge.js";
 export { runRotary } from "./rotary.js";
+export { createStep } from "./step.js";

@@ -14,6 +14,7 @@ import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { EngineStep, StepProblem } from "../step/stepProblem.js";
 import type { Dtype, TensorData } from "../tensor/tensor.js";
 import { runAttention } from "./attention.js";
 import type { WasmCore } from "./core.js";
@@ -73,6 +74,10 @@ export class WasmEngine implements Engine {
 
   createLayer(problem: LayerProblem): Eventually<EngineLayer> {
     return this.#run(problem.operation, (code) => code.createLayer(this.#core, problem));
+  }
+
+  createStep(problem: StepProblem): Eventually<EngineStep> {
+    return this.#runLate(problem.operation, (code) => code.createStep(this.#core, problem));
   }
 
   locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {

@@ -1,0 +1,191 @@
+#include "headwise/row_operations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/memory.h"
+#include "base/numbers.h"
+#include "base/rules.h"
+#include "kernel/functions.h"
+#include "kernel/kernel_table.h"
+
+namespace headwise {
+
+namespace {
+
+// Not the kernel table's: in a wasm module this file belongs to the late part, and kernels do not.
+using Arch = xsimd::default_arch;
+using V = Floats<Arch>;
+constexpr std::int64_t kLanes = V::size;
+
+/// Columns of a row that one task computes.
+constexpr std::int64_t kPiece = 1024;
+
+Error check_rows(std::int64_t rows, std::int64_t width, std::initializer_list<const void*> arrays) {
+  if (rows < 0 || width < 1) return refuse(Rule::row_extents, rows, width);
+  std::int64_t floats = 0, bytes = 0;
+  if (!multiply_sizes(rows, width, &floats) || !multiply_sizes(floats, kFloatBytes, &bytes))
+    return refuse(Rule::row_size);
+  for (const void* array : arrays)
+    if (rows > 0 && !array) return refuse(Rule::row_arrays);
+  return {};
+}
+
+/// `count` floats, at most a vector of them. The other lanes are 0.
+V load_some(const float* at, std::int64_t count) {
+  if (count >= kLanes) return V::load_unaligned(at);
+  float some[kLanes] = {};
+  std::copy_n(at, count, some);
+  return V::load_unaligned(some);
+}
+
+void store_some(V values, float* at, std::int64_t count) {
+  if (count >= kLanes) return values.store_unaligned(at);
+  float some[kLanes];
+  values.store_unaligned(some);
+  std::copy_n(some, count, at);
+}
+
+/// The sum of f(x) over a row, in a fixed order. f(0) is 0 for the lanes that lie behind the row.
+template <class F>
+float sum_of(const float* x, std::int64_t width, F f) {
+  V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
+  std::int64_t i = 0;
+  for (; i + 4 * kLanes <= width; i += 4 * kLanes)
+    for (int v = 0; v < 4; ++v) sums[v] += f(V::load_unaligned(x + i + v * kLanes), kLanes);
+  for (; i < width; i += kLanes) sums[0] += f(load_some(x + i, width - i), width - i);
+  return xsimd::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+/// The lanes of a vector, with 0 from `count` on.
+V first_lanes(V values, std::int64_t count) {
+  if (count >= kLanes) return values;
+  float some[kLanes];
+  values.store_unaligned(some);
+  return load_some(some, count);
+}
+
+/// y = (x - mean) * inverse * gain + shift
+void norm_row(const NormedRows& call, const float* x, float* y) {
+  const auto width = static_cast<float>(call.width);
+  const bool centred = call.norm == RowNorm::layer;
+  const V mean(centred ? sum_of(x, call.width, [](V values, std::int64_t) { return values; }) / width : 0.0f);
+  const float squares = sum_of(x, call.width, [&](V values, std::int64_t count) {
+    const V distance = values - mean;
+    return first_lanes(distance * distance, count);
+  });
+  const V inverse(1.0f / std::sqrt(squares / width + call.epsilon));
+  for (std::int64_t i = 0; i < call.width; i += kLanes) {
+    const std::int64_t count = call.width - i;
+    V value = (load_some(x + i, count) - mean) * inverse;
+    if (call.gain) value = value * load_some(call.gain + i, count);
+    if (call.shift) value = value + load_some(call.shift + i, count);
+    store_some(value, y + i, count);
+  }
+}
+
+/// x sigmoid(z) = x / (1 + exp(-z)). Beyond z = -87 the quotient is below 2^-125 x.
+struct Gated {
+  V operator()(V x, V z) const { return x / (V(1.0f) + exponential(xsimd::min(V(0.0f) - z, V(87.0f)))); }
+  const Exponential<Arch> exponential{};
+};
+
+/// x Phi(x) = x erfc(-x / sqrt 2) / 2, which keeps its digits where Phi is small.
+V gelu_of(V x) {
+  float values[kLanes];
+  x.store_unaligned(values);
+  for (float& value : values) value = static_cast<float>(0.5 * value * std::erfc(-value * (1.0 / std::numbers::sqrt2)));
+  return V::load_unaligned(values);
+}
+
+/// Calls `use` with the function of `kind`.
+template <class Use>
+void with_function(RowFunction kind, Use use) {
+  const Gated gated;
+  constexpr float kSlope = 1.59576912160573f;  // 2 sqrt(2 / pi)
+  switch (kind) {
+    case RowFunction::identity:
+      return use([](V x) { return x; });
+    case RowFunction::gelu:
+      return use(gelu_of);
+    case RowFunction::gelu_tanh:
+      return use([&](V x) { return gated(x, V(kSlope) * x * (V(1.0f) + V(0.044715f) * x * x)); });
+    case RowFunction::quick_gelu:
+      return use([&](V x) { return gated(x, V(1.702f) * x); });
+    case RowFunction::silu:
+      return use([&](V x) { return gated(x, x); });
+    case RowFunction::relu:
+      return use([](V x) { return xsimd::select(x < V(0.0f), V(0.0f), x); });
+    case RowFunction::tanh:
+      const HyperbolicTangent<Arch> hyperbolic_tangent;
+      return use([&](V x) { return hyperbolic_tangent(x); });
+  }
+}
+
+/// Columns [first, end) of a row.
+template <class F>
+void map_piece(const MappedRows& call, std::int64_t row, std::int64_t first, std::int64_t end, F function) {
+  const float* const x = call.x.data + row * call.x.stride;
+  const float* const times = call.times.data ? call.times.data + row * call.times.stride : nullptr;
+  const float* const plus = call.plus.data ? call.plus.data + row * call.plus.stride : nullptr;
+  float* const y = call.y + row * call.width;
+  for (std::int64_t i = first; i < end; i += kLanes) {
+    const std::int64_t count = end - i;
+    V value = load_some(x + i, count);
+    if (call.divisor != 1.0f) value = value / V(call.divisor);
+    value = function(value);
+    if (call.scale != 1.0f) value = value * V(call.scale);
+    if (times) value = value * load_some(times + i, count);
+    if (plus) value = value + load_some(plus + i, count);
+    store_some(value, y + i, count);
+  }
+}
+
+}  // namespace
+
+Status norm_rows(ThreadPool& pool, const NormedRows& call) {
+  if (Error e = check_rows(call.rows, call.width, {call.x.data, call.y})) return e;
+  if (!is_not_negative(call.epsilon)) return refuse(Rule::row_epsilon, call.epsilon);
+  pool.parallel_for(call.rows, [&](std::int64_t row, int) {
+    norm_row(call, call.x.data + row * call.x.stride, call.y + row * call.width);
+  });
+  return {};
+}
+
+Status map_rows(ThreadPool& pool, const MappedRows& call) {
+  if (Error e = check_rows(call.rows, call.width, {call.x.data, call.y})) return e;
+  if (!is_positive(call.divisor)) return refuse(Rule::row_divisor, call.divisor);
+  if (!std::isfinite(call.scale)) return refuse(Rule::row_scale, call.scale);
+  const std::int64_t pieces = divide_up(call.width, kPiece);
+  with_function(call.function, [&](auto function) {
+    pool.parallel_for(call.rows * pieces, [&](std::int64_t task, int) {
+      const std::int64_t first = task % pieces * kPiece;
+      map_piece(call, task / pieces, first, std::min(first + kPiece, call.width), function);
+    });
+  });
+  return {};
+}
+
+Status take_rows(ThreadPool& pool, const TakenRows& call) {
+  if (Error e = check_rows(call.rows, call.width, {call.numbers, call.table.data, call.y})) return e;
+  if (Error e = check_rows(call.table_rows, call.width, {})) return e;
+  if (Error e = check_indices(Rule::row_number, Argument::none, call.numbers, call.rows, call.table_rows - 1)) return e;
+  if (!std::isfinite(call.scale)) return refuse(Rule::row_scale, call.scale);
+  if (call.table.dtype == Dtype::int8 && !call.scales) return refuse(Rule::row_scales);
+  pool.parallel_for(call.rows, [&](std::int64_t row, int) {
+    const std::int64_t number = call.numbers[row];
+    const auto* const bytes = static_cast<const char*>(call.table.data);
+    const RowRun run{.data = bytes + number * call.width * size_of(call.table.dtype),
+                     .dtype = call.table.dtype,
+                     .row_stride = static_cast<std::ptrdiff_t>(call.width),
+                     .count = 1};
+    float* const y = call.y + row * call.width;
+    kernel_table().widen(run, call.width, y, call.width);
+    const float scale = call.scales ? call.scales[number] * call.scale : call.scale;
+    if (scale != 1.0f) kernel_table().scale(y, call.width, scale);
+  });
+  return {};
+}
+
+}  // namespace headwise

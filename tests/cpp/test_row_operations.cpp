@@ -1,0 +1,229 @@
+// What a network computes between its products, against double.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "base/numbers.h"
+#include "harness.h"
+#include "headwise/row_operations.h"
+#include "layer_model.h"
+#include "tolerance.h"
+
+namespace headwise::test_row_operations {
+
+using layers::Floats;
+using layers::random_floats;
+using tolerance::kEpsilon;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Around one vector, several vectors, and several tasks of a row.
+constexpr std::int64_t kWidths[] = {1, 3, 4, 7, 16, 17, 64, 100, 1024, 1030, 3000};
+
+/// A row's norm in double, and how far float32 may be from it. A sum of n numbers in 16 or more lanes rounds at most
+/// n / 16 + 8 times. An error m of the mean moves each distance by m, and the deviation by no more than m.
+struct Row {
+  std::vector<double> y, error;
+};
+
+Row norm_of(const NormedRows& call, const float* x) {
+  const auto width = static_cast<double>(call.width);
+  const double rounding = (width / 16 + 8) * kEpsilon;
+  double mean = 0, magnitude = 0, squares = 0;
+  for (std::int64_t i = 0; i < call.width; ++i) mean += x[i] / width, magnitude += std::abs(x[i]) / width;
+  if (call.norm == RowNorm::rms) mean = magnitude = 0;
+  for (std::int64_t i = 0; i < call.width; ++i) squares += (x[i] - mean) * (x[i] - mean) / width;
+  const double inverse = 1 / std::sqrt(squares + call.epsilon), shift = rounding * magnitude;
+  Row row;
+  for (std::int64_t i = 0; i < call.width; ++i) {
+    const double gain = call.gain ? call.gain[i] : 1, plus = call.shift ? call.shift[i] : 0;
+    const double normed = (x[i] - mean) * inverse * gain;
+    row.y.push_back(normed + plus);
+    row.error.push_back(std::abs(gain) * inverse * shift + std::abs(normed) * (rounding + shift * inverse) +
+                        2 * kEpsilon * (std::abs(normed) + std::abs(plus)));
+  }
+  return row;
+}
+
+TEST(RowNorms, AgreeWithDoubleForEveryWidthWithAndWithoutGain) {
+  for (const RowNorm norm : {RowNorm::layer, RowNorm::rms})
+    for (const std::int64_t width : kWidths)
+      for (const bool has_gain : {false, true}) {
+        const std::int64_t rows = 3;
+        const Floats x = random_floats(rows * width, 1), gain = random_floats(width, 2),
+                     shift = random_floats(width, 3);
+        Floats y(x.size());
+        NormedRows call{norm, rows, width, {x.data(), width}, nullptr, nullptr, 1e-5f, y.data()};
+        if (has_gain) call.gain = gain.data(), call.shift = shift.data();
+        ASSERT_TRUE(norm_rows(pool_of(2), call).ok());
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const Row expected = norm_of(call, &x[r * width]);
+          for (std::int64_t i = 0; i < width; ++i)
+            ASSERT_LE(std::abs(y[r * width + i] - expected.y[i]), expected.error[i]) << width << " " << r << " " << i;
+        }
+      }
+}
+
+TEST(RowNorms, ARowWithNanLeavesTheOthersTheirBits) {
+  const std::int64_t width = 37;
+  Floats x = random_floats(3 * width, 4);
+  Floats before(x.size()), after(x.size());
+  NormedRows call{.rows = 3, .width = width, .x = {x.data(), width}, .epsilon = 1e-5f, .y = before.data()};
+  ASSERT_TRUE(norm_rows(pool_of(1), call).ok());
+  x[width] = kNan;
+  call.y = after.data();
+  ASSERT_TRUE(norm_rows(pool_of(2), call).ok());
+  for (std::int64_t i = 0; i < width; ++i) {
+    EXPECT_EQ(after[i], before[i]);
+    EXPECT_TRUE(std::isnan(after[width + i]));
+    EXPECT_EQ(after[2 * width + i], before[2 * width + i]);
+  }
+}
+
+double value_of(RowFunction function, double x) {
+  constexpr double root = std::numbers::sqrt2;
+  switch (function) {
+    case RowFunction::identity:
+      return x;
+    case RowFunction::gelu:
+      return 0.5 * x * std::erfc(-x / root);
+    case RowFunction::gelu_tanh:
+      return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case RowFunction::quick_gelu:
+      return x / (1 + std::exp(-1.702 * x));
+    case RowFunction::silu:
+      return x / (1 + std::exp(-x));
+    case RowFunction::relu:
+      return std::max(x, 0.0);
+    case RowFunction::tanh:
+      return std::tanh(x);
+  }
+  return 0;
+}
+
+constexpr RowFunction kFunctions[] = {RowFunction::identity,   RowFunction::gelu, RowFunction::gelu_tanh,
+                                      RowFunction::quick_gelu, RowFunction::silu, RowFunction::relu,
+                                      RowFunction::tanh};
+
+Floats mapped(RowFunction function, const Floats& x) {
+  Floats y(x.size());
+  const auto width = static_cast<std::int64_t>(x.size());
+  EXPECT_TRUE(
+      map_rows(pool_of(2), {.function = function, .rows = 1, .width = width, .x = {x.data()}, .y = y.data()}).ok());
+  return y;
+}
+
+TEST(RowFunctions, ErrByAtMost2ToTheMinus21TimesX) {
+  Floats x;
+  for (int n = -40000; n <= 40000; ++n) x.push_back(static_cast<float>(n) / 1000);
+  for (const float far : {0.0f, 1e-30f, 1e-6f, 87.0f, 100.0f, 1e6f, 1e30f}) x.push_back(far), x.push_back(-far);
+  for (const RowFunction function : kFunctions) {
+    const Floats y = mapped(function, x);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_LE(std::abs(y[i] - value_of(function, x[i])), 0x1p-21 * std::abs(x[i]))
+          << static_cast<int>(function) << " of " << x[i];
+  }
+}
+
+TEST(RowFunctions, OfInfinityAreInfiniteOrOneAndNanStaysNan) {
+  for (const RowFunction function : kFunctions) {
+    const Floats y = mapped(function, {kInfinity, kNan, 1.0f});
+    EXPECT_EQ(y[0], function == RowFunction::tanh ? 1.0f : kInfinity);
+    EXPECT_TRUE(std::isnan(y[1]));
+    EXPECT_EQ(y[2], mapped(function, {1.0f})[0]);
+  }
+}
+
+TEST(MappedRows, HaveAFactorARowThatRepeatsAndASumForEveryWidth) {
+  for (const std::int64_t width : kWidths) {
+    const std::int64_t rows = 3, stride = width + 5;
+    const Floats x = random_floats(rows * stride, 5), times = random_floats(width, 6),
+                 plus = random_floats(rows * width, 7);
+    Floats y(static_cast<std::size_t>(rows * width));
+    const MappedRows call{.rows = rows,
+                          .width = width,
+                          .x = {x.data(), stride},
+                          .scale = 0.5f,
+                          .times = {times.data(), 0},
+                          .plus = {plus.data(), width},
+                          .y = y.data()};
+    for (const int threads : {1, 3}) {
+      ASSERT_TRUE(map_rows(pool_of(threads), call).ok());
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t i = 0; i < width; ++i)
+          ASSERT_EQ(y[r * width + i], x[r * stride + i] * 0.5f * times[i] + plus[r * width + i]);
+    }
+  }
+}
+
+TEST(MappedRows, MayBeWrittenOverX) {
+  Floats x = random_floats(2050, 8);
+  const Floats before = x;
+  const Floats expected = mapped(RowFunction::silu, before);
+  ASSERT_TRUE(
+      map_rows(pool_of(2), {.function = RowFunction::silu, .rows = 1, .width = 2050, .x = {x.data()}, .y = x.data()})
+          .ok());
+  EXPECT_EQ(x, expected);
+}
+
+TEST(MappedRows, ASoftcapIsTanhWithScaleAndDivisor) {
+  const Floats x{-100, -3, 0, 2, 50};
+  Floats y(5);
+  const MappedRows call{
+      .function = RowFunction::tanh, .rows = 1, .width = 5, .x = {x.data()}, .divisor = 30, .scale = 30, .y = y.data()};
+  ASSERT_TRUE(map_rows(pool_of(1), call).ok());
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(y[i], 30 * std::tanh(x[i] / 30.0), 30 * 0x1p-21);
+}
+
+TEST(TakenRows, AreThoseOfTheTableInEveryType) {
+  const std::int64_t width = 37, table_rows = 9;
+  const Floats table = random_floats(table_rows * width, 9), scales = random_floats(table_rows, 10);
+  const std::vector<std::int32_t> numbers{8, 0, 3, 3};
+  std::vector<std::uint16_t> halves;
+  std::vector<Bfloat16> brains;
+  std::vector<std::int8_t> bytes;
+  for (const float value : table) {
+    halves.push_back(float_to_half(value));
+    brains.push_back(float_to_bfloat(value));
+    bytes.push_back(static_cast<std::int8_t>(value * 100));
+  }
+  const auto check = [&](ConstArray array, const float* row_scales, auto value) {
+    Floats y(numbers.size() * width);
+    const TakenRows call{.rows = 4,
+                         .width = width,
+                         .numbers = numbers.data(),
+                         .table = array,
+                         .table_rows = table_rows,
+                         .scales = row_scales,
+                         .scale = 2,
+                         .y = y.data()};
+    ASSERT_TRUE(take_rows(pool_of(2), call).ok());
+    for (std::size_t n = 0; n < numbers.size(); ++n)
+      for (std::int64_t i = 0; i < width; ++i) ASSERT_EQ(y[n * width + i], value(numbers[n] * width + i, numbers[n]));
+  };
+  check({table.data()}, nullptr, [&](auto at, auto) { return 2 * table[at]; });
+  check({halves.data(), Dtype::float16}, nullptr, [&](auto at, auto) { return 2 * half_to_float(halves[at]); });
+  check({brains.data(), Dtype::bfloat16}, nullptr, [&](auto at, auto) { return 2 * bfloat_to_float(brains[at]); });
+  check({bytes.data(), Dtype::int8}, scales.data(), [&](auto at, auto row) { return bytes[at] * (2 * scales[row]); });
+}
+
+TEST(TakenRows, ANumberBeyondTheTableIsRefusedBeforeAnythingIsWritten) {
+  const Floats table(6);
+  const std::vector<std::int32_t> numbers{1, 3};
+  Floats y(4, 7.0f);
+  const TakenRows call{
+      .rows = 2, .width = 2, .numbers = numbers.data(), .table = {table.data()}, .table_rows = 3, .y = y.data()};
+  const Status status = take_rows(pool_of(1), call);
+  EXPECT_EQ(status.code, StatusCode::invalid_option);
+  EXPECT_STREQ(status.message().text, "numbers[1] must be 0..2 (the last row of the table), got 3");
+  EXPECT_EQ(y, Floats(4, 7.0f));
+}
+
+}  // namespace headwise::test_row_operations

@@ -1,0 +1,3 @@
+// What `record` needs.
+
+export { recordStep } from "../../step/step.js";

@@ -1,0 +1,361 @@
+import { CallArguments } from "../call/callArguments.js";
+import type { Context } from "../call/context.js";
+import { argument, readOptions, type OptionReader } from "../call/options.js";
+import type { EngineTensor } from "../engine/engineTensor.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { Layer } from "../layer/layer.js";
+import type { RecordedForward } from "../layer/recordedForward.js";
+import { linearProblem } from "../linear/linearProblem.js";
+import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../linear/weight.js";
+import type { Placement } from "../tensor/placement.js";
+import { elementCount, type Dtype, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
+import { RECORDED_NAMES, refuseChanging, type RecordedLayerOptions } from "./recordedLayer.js";
+import {
+  ACTIVATIONS,
+  type MapPart,
+  type NormPart,
+  type Rows,
+  type StepActivation,
+  type StepPart,
+} from "./stepProblem.js";
+import { StepNumbers, StepTensor } from "./stepTensor.js";
+
+/** What a recorder asks of the instance. */
+export interface Recording {
+  readonly context: Context;
+  readonly placement: Placement;
+  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
+}
+
+/** An input of a step, by its kind. */
+export type StepInput = { readonly numbers: StepNumbers } | { readonly floats: StepTensor };
+
+const NORM_NAMES = ["epsilon"] as const;
+const EPSILON = { layer: 1e-5, rms: 1e-6 } as const;
+
+type TableLike = FloatWeightLike | Int8Weight;
+
+/**
+ * Records the operations of a step. `record` of an instance gives one to its callback; it can be used only there. Nothing
+ * is computed while a step is recorded: each method checks its arguments and returns a tensor that has numbers when the
+ * step runs. Weights and gains that lie in tensors of `allocate` are read where they are; others are copied into the step.
+ */
+export class Recorder {
+  readonly #recording: Recording;
+  readonly #parts: StepPart[] = [];
+  readonly #layers: RecordedForward[] = [];
+  readonly #inputs = new Map<string, StepInput>();
+  #isOpen = true;
+
+  /** @internal */
+  constructor(recording: Recording) {
+    this.#recording = recording;
+  }
+
+  /** @internal What was recorded. No method works after it. */
+  close() {
+    this.#isOpen = false;
+    return { parts: this.#parts, layers: this.#layers, inputs: this.#inputs as ReadonlyMap<string, StepInput> };
+  }
+
+  /**
+   * Whole numbers that each run gets, such as tokens.
+   *
+   * @param length - How many.
+   */
+  numbers(name: string, length = 1): StepNumbers {
+    const call = this.#arguments("numbers");
+    const count = argument(call, "length", length).requiredInteger("length", { min: 1 });
+    const numbers = new StepNumbers(this, this.#recording.allocate(call.operation, [count], "int32"));
+    this.#take(call, name, { numbers });
+    return numbers;
+  }
+
+  /** A tensor of float32 that each run gets. `shape` is `[…, width]`. */
+  input(name: string, shape: readonly number[]): StepTensor {
+    const call = this.#arguments("input");
+    const floats = this.#tensor(call.operation, call.shape("input", shape));
+    this.#take(call, name, { floats });
+    return floats;
+  }
+
+  /**
+   * Rows of a table, such as embeddings of tokens: `[length, width]`.
+   *
+   * @param table - `[rows, width]`: float32, float16, bfloat16, or int8 with a scale for each row.
+   * @param options - `scale`: a factor for the rows. Default: 1.
+   * @throws ShapeError or OptionError.
+   */
+  rows(table: TableLike, numbers: StepNumbers, options: { readonly scale?: number | undefined } = {}): StepTensor {
+    const call = this.#arguments("rows");
+    const { operation } = call;
+    const scale = readOptions(call, options, ["scale"]).number("scale") ?? 1;
+    const given = StepNumbers.in(this, operation, "numbers", numbers);
+    const read = call.placed("table", table, WEIGHTS);
+    const [rows, width] = read.shape;
+    if (read.shape.length !== 2 || !rows || !width)
+      throw new ShapeError(`${operation}: table.shape must be [rows, width], got ${describe(read.shape)}`);
+    const scales = readScales(call, table, read, rows, "table");
+    given.limit = Math.min(given.limit, rows);
+    const y = this.#tensor(operation, [given.length, width]);
+    const places = { numbers: call.tensor("numbers", given.memory, ["int32"]), y: placed(call, y) };
+    this.#parts.push({ kind: "take", rows: given.length, width, table: read, scales, scale, ...places });
+    return y;
+  }
+
+  /**
+   * A layer's `forward`. With a cache, each run appends its tokens.
+   *
+   * @param x - `[S, inputDim]` or `[B, S, inputDim]`; in layout "BES" as the layer has it.
+   * @param options - Those of `forward` that every run has in common.
+   * @throws UnsupportedError if an option cannot be recorded; the errors of `layer.forward`.
+   */
+  layer(layer: Layer, x: StepTensor, options: RecordedLayerOptions = {}): StepTensor {
+    const call = this.#arguments("layer");
+    const { operation } = call;
+    if (!(layer instanceof Layer))
+      throw new OptionError(`${operation}: layer must be a layer of this instance, got ${describe(layer)}`);
+    const given = this.#given(operation, "x", x);
+    const reader = readOptions(call, options, RECORDED_NAMES);
+    refuseChanging(reader);
+    const axis = layer.layout === "BES" ? given.shape.length - 2 : given.shape.length - 1;
+    const y = this.#tensor(
+      operation,
+      given.shape.map((extent, n) => (n === axis ? layer.shape.outputDim : extent)),
+    );
+    const into = tensorOf(y);
+    const part = layer.recorded(call, this.#recording.context, this.#dense(call, given), { ...valuesOf(reader), into });
+    this.#layers.push(part);
+    this.#parts.push({ kind: "layer", ...part });
+    return y;
+  }
+
+  /**
+   * `linear`: x · weight + bias for every row.
+   *
+   * @param weight - `[inputDim, outputDim]`, or `[outputDim, inputDim]` with `weightLayout: "out-in"`.
+   * @param bias - `[outputDim]`. Default: none.
+   */
+  linear(
+    x: StepTensor,
+    weight: TableLike,
+    bias?: FloatWeightLike,
+    options: { readonly weightLayout?: WeightLayout | undefined } = {},
+  ): StepTensor {
+    const call = this.#arguments("linear");
+    const { operation } = call;
+    const dense = this.#dense(call, this.#given(operation, "x", x));
+    const reader = readOptions(call, options, ["weightLayout"]);
+    const weightLayout = reader.value("weightLayout");
+    const { outputDim } = linearProblem(call, this, dense, weight, bias, { weightLayout });
+    const y = this.#tensor(operation, [...x.shape.slice(0, -1), outputDim]);
+    const problem = linearProblem(call, this, dense, weight, bias, { weightLayout, into: tensorOf(y) });
+    this.#parts.push({ kind: "linear", problem });
+    return y;
+  }
+
+  /**
+   * Layer norm of the last axis (Ba et al. 2016): gain · (x − mean) / √(variance + epsilon) + bias.
+   *
+   * @param gain - `[width]`, float32.
+   * @param options - `epsilon`; default: 1e-5.
+   */
+  layerNorm(
+    x: StepTensor,
+    gain: FloatTensorLike,
+    bias?: FloatTensorLike,
+    options: { readonly epsilon?: number | undefined } = {},
+  ): StepTensor {
+    return this.#norm("layerNorm", "layer", x, gain, bias, options);
+  }
+
+  /**
+   * RMS norm of the last axis (Zhang & Sennrich 2019): gain · x / √(mean(x²) + epsilon).
+   *
+   * @param gain - `[width]`, float32.
+   * @param options - `epsilon`; default: 1e-6.
+   */
+  rmsNorm(x: StepTensor, gain: FloatTensorLike, options: { readonly epsilon?: number | undefined } = {}): StepTensor {
+    return this.#norm("rmsNorm", "rms", x, gain, undefined, options);
+  }
+
+  /**
+   * A function of each number: `"gelu"` x·Φ(x), `"geluTanh"` its form with tanh, `"quickGelu"` x·σ(1.702·x), `"silu"` x·σ(x),
+   * `"relu"` or `"tanh"`. An error is at most 2⁻²¹·|x|.
+   *
+   * @param times - Multiplied with the result: the other half of a gated layer.
+   */
+  activation(x: StepTensor, name: StepActivation, times?: StepTensor): StepTensor {
+    const call = this.#arguments("activation");
+    const f = argument(call, "name", name).oneOf("name", [...ACTIVATIONS, ""], "");
+    if (f === "") throw argument(call, "name", name).missing("name", `one of ${ACTIVATIONS.join(", ")}`);
+    return this.#map(call, x, { f, times: times && this.#operand(call, "times", times, x) });
+  }
+
+  /** a + b. `b` has the shape of a, or it is a row `[width]` that repeats; also a tensor of numbers, such as a bias. */
+  add(a: StepTensor, b: StepTensor | FloatTensorLike): StepTensor {
+    const call = this.#arguments("add");
+    this.#given(call.operation, "a", a);
+    return this.#map(call, a, { plus: this.#operand(call, "b", b, a) }, "a");
+  }
+
+  /** a · b, number by number. `b` as in `add`. */
+  multiply(a: StepTensor, b: StepTensor | FloatTensorLike): StepTensor {
+    const call = this.#arguments("multiply");
+    this.#given(call.operation, "a", a);
+    return this.#map(call, a, { times: this.#operand(call, "b", b, a) }, "a");
+  }
+
+  /** factor · x */
+  scale(x: StepTensor, factor: number): StepTensor {
+    const call = this.#arguments("scale");
+    const scale = argument(call, "factor", factor).number("factor");
+    if (scale === undefined) throw argument(call, "factor", factor).missing("factor", "a finite number");
+    return this.#map(call, x, { scale });
+  }
+
+  /** cap · tanh(x / cap) */
+  softcap(x: StepTensor, cap: number): StepTensor {
+    const call = this.#arguments("softcap");
+    const reader = argument(call, "cap", cap);
+    const number = reader.number("cap");
+    if (number === undefined || !(number > 0)) throw reader.refuse("cap", "be a finite number above 0");
+    return this.#map(call, x, { f: "tanh", divisor: number, scale: number });
+  }
+
+  /** The columns from `from` to before `to` of every row. Nothing is copied until an operation needs them side by side. */
+  columns(x: StepTensor, from: number, to: number): StepTensor {
+    const call = this.#arguments("columns");
+    const { shape, width, place } = this.#given(call.operation, "x", x);
+    checkRange(call.operation, "columns", from, to, width);
+    return new StepTensor(this, [...shape.slice(0, -1), to - from], { ...place, offset: place.offset + from });
+  }
+
+  /** The rows from `from` to before `to` of a tensor `[S, width]`. Nothing is copied. */
+  tokens(x: StepTensor, from: number, to: number): StepTensor {
+    const call = this.#arguments("tokens");
+    const { shape, width, place } = this.#given(call.operation, "x", x);
+    if (shape.length !== 2)
+      throw new ShapeError(`${call.operation}: x.shape must be [S, width], got ${describe(shape)}`);
+    checkRange(call.operation, "rows", from, to, shape[0]!);
+    return new StepTensor(this, [to - from, width], { ...place, offset: place.offset + from * place.stride });
+  }
+
+  #norm(
+    name: "layerNorm" | "rmsNorm",
+    norm: NormPart["norm"],
+    x: StepTensor,
+    gain: unknown,
+    bias: unknown,
+    options: object,
+  ): StepTensor {
+    const call = this.#arguments(name);
+    const { operation } = call;
+    const given = this.#given(operation, "x", x);
+    const reader = readOptions(call, options, NORM_NAMES);
+    const epsilon = reader.number("epsilon") ?? EPSILON[norm];
+    if (epsilon < 0) throw reader.refuse("epsilon", "be a finite number of 0 or more");
+    const vector = (argumentName: string, value: unknown) => {
+      const read = call.placed(argumentName, value, ["float32"]);
+      if (describe(read.shape) !== describe([given.width]))
+        throw new ShapeError(
+          `${operation}: ${argumentName}.shape must be ${describe([given.width])}, got ${describe(read.shape)}`,
+        );
+      return read;
+    };
+    const [factors, shift] = [vector("gain", gain), bias === undefined ? undefined : vector("bias", bias)];
+    const y = this.#tensor(operation, given.shape);
+    const { rows, width } = given;
+    const places = { x: rowsOf(call, given), y: placed(call, y) };
+    this.#parts.push({ kind: "norm", norm, rows, width, gain: factors, shift, epsilon, ...places });
+    return y;
+  }
+
+  #map(
+    call: CallArguments,
+    x: StepTensor,
+    change: Partial<Pick<MapPart, "f" | "divisor" | "scale" | "times" | "plus">>,
+    name = "x",
+  ): StepTensor {
+    const given = this.#given(call.operation, name, x);
+    const y = this.#tensor(call.operation, given.shape);
+    const usual = { f: undefined, divisor: 1, scale: 1, times: undefined, plus: undefined };
+    const { rows, width } = given;
+    const places = { x: rowsOf(call, given), y: placed(call, y) };
+    this.#parts.push({ kind: "map", rows, width, ...usual, ...change, ...places });
+    return y;
+  }
+
+  /** The other operand of a sum or a product, whose rows may be one that repeats. */
+  #operand(call: CallArguments, name: string, value: unknown, { shape, width }: StepTensor): Rows {
+    const inStep = StepTensor.is(value) ? this.#given(call.operation, name, value) : undefined;
+    const tensor = inStep ? undefined : call.tensor(name, value, ["float32"]);
+    const extents = (inStep ?? tensor!).shape;
+    const isRow = describe(extents) === describe([width]);
+    if (!isRow && describe(extents) !== describe(shape))
+      throw new ShapeError(
+        `${call.operation}: ${name}.shape must be ${describe(shape)} or ${describe([width])}, got ${describe(extents)}`,
+      );
+    if (!inStep) return { tensor: tensor!, offset: 0, stride: isRow ? 0 : width };
+    return isRow ? { ...rowsOf(call, inStep), stride: 0 } : rowsOf(call, inStep);
+  }
+
+  /** A tensor without gaps, as an array in the engine: x, or a copy of it that the step makes. */
+  #dense(call: CallArguments, x: StepTensor) {
+    return tensorOf(x.isDense ? x : this.#map(call, x, {}));
+  }
+
+  #given(operation: string, name: string, value: unknown): StepTensor {
+    return StepTensor.in(this, operation, name, value);
+  }
+
+  #tensor(operation: string, shape: readonly number[]): StepTensor {
+    if (shape.length === 0 || shape.includes(0))
+      throw new ShapeError(`${operation}: a tensor of a step must have extents of at least 1, got ${describe(shape)}`);
+    elementCount(operation, "tensor", shape);
+    const memory = this.#recording.allocate(operation, shape, "float32");
+    return new StepTensor(this, [...shape], { memory, offset: 0, stride: shape.at(-1)! });
+  }
+
+  #take(call: CallArguments, name: unknown, input: StepInput): void {
+    if (typeof name !== "string" || name === "")
+      throw new OptionError(`${call.operation}: name must be a text, got ${describe(name)}`);
+    if (this.#inputs.has(name))
+      throw new OptionError(
+        `${call.operation}: name must be one that the step does not have yet, got ${describe(name)}`,
+      );
+    this.#inputs.set(name, input);
+  }
+
+  #arguments(method: string): CallArguments {
+    if (!this.#isOpen)
+      throw new OptionError(
+        `recorder.${method}: the step was recorded: a recorder works only in the callback of record`,
+      );
+    return new CallArguments(`recorder.${method}`, this.#recording.placement);
+  }
+}
+
+/** The options as they were read. */
+const valuesOf = (options: OptionReader) =>
+  Object.fromEntries(RECORDED_NAMES.filter((name) => options.has(name)).map((name) => [name, options.value(name)]));
+
+/** The array of a tensor without gaps. */
+function tensorOf({ shape, rows, width, place: { memory, offset } }: StepTensor) {
+  return { data: memory.data.subarray(offset, offset + rows * width), shape, dtype: "float32" as const };
+}
+
+const placed = (call: CallArguments, x: StepTensor) => call.tensor("y", tensorOf(x), ["float32"]);
+
+function rowsOf(call: CallArguments, { place: { memory, offset, stride } }: StepTensor): Rows {
+  return { tensor: call.tensor("x", memory, ["float32"]), offset, stride };
+}
+
+function checkRange(operation: string, what: string, from: unknown, to: unknown, most: number): void {
+  const isWhole = Number.isInteger(from) && Number.isInteger(to);
+  if (!isWhole || !(0 <= (from as number) && (from as number) < (to as number) && (to as number) <= most))
+    throw new OptionError(
+      `${operation}: from and to must be whole numbers with 0 ≤ from < to ≤ ${most} (${what}), got ${describe(from)} and ${describe(to)}`,
+    );
+}
