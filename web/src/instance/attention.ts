@@ -397,12 +397,12 @@ export class Attention extends Disposing {
    * A step computes with wasm in the thread of its instance. Layers and caches of backend `"auto"` must have
    * `placement: "wasm"`.
    *
-   * @param build - Records the operations, and returns the outputs by name. It runs once, and must not be async.
+   * @param build - Records the operations, and returns the outputs by name. It runs once.
    * @throws OptionError, ShapeError or UnsupportedError if something cannot be recorded; what `build` throws;
    *   OutOfMemoryError; DisposedError. UnsupportedError if this instance computes with WebGPU or in a worker.
    */
   async record<O extends StepOutputs>(
-    build: (recorder: Recorder) => O,
+    build: (recorder: Recorder) => O | Promise<O>,
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Step<O>> {
     const call = this.#arguments("record");
@@ -416,7 +416,13 @@ export class Attention extends Disposing {
         },
       );
     const { recordStep } = await this.#parts.steps.load(call.operation);
-    return this.#run(call, () => recordStep<O>(call, this.#context, engine as StepEngine, build), signal);
+    this.#assertAlive(call.operation);
+    return recordStep<O>(call, this.#context, engine as StepEngine, build, signal);
+  }
+
+  /** @internal Whether `record` is there. */
+  get recordsSteps(): boolean {
+    return this.#engine.createStep !== undefined;
   }
 
   /**

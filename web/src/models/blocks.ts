@@ -1,16 +1,15 @@
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
-import type { Floats } from "../tensor/plainTensor.js";
+import type { Eventually } from "../call/context.js";
+import type { Arithmetic } from "./arithmetic.js";
 import { normOf, type Design } from "./design.js";
-import { halvesOf, multiply } from "./elementwise.js";
 import type { AttentionForm, Biases, HalfNorms, LayerPlace } from "./family.js";
 import type { AttentionCall, AttentionPart, Linear, Norm, Wanted } from "./parts.js";
-import type { Pass } from "./pass.js";
 
 /** Half of a block: x ← closing(x + part(x)). */
 export interface Half {
   /** @param shared - What all attention layers of the call have. */
-  readonly part: (x: Floats, pass: Pass, shared: AttentionCall) => Promise<Floats>;
+  readonly part: <T>(x: T, on: Arithmetic<T>, shared: AttentionCall) => Eventually<T>;
   readonly closing: Norm;
 }
 
@@ -29,7 +28,7 @@ export function blockOf(design: Design, layer: number): Block {
   const { norms, isFirstBare = false } = family.attention;
   const isBare = isFirstBare && layer === 0;
   const attention = attentionOf(design, { layer, numLayers: config.numLayers });
-  const attend: Inner = (x, pass, shared) => pass.attend(attention, x, shared);
+  const attend: Inner = (x, on, shared) => on.attend(attention, x, shared);
   return {
     attention,
     halves: [
@@ -44,7 +43,7 @@ type Names = { readonly [Name in keyof HalfNorms]: string | undefined };
 function halfOf(design: Design, at: string, { before, after, closing }: Names, make: () => Inner): Half {
   const norm = (name: string | undefined) => normOf(design, name && at + name);
   const [first, inner, last] = [norm(before), make(), norm(after)];
-  return { part: async (x, pass, shared) => last(await inner(first(x), pass, shared)), closing: norm(closing) };
+  return { part: async (x, on, shared) => last(await inner(first(x, on), on, shared), on), closing: norm(closing) };
 }
 
 function feedForwardOf({ family, json, parts, config, activation, named }: Design, at: string): Linear {
@@ -56,21 +55,21 @@ function feedForwardOf({ family, json, parts, config, activation, named }: Desig
   const inner = (): Linear => {
     if ("packed" in inputs) {
       const both = map(inputs.packed, modelDim, 2 * hiddenDim);
-      return async (x) => {
-        const [gate, up] = halvesOf(await both(x));
-        return multiply(activation(gate), up);
+      return async (x, on) => {
+        const [gate, up] = on.halves(await both(x, on));
+        return on.multiply(on.activation(gate, activation), up);
       };
     }
     const gate = inputs.gate === undefined ? undefined : map(inputs.gate, modelDim, hiddenDim);
     const up = map(inputs.up, modelDim, hiddenDim);
-    if (!gate) return async (x) => activation(await up(x));
-    return async (x) => {
-      const gates = activation(await gate(x));
-      return multiply(gates, await up(x));
+    if (!gate) return async (x, on) => on.activation(await up(x, on), activation);
+    return async (x, on) => {
+      const gates = on.activation(await gate(x, on), activation);
+      return on.multiply(gates, await up(x, on));
     };
   };
   const [into, out] = [inner(), map(down, hiddenDim, modelDim)];
-  return async (x) => out(await into(x));
+  return async (x, on) => out(await into(x, on), on);
 }
 
 const NO_BIASES: Biases = { input: false, output: false };

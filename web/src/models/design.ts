@@ -1,4 +1,4 @@
-import { ACTIVATIONS, type Activation } from "./activations.js";
+import type { ActivationName } from "./activations.js";
 import type { Json } from "./configField.js";
 import { FAMILIES } from "./families.js";
 import { STOP_TOKENS, type Family } from "./family.js";
@@ -21,7 +21,7 @@ export interface Design {
   /** Whether the scores are those of the table of words. */
   readonly isTied: boolean;
   readonly labelClass: LabelClass | undefined;
-  readonly activation: Activation;
+  readonly activation: ActivationName;
   /** The name in the files: without the family's prefix if they lack it. */
   readonly named: (name: string) => string;
 }
@@ -59,7 +59,7 @@ export function designOf(modelType: ModelType, json: Json, parts: Parts): Design
     config,
     isTied: fields.isTied(json),
     labelClass,
-    activation: ACTIVATIONS[activation],
+    activation,
     named: (name) => (name.startsWith(prefix) ? at + name.slice(prefix.length) : name),
   };
 }

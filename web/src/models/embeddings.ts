@@ -1,6 +1,5 @@
-import type { Floats } from "../tensor/plainTensor.js";
 import { normOf, type Design } from "./design.js";
-import { add, scaled } from "./elementwise.js";
+import type { Arithmetic } from "./arithmetic.js";
 import type { LearnedPositions } from "./family.js";
 import { isShown, type ModelInput } from "./modelInput.js";
 import type { RowNumbers } from "./matrix.js";
@@ -12,8 +11,17 @@ export interface EmbeddingPart {
   /** The largest number of tokens that have a position; undefined: no limit. */
   readonly limit: number | undefined;
   readonly numTokenTypes: number | undefined;
-  /** `[…, S, modelDim]` from tokens `[…, S]`; `start` is the position of the first one. */
-  readonly rows: (input: ModelInput, start: number) => Floats;
+  /** The tables whose rows are added, and the numbers of the rows. */
+  readonly tables: readonly EmbeddingTable[];
+  /** `[…, S, modelDim]` from the rows of each table. */
+  readonly joined: <T>(rows: readonly T[], on: Arithmetic<T>) => T;
+}
+
+/** A table of embeddings. */
+export interface EmbeddingTable {
+  readonly table: Table;
+  /** The rows of tokens `[…, S]`; `start` is the position of the first one. */
+  readonly numbers: (input: ModelInput, start: number) => RowNumbers;
 }
 
 /** norm(words + kinds + positions), of which a family has some. */
@@ -34,12 +42,19 @@ export function embeddingsOf(design: Design): EmbeddingPart {
     words: ofWords,
     limit,
     numTokenTypes,
-    rows(input, start) {
-      let x = ofWords.rows(input);
-      if (times !== undefined) x = scaled(x, times);
-      if (ofKinds) x = add(x, ofKinds.rows(input.tokenTypes ?? zeros(input)));
-      if (ofPlaces) x = add(x, ofPlaces.rows(placesOf(positions, zero, input, start)));
-      return last(x);
+    tables: [
+      { table: ofWords, numbers: (input) => input },
+      ...(ofKinds ? [{ table: ofKinds, numbers: (input: ModelInput) => input.tokenTypes ?? zeros(input) }] : []),
+      ...(ofPlaces
+        ? [{ table: ofPlaces, numbers: (input: ModelInput, start: number) => placesOf(positions, zero, input, start) }]
+        : []),
+    ],
+    joined([words, ...others], on) {
+      const first = times === undefined ? words! : on.scaled(words!, times);
+      return last(
+        others.reduce((sum, rows) => on.add(sum, rows), first),
+        on,
+      );
     },
   };
 }

@@ -3,10 +3,12 @@ import type { KvCache } from "../cache/kvCache.js";
 import { throwIfAborted } from "../call/abort.js";
 import type { OptionReader } from "../call/options.js";
 import type { ForwardReturns } from "../layer/views.js";
+import type { Attention } from "../instance/attention.js";
 import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";
 import { Pass, readPatches, type LayerPatches, type LayerResult, type PassOptions } from "./pass.js";
+import { TokenStep } from "./recordedPass.js";
 import { probabilityOf, sampler, type SamplingOptions } from "./sampling.js";
 import type { TokenBatch } from "./tokens.js";
 
@@ -53,8 +55,8 @@ export interface GeneratedToken<R extends ForwardReturns | undefined = ForwardRe
 export interface GenerateProblem {
   readonly prompt: TokenBatch;
   readonly options: Omit<GenerateOptions, "patch">;
-  /** What a step overwrites. */
-  readonly patchAt: (step: GenerateStep) => Promise<LayerPatches | undefined>;
+  /** What a step overwrites; undefined: nothing. */
+  readonly patchAt: ((step: GenerateStep) => Promise<LayerPatches | undefined>) | undefined;
   readonly watched: ReadonlySet<string>;
   readonly maxNewTokens: number;
   readonly stopTokens: readonly number[];
@@ -65,7 +67,7 @@ export function readStepPatches(reader: OptionReader, names: readonly string[]):
   const given = reader.value("patch");
   if (typeof given !== "function") {
     const patches = readPatches(reader.call, "patch", given, names);
-    return () => Promise.resolve(patches);
+    return patches && (() => Promise.resolve(patches));
   }
   const patchOf = reader.callback("patch") as (step: GenerateStep) => unknown;
   return async (step) => readPatches(reader.call, "patch()", await patchOf(step), names);
@@ -73,30 +75,44 @@ export function readStepPatches(reader: OptionReader, names: readonly string[]):
 
 /** Generates tokens, one after another, with the keys and values of earlier ones in caches. */
 export async function* generated(
+  hw: Attention,
   network: Network,
   logits: Linear,
-  { prompt, options, watched, patchAt, maxNewTokens, stopTokens }: GenerateProblem,
+  problem: GenerateProblem,
 ): AsyncGenerator<GeneratedToken, void> {
+  const { prompt, options, watched, patchAt, maxNewTokens, stopTokens } = problem;
+  const { signal, cacheDtype: dtype = "float32" } = options;
   const choose = sampler(options);
   const caches = new Map<string, KvCache>();
+  let recorded: TokenStep | undefined;
   try {
     for (const { name, layer } of network.attention)
-      caches.set(name, await layer.kvCache({ dtype: options.cacheDtype ?? "float32" }));
+      caches.set(name, await layer.kvCache({ dtype, placement: layer.placement }));
     let tokens = prompt;
     let length = prompt.data.length;
     for (let n = 0; n < maxNewTokens && length <= (network.limit ?? Infinity); n++, length++) {
-      throwIfAborted(options.signal);
+      throwIfAborted(signal);
       const step = { position: length - tokens.data.length, length: tokens.data.length };
-      const patch = await patchAt(step);
+      const patch = await patchAt?.(step);
       const pass = new Pass({ ...options, ...(patch && { patch }) }, watched, tokens, undefined, caches);
-      const hidden = await network.hidden(tokens, pass);
-      const { data } = await logits(tokenAt(hidden, tokens.data.length - 1));
-      const token = choose(data);
-      yield { token, probability: probabilityOf(data, token), logits: data, layers: pass.results };
+      if (n === 1 && isRecorded(hw, network, problem))
+        recorded = await TokenStep.record(hw, network, logits, { caches, headGain: options.headGain });
+      const scores = recorded
+        ? await recorded.run(tokens, step.position, signal)
+        : (await logits(tokenAt(await pass.hidden(network, tokens), step.length - 1), pass)).data;
+      const token = choose(scores);
+      yield { token, probability: probabilityOf(scores, token), logits: scores, layers: pass.results };
       if (stopTokens.includes(token)) return;
       tokens = { data: Int32Array.of(token), shape: [1], lengths: undefined };
     }
   } finally {
+    recorded?.dispose();
     for (const cache of caches.values()) cache.dispose();
   }
+}
+
+/** Whether the tokens after the prompt go through one recorded step: nothing inside it is shown or overwritten. */
+function isRecorded(hw: Attention, network: Network, { options, patchAt }: GenerateProblem): boolean {
+  const isPlain = options.returns === undefined && patchAt === undefined && !network.hasDistances;
+  return isPlain && hw.recordsSteps && network.attention.every(({ layer }) => layer.placement === "wasm");
 }

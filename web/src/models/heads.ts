@@ -1,7 +1,7 @@
+import type { Eventually } from "../call/context.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import { ACTIVATIONS, tanh } from "./activations.js";
+import type { Arithmetic } from "./arithmetic.js";
 import { normOf, type Design } from "./design.js";
-import { softcapped } from "./elementwise.js";
 import type { Dense, LabelHead } from "./family.js";
 import type { ModelInput } from "./modelInput.js";
 import type { Linear, Table } from "./parts.js";
@@ -12,13 +12,13 @@ export interface HeadParts {
   /** From hidden states `[…, modelDim]` to scores of tokens or, for a classifier of tokens, of labels. */
   readonly logits: Linear | undefined;
   /** From the last hidden state to one row for each text. */
-  readonly pooled: Linear | undefined;
+  readonly pooled: ((last: Floats, on: Arithmetic<Floats>) => Eventually<Floats>) | undefined;
   /** From the last hidden state to scores of labels for each text. */
   readonly labels: TextMap | undefined;
 }
 
 /** From the last hidden state `[…, S, modelDim]` to one row for each text. */
-export type TextMap = (last: Floats, input: ModelInput) => Promise<Floats>;
+export type TextMap = (last: Floats, input: ModelInput, on: Arithmetic<Floats>) => Eventually<Floats>;
 
 export function headsOf(design: Design, words: Table): HeadParts {
   const { family, labelClass, parts, named } = design;
@@ -32,16 +32,15 @@ export function headsOf(design: Design, words: Table): HeadParts {
   };
 }
 
-function poolerOf(design: Design, name: string): Linear {
+function poolerOf(design: Design, name: string): HeadParts["pooled"] {
   const dense = denseOf(design, { name, activation: "tanh" });
-  return (x) => dense(pooledBy("cls", x));
+  return (last, on) => dense(pooledBy("cls", last), on);
 }
 
 function denseOf({ json, parts, config, activation, named }: Design, { name, bias, ...of }: Dense): Linear {
   const { modelDim } = config;
   const map = parts.linear(named(name), { from: modelDim, to: modelDim }, bias?.(json) ?? true);
-  const f = of.activation === undefined ? activation : of.activation === "tanh" ? tanh : ACTIVATIONS[of.activation];
-  return async (x) => f(await map(x));
+  return async (x, on) => on.activation(await map(x, on), of.activation ?? activation);
 }
 
 /** Scores of tokens; undefined if the files have no head. */
@@ -59,9 +58,9 @@ function wordHead(design: Design, words: Table): Linear | undefined {
   const widths = { from: config.modelDim, to: config.vocabSize };
   const scores = isTied ? words.transposed(shift) : parts.linear(named(decoder), widths, shift ?? false);
   const softcap = head.softcap?.(json);
-  return async (x) => {
-    const y = await scores(norm(transform ? await transform(x) : x));
-    return softcap === undefined ? y : softcapped(y, softcap);
+  return async (x, on) => {
+    const y = await scores(norm(transform ? await transform(x, on) : x, on), on);
+    return softcap === undefined ? y : on.softcapped(y, softcap);
   };
 }
 
@@ -71,11 +70,11 @@ function labelHead(design: Design, { dense, norm, decoder }: LabelHead): Linear 
   const transform = dense && denseOf(design, dense);
   const middle = normOf(design, norm);
   const scores = parts.linear(named(decoder), { from: config.modelDim, to: config.labels.length }, true);
-  return async (x) => scores(middle(transform ? await transform(x) : x));
+  return async (x, on) => scores(middle(transform ? await transform(x, on) : x, on), on);
 }
 
 function textHead(design: Design, head: LabelHead): TextMap {
   const scores = labelHead(design, head);
   const mode = head.pooling?.(design.json) ?? "cls";
-  return (last, input) => scores(pooledBy(mode, last, input));
+  return (last, input, on) => scores(pooledBy(mode, last, input), on);
 }

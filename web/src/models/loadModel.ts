@@ -92,5 +92,5 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
     parts.dispose();
     throw error;
   }
-  return new Model(network, parts, sentence, ready);
+  return new Model(hw, network, parts, sentence, ready);
 }

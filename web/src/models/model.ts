@@ -4,6 +4,7 @@ import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../err
 import { guarded } from "../errors/guarded.js";
 import { describe } from "../foreign/describe.js";
 import { isArray } from "../foreign/typedArray.js";
+import type { Attention } from "../instance/attention.js";
 import type { ForwardReturns } from "../layer/views.js";
 import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
@@ -96,6 +97,7 @@ const GENERATE_NAMES = {
  * show is open: by their names, in every run.
  */
 export class Model extends Disposing {
+  readonly #hw: Attention;
   readonly #network: Network;
   readonly #parts: Parts;
   readonly #sentence: SentencePart | undefined;
@@ -103,8 +105,15 @@ export class Model extends Disposing {
   #disposed = false;
 
   /** @internal */
-  constructor(network: Network, parts: Parts, sentence: SentencePart | undefined, tokenizer: Tokenizer | undefined) {
+  constructor(
+    hw: Attention,
+    network: Network,
+    parts: Parts,
+    sentence: SentencePart | undefined,
+    tokenizer: Tokenizer | undefined,
+  ) {
     super();
+    this.#hw = hw;
     this.#network = network;
     this.#parts = parts;
     this.#sentence = sentence;
@@ -157,15 +166,15 @@ export class Model extends Disposing {
     const patch = readPatches(reader.call, "patch", known.patch, this.names);
     const pass = new Pass({ ...changes, ...(patch && { patch }) }, watched, batch, mask);
 
-    const { hidden, logits, labels, pooled } = this.#network;
+    const { logits, labels, pooled } = this.#network;
     const input = { ...batch, tokenTypes, shown: mask?.data };
-    const last = await hidden(input, pass);
+    const last = await pass.hidden(this.#network, input);
     const scored = wanted === "last" ? tokenAt(last, batch.shape.at(-1)! - 1) : last;
-    const scores = wanted && (labels ? labels(last, input) : logits?.(scored));
+    const scores = wanted && (labels ? labels(last, input, pass) : logits?.(scored, pass));
     return {
       lastHiddenState: typed(last),
       ...(scores && { logits: typed(await scores) }),
-      ...(pooled && { pooled: typed(await pooled(last)) }),
+      ...(pooled && { pooled: typed(await pooled(last, pass)) }),
       ...(this.#sentence && { embedding: typed(this.#sentence(last, input)) }),
       ...(hiddenStates && { hiddenStates: pass.hiddenStates.map(typed) }),
       layers: pass.results as Record<string, LayerResult<R>>,
@@ -210,7 +219,7 @@ export class Model extends Disposing {
       maxNewTokens: known.maxNewTokens ?? 100,
       stopTokens: this.#readStopTokens(operation, known.stopTokens),
     };
-    return generated(this.#network, logits, problem) as AsyncGenerator<GeneratedToken<R>, void>;
+    return generated(this.#hw, this.#network, logits, problem) as AsyncGenerator<GeneratedToken<R>, void>;
   }
 
   /** Gives the memory of the weights back. A second call does nothing. */

@@ -1,15 +1,12 @@
-import type { Floats } from "../tensor/plainTensor.js";
+import type { Arithmetic } from "./arithmetic.js";
 import { blockOf, type Half } from "./blocks.js";
 import type { Json } from "./configField.js";
 import { designOf, normOf } from "./design.js";
 import { distanceBiasOf } from "./distances.js";
-import { add } from "./elementwise.js";
-import { embeddingsOf } from "./embeddings.js";
+import { embeddingsOf, type EmbeddingTable } from "./embeddings.js";
 import { headsOf, type HeadParts } from "./heads.js";
 import type { ModelConfig, ModelType } from "./modelConfig.js";
-import type { ModelInput } from "./modelInput.js";
 import type { AttentionCall, AttentionPart, Parts } from "./parts.js";
-import type { Pass } from "./pass.js";
 import { longestOf } from "./rotaryField.js";
 import { times } from "./times.js";
 
@@ -24,8 +21,16 @@ export interface Network extends HeadParts {
   readonly numTokenTypes: number | undefined;
   /** The longest text that it can read; undefined: no limit. */
   readonly limit: number | undefined;
-  /** From tokens `[…, S]` to the last hidden state `[…, S, modelDim]`. */
-  readonly hidden: (input: ModelInput, pass: Pass) => Promise<Floats>;
+  /** The tables of embeddings. */
+  readonly tables: readonly EmbeddingTable[];
+  /** Whether layers have a bias that follows the length of the text. */
+  readonly hasDistances: boolean;
+  /**
+   * From the rows of each table, `[…, S, modelDim]`, to the last hidden state.
+   *
+   * @param length - S
+   */
+  readonly hidden: <T>(rows: readonly T[], length: number, on: Arithmetic<T>) => Promise<T>;
 }
 
 /**
@@ -51,23 +56,25 @@ export function networkOf(modelType: ModelType, json: Json, parts: Parts): Netwo
     isCausal: family.isCausal,
     numTokenTypes: embeddings.numTokenTypes,
     limit,
+    tables: embeddings.tables,
+    hasDistances: distanceBias !== undefined,
     ...headsOf(design, embeddings.words),
-    async hidden(input, pass) {
-      let x = embeddings.rows(input, pass.start);
-      const shared: AttentionCall = distanceBias ? { bias: distanceBias(input.shape.at(-1)!) } : {};
+    async hidden(rows, length, on) {
+      let x = embeddings.joined(rows, on);
+      const shared: AttentionCall = distanceBias ? { bias: distanceBias(length) } : {};
       for (const { halves } of blocks) {
-        pass.note(x);
+        on.note(x);
         const [attention, feedForward] = halves;
-        const sum = add(x, await attention.part(x, pass, shared));
+        const sum = on.add(x, await attention.part(x, on, shared));
         x = isParallel
-          ? add(sum, await feedForward.part(x, pass, shared))
-          : await closed(feedForward, attention.closing(sum), pass, shared);
+          ? on.add(sum, await feedForward.part(x, on, shared))
+          : await closed(feedForward, attention.closing(sum, on), on, shared);
       }
-      return pass.note(lastNorm(x));
+      return on.note(lastNorm(x, on));
     },
   };
 }
 
-async function closed({ part, closing }: Half, x: Floats, pass: Pass, shared: AttentionCall): Promise<Floats> {
-  return closing(add(x, await part(x, pass, shared)));
+async function closed<T>({ part, closing }: Half, x: T, on: Arithmetic<T>, shared: AttentionCall): Promise<T> {
+  return closing(on.add(x, await part(x, on, shared)), on);
 }

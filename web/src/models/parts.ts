@@ -6,9 +6,10 @@ import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
 import type { WeightDtype, WeightLayout } from "../linear/weight.js";
 import type { TypedTensor } from "../tensor/tensor.js";
-import { layerNorm } from "../train/layerNorm.js";
 import { elements, type Floats } from "../tensor/plainTensor.js";
-import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
+import type { Eventually } from "../call/context.js";
+import type { Arithmetic, Weight } from "./arithmetic.js";
+import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type RowNumbers } from "./matrix.js";
 import {
   givenDtype,
   layerBytes,
@@ -18,7 +19,6 @@ import {
   type ModelBytes,
   type PartBytes,
 } from "./partBytes.js";
-import { rmsNorm } from "./rmsNorm.js";
 import { converted, DTYPES, newData, widened, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
 import { times } from "./times.js";
@@ -27,10 +27,10 @@ import { times } from "./times.js";
 export type Precision = "as-stored" | WeightDtype;
 
 /** A norm of the last axis. */
-export type Norm = (x: Floats) => Floats;
+export type Norm = <T>(x: T, on: Arithmetic<T>) => T;
 
 /** A linear map. */
-export type Linear = (x: Floats) => Promise<Floats>;
+export type Linear = <T>(x: T, on: Arithmetic<T>) => Eventually<T>;
 
 /** The widths of a linear map. */
 interface Widths {
@@ -42,6 +42,8 @@ interface Widths {
 export interface Table {
   /** The rows of these numbers: `[…, width]` from `[…]`. */
   readonly rows: (numbers: RowNumbers) => Floats;
+  /** The table. It is there once the weights are loaded. */
+  readonly tensor: Matrix["tensor"];
   /** The map x · tableᵀ + bias, which gives a score for each row of the table. */
   readonly transposed: (bias?: () => Floats) => Linear;
 }
@@ -157,13 +159,13 @@ export class Parts {
     const isOld = this.has(`${name}.gamma`);
     const gain = this.vector(`${name}.${isOld ? "gamma" : "weight"}`, width);
     const bias = hasBias ? this.vector(`${name}.${isOld ? "beta" : "bias"}`, width) : undefined;
-    return (x) => layerNorm(x, gain(), bias?.(), { epsilon });
+    return (x, on) => on.layerNorm(x, gain(), bias?.(), epsilon);
   }
 
   /** RMS norm, with `name.weight`, to which `plus` is added. */
   rmsNorm(name: string, width: number, epsilon: number, plus?: number): Norm {
     const gain = this.vector(`${name}.weight`, width, plus);
-    return (x) => rmsNorm(x, gain().data, epsilon);
+    return (x, on) => on.rmsNorm(x, gain(), epsilon);
   }
 
   /**
@@ -177,7 +179,7 @@ export class Parts {
       this.#matrix(`${name}.weight`, stored === "out-in" ? [to, from] : [from, to], stored),
       "moved",
     );
-    return (x) => weight(x, shift?.());
+    return (x, on) => on.linear(x, weight(), shift?.());
   }
 
   /** A table of rows, with `name.weight`. */
@@ -185,9 +187,12 @@ export class Parts {
     const table = this.#matrix(`${name}.weight`, shape, "out-in");
     return {
       rows: (numbers) => rowsOf(table.matrix!.tensor, numbers),
+      get tensor() {
+        return table.matrix!.tensor;
+      },
       transposed: (bias) => {
         const scores = this.#product(table, "kept");
-        return (x) => scores(x, bias?.());
+        return (x, on) => on.linear(x, scores(), bias?.());
       },
     };
   }
@@ -296,24 +301,22 @@ export class Parts {
   }
 
   /**
-   * The product with a matrix, which is placed where the engine reads it.
+   * The matrix of a product, which is placed where the engine reads it.
    *
    * @param original - What becomes of the matrix that JavaScript can read, if the placed one is another.
    */
-  #product(loaded: Loaded, original: "kept" | "moved") {
-    let placed: Placed | undefined;
-    let instance: Attention | undefined;
+  #product(loaded: Loaded, original: "kept" | "moved"): () => Weight {
+    let weight: Weight;
     this.#loads.push(async ({ hw }) => {
       const matrix = loaded.matrix!;
-      instance = hw;
-      placed = await place(hw, matrix, loaded.layout);
+      const placed = await place(hw, matrix, loaded.layout);
+      weight = { hw, tensor: placed.tensor, layout: loaded.layout };
       this.#held.add(placed);
       if (placed === matrix || original === "kept") return;
       this.#held.delete(matrix);
       loaded.matrix = undefined;
     });
-    return (x: Floats, bias: Floats | undefined): Promise<Floats> =>
-      instance!.linear(x, placed!.tensor, bias, { weightLayout: loaded.layout });
+    return () => weight;
   }
 
   /**

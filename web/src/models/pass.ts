@@ -11,7 +11,14 @@ import type { Patch } from "../layer/patch.js";
 import { FORWARD_RETURNS, type ForwardReturns, type LayerViewsAt } from "../layer/views.js";
 import type { MaskLike } from "../tensor/tensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
+import { layerNorm } from "../train/layerNorm.js";
+import { ACTIVATIONS, tanh, type ActivationName } from "./activations.js";
+import type { Arithmetic, Weight } from "./arithmetic.js";
+import { add, halvesOf, multiply, scaled, softcapped } from "./elementwise.js";
+import type { ModelInput } from "./modelInput.js";
+import type { Network } from "./network.js";
 import type { AttentionCall, AttentionPart } from "./parts.js";
+import { rmsNorm } from "./rmsNorm.js";
 import type { TokenBatch } from "./tokens.js";
 
 /** What an attention layer gives: its `output`, and what `returns` asked for. */
@@ -35,8 +42,13 @@ export interface PassOptions<R extends ForwardReturns | undefined = ForwardRetur
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One way of tokens through a model. It calls the attention layers, and keeps what they give. */
-export class Pass {
+/** One way of tokens through a model, in numbers. It calls the attention layers, and keeps what they give. */
+export class Pass implements Arithmetic<Floats> {
+  readonly add = add;
+  readonly multiply = multiply;
+  readonly scaled = scaled;
+  readonly softcapped = softcapped;
+  readonly halves = halvesOf;
   /** What `returns` asked for, by the names of layers. */
   readonly results: Record<string, LayerResult> = {};
   /** What went into each block, and what came out of the last one. */
@@ -62,6 +74,28 @@ export class Pass {
     this.#caches = caches;
     // with a cache the layer knows the positions; without one they begin at 0, also in texts that are filled up
     this.#padding = caches ? {} : { queryOffset: 0, ...(lengths && { keyLengths: lengths }), ...(mask && { mask }) };
+  }
+
+  /** The last hidden state of these tokens. */
+  hidden({ tables, hidden }: Network, input: ModelInput): Promise<Floats> {
+    const rows = tables.map(({ table, numbers }) => table.rows(numbers(input, this.start)));
+    return hidden(rows, input.shape.at(-1)!, this);
+  }
+
+  activation(x: Floats, name: ActivationName | "tanh"): Floats {
+    return name === "tanh" ? tanh(x) : ACTIVATIONS[name](x);
+  }
+
+  layerNorm(x: Floats, gain: Floats, bias: Floats | undefined, epsilon: number): Floats {
+    return layerNorm(x, gain, bias, { epsilon });
+  }
+
+  rmsNorm(x: Floats, gain: Floats, epsilon: number): Floats {
+    return rmsNorm(x, gain.data, epsilon);
+  }
+
+  linear(x: Floats, { hw, tensor, layout }: Weight, bias: Floats | undefined): Promise<Floats> {
+    return hw.linear(x, tensor, bias, { weightLayout: layout });
   }
 
   /** The position of the first token. */

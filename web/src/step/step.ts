@@ -34,12 +34,13 @@ export interface StepEngine {
   createStep(problem: StepProblem): Eventually<EngineStep>;
 }
 
-/** Records a step when it is the call's turn. */
+/** Records a step, and makes it when it is the call's turn. */
 export async function recordStep<O extends StepOutputs>(
   call: CallArguments,
   context: Context,
   engine: StepEngine,
   build: unknown,
+  signal: AbortSignal | undefined,
 ): Promise<Step<O>> {
   const { operation, placement } = call;
   if (typeof build !== "function")
@@ -56,9 +57,9 @@ export async function recordStep<O extends StepOutputs>(
   };
   const recorder = new Recorder(recording);
   try {
-    const outputs = readOutputs(call, recorder, (build as (recorder: Recorder) => unknown)(recorder));
+    const outputs = readOutputs(call, recorder, await (build as (recorder: Recorder) => unknown)(recorder));
     const { parts, layers, inputs } = recorder.close();
-    const made = await engine.createStep({ operation, parts });
+    const made = await context.run(call, () => engine.createStep({ operation, parts }), signal);
     return new Step<O>(context, made, { tensors, layers, inputs, outputs });
   } catch (error) {
     recorder.close();
@@ -69,10 +70,6 @@ export async function recordStep<O extends StepOutputs>(
 
 function readOutputs(call: CallArguments, recorder: Recorder, given: unknown): ReadonlyMap<string, StepTensor> {
   const { operation } = call;
-  if (given instanceof Promise)
-    throw new OptionError(
-      `${operation}: build must return its outputs, got a promise: nothing is computed while it records`,
-    );
   const outputs = call.record("outputs", given ?? null, []);
   if (outputs.size === 0) throw new OptionError(`${operation}: build must return at least one output by name, got {}`);
   return new Map(

@@ -1,0 +1,413 @@
+// Recorded steps: the bits of the calls of their own, what stays after a failure, and what cannot be recorded.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createAttention, quantizeWeight, toBfloat16, type Attention, type KvCache, type Layer } from "headwise";
+import { createAttention as createInWorker } from "headwise/worker";
+import type { Recorder } from "../../web/src/step/recorder.js";
+import { rmsNorm } from "../../web/src/models/rmsNorm.js";
+import { gelu, silu } from "../../web/src/models/activations.js";
+import { formula } from "headwise/formula";
+import { gelu as geluTanh, layerNorm, relu } from "headwise/train";
+
+import { bits as bitsOf } from "./close.js";
+import { variants } from "./engines.js";
+import { randomTensor } from "./randomTensor.js";
+
+/** The bytes of an array, to compare. */
+const bits = (data: Float32Array) => bitsOf({ data });
+
+const WIDTH = 24;
+const VOCABULARY = 30;
+const HIDDEN = 40;
+
+/** A small decoder: its weights, and how its steps are computed one call at a time. */
+class Decoder {
+  readonly embedding = randomTensor(1, [VOCABULARY, WIDTH]);
+  readonly up = randomTensor(2, [WIDTH, HIDDEN]);
+  readonly down = randomTensor(3, [HIDDEN, WIDTH]);
+  readonly bias = randomTensor(4, [WIDTH]);
+  layers: Layer[] = [];
+  caches: KvCache[] = [];
+
+  static async create(hw: Attention, cacheOptions = {}): Promise<Decoder> {
+    const decoder = new Decoder();
+    for (const seed of [10, 20]) {
+      const weight = (n: number, width = WIDTH) => randomTensor(seed + n, [WIDTH, width]);
+      const weights = { Wq: weight(1), Wk: weight(2, 12), Wv: weight(3, 12), Wo: weight(4) };
+      const layer = await hw.multiHeadAttention({
+        ...{ numHeads: 4, numKvHeads: 2, weights, position: { kind: "rotary" }, placement: "wasm" },
+      });
+      decoder.layers.push(layer);
+      decoder.caches.push(await layer.kvCache({ placement: "wasm", ...cacheOptions }));
+    }
+    return decoder;
+  }
+
+  record(recorder: Recorder) {
+    let x = recorder.rows(this.embedding, recorder.numbers("token"));
+    this.layers.forEach((layer, n) => {
+      x = recorder.add(x, recorder.layer(layer, x, { cache: this.caches[n]!, causal: true, window: { left: 5 } }));
+      const inner = recorder.activation(recorder.linear(x, this.up), "relu");
+      x = recorder.add(x, recorder.linear(inner, this.down, this.bias));
+    });
+    return { x, logits: recorder.linear(x, this.embedding, undefined, { weightLayout: "out-in" }) };
+  }
+
+  /** The same step by calls, with caches of its own. */
+  async compute(hw: Attention, token: number, caches: readonly KvCache[]) {
+    const row = this.embedding.data.slice(token * WIDTH, (token + 1) * WIDTH);
+    let x = { data: row, shape: [1, WIDTH] };
+    const add = (a: typeof x, b: { readonly data: ArrayLike<number> }) => ({
+      data: a.data.map((value, i) => value + b.data[i]!),
+      shape: a.shape,
+    });
+    for (const [n, layer] of this.layers.entries()) {
+      x = add(x, (await layer.forward(x, { cache: caches[n]!, causal: true, window: { left: 5 } })).output);
+      const inner = relu(await hw.linear(x, this.up));
+      x = add(x, await hw.linear(inner, this.down, this.bias));
+    }
+    return { x, logits: await hw.linear(x, this.embedding, undefined, { weightLayout: "out-in" }) };
+  }
+}
+
+const TOKENS = [3, 29, 0, 7, 7, 12, 3, 21, 5, 4, 19];
+
+describe.each(variants)("a step on %s", (variant) => {
+  describe.each([1, 2, 4])("with %i threads", (threads) => {
+    let hw: Attention;
+    beforeAll(async () => {
+      hw = await createAttention({ backend: "wasm", variant, threads });
+    });
+    afterAll(() => hw.dispose());
+
+    test.each([
+      ["a cache", {}],
+      ["a ring", { ring: { window: 6, keepFirst: 2 } }],
+      ["a cache of int8", { dtype: "int8" }],
+    ] as const)("has the bits of its calls, with %s", async (_, options) => {
+      const decoder = await Decoder.create(hw, options);
+      const caches = await Promise.all(decoder.layers.map((layer) => layer.kvCache({ placement: "wasm", ...options })));
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      for (const [n, token] of TOKENS.entries()) {
+        const { x, logits } = await step.run({ token: [token] });
+        const expected = await decoder.compute(hw, token, caches);
+        expect(bits(x.data)).toEqual(bits(expected.x.data));
+        expect(bits(logits.data)).toEqual(bits(expected.logits.data));
+        expect(logits.shape).toEqual([1, VOCABULARY]);
+        expect(decoder.caches.map(({ appended }) => appended)).toEqual([[n + 1], [n + 1]]);
+      }
+    });
+  });
+
+  describe("and its caches", () => {
+    let hw: Attention;
+    let decoder: Decoder;
+    beforeEach(async () => {
+      hw = await createAttention({ backend: "wasm", variant, threads: 2 });
+      decoder = await Decoder.create(hw);
+    });
+    afterEach(() => hw.dispose());
+
+    test("may be used, rewound and read between two runs", async () => {
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      const first = await step.run({ token: [4] });
+      await step.run({ token: [9] });
+      for (const cache of decoder.caches) cache.rewind(0);
+      expect(bits((await step.run({ token: [4] })).logits.data)).toEqual(bits(first.logits.data));
+      const x = randomTensor(9, [1, WIDTH]);
+      await decoder.layers[0]!.forward(x, { cache: decoder.caches[0]!, causal: true });
+      await step.run({ token: [2] });
+      expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([3, 2]);
+    });
+
+    test("are as before if an operation fails, and the step runs again once there is room", async () => {
+      const [first, second] = decoder.layers;
+      decoder.caches = [await first!.kvCache(), await second!.kvCache({ capacity: 2 })];
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      await step.run({ token: [1] });
+      const { logits } = await step.run({ token: [2] });
+      await expect(step.run({ token: [3] })).rejects.toThrow(/^step\.run: batch 0 holds 2 of at most 2 tokens/);
+      expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([2, 2]);
+      for (const cache of decoder.caches) cache.rewind(1);
+      expect(bits((await step.run({ token: [2] })).logits.data)).toEqual(bits(logits.data));
+    });
+
+    test("see the new weights of an updated layer", async () => {
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      const before = await step.run({ token: [1] });
+      for (const cache of decoder.caches) cache.rewind(0);
+      await decoder.layers[0]!.update({ Wq: randomTensor(77, [WIDTH, WIDTH]), Wv: randomTensor(78, [WIDTH, 12]) });
+      const after = await step.run({ token: [1] });
+      expect(bits(after.logits.data)).not.toEqual(bits(before.logits.data));
+      for (const cache of decoder.caches) cache.rewind(0);
+      const expected = await decoder.compute(hw, 1, decoder.caches);
+      expect(bits(after.logits.data)).toEqual(bits(expected.logits.data));
+    });
+
+    test("are not touched by what is refused, by name", async () => {
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      const refused: readonly [object | undefined, RegExp][] = [
+        [undefined, /^step\.run: inputs\.token must be given/],
+        [{}, /^step\.run: inputs\.token must be given/],
+        [{ token: [1], more: [2] }, /^step\.run: unknown input "more"/],
+        [{ token: [1, 2] }, /^step\.run: inputs\.token must have length 1, got 2/],
+        [{ token: [VOCABULARY] }, /^step\.run: inputs\.token\[0\] must be an integer from 0 to 29, got 30/],
+        [{ token: [-1] }, /^step\.run: inputs\.token\[0\]/],
+        [{ token: [1.5] }, /^step\.run: inputs\.token\[0\]/],
+        [{ token: "1" }, /^step\.run: inputs\.token/],
+      ];
+      for (const [inputs, message] of refused) await expect(step.run(inputs as never)).rejects.toThrow(message);
+      expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([0, 0]);
+      await step.run({ token: [1] });
+    });
+
+    test("must not be disposed, nor a layer, nor the step, nor the instance", async () => {
+      const recorded = () => hw.record((recorder) => decoder.record(recorder));
+      const step = await recorded();
+      step.dispose();
+      step.dispose();
+      await expect(step.run({ token: [1] })).rejects.toThrow("step.run: the step was disposed");
+      const other = await recorded();
+      decoder.caches[1]!.dispose();
+      await expect(other.run({ token: [1] })).rejects.toThrow(/^step\.run: .*disposed/);
+      expect(decoder.caches[0]!.appended).toEqual([0]);
+      await expect(recorded()).rejects.toThrow(/disposed/);
+      decoder = await Decoder.create(hw);
+      const third = await recorded();
+      decoder.layers[0]!.dispose();
+      await expect(third.run({ token: [1] })).rejects.toThrow("step.run: a layer of the step was disposed");
+      hw.dispose();
+      await expect(third.run({ token: [1] })).rejects.toThrow(/the instance was disposed/);
+      await expect(recorded()).rejects.toThrow(/the instance was disposed/);
+      third.dispose();
+    });
+
+    test("with positions of its own do not go with a step", async () => {
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      const positions = Int32Array.of(7);
+      await decoder.layers[0]!.forward(randomTensor(9, [1, WIDTH]), { cache: decoder.caches[0]!, positions });
+      await expect(step.run({ token: [1] })).rejects.toThrow(/^step\.run: a cache whose tokens were given positions/);
+    });
+  });
+
+  describe("and its operations", () => {
+    let hw: Attention;
+    beforeAll(async () => {
+      hw = await createAttention({ backend: "wasm", variant, threads: 2 });
+    });
+    afterAll(() => hw.dispose());
+    const x = randomTensor(30, [3, 37]);
+    const gain = randomTensor(31, [37]);
+    const bias = randomTensor(32, [37]);
+    const other = randomTensor(33, [3, 37]);
+    const of = async (
+      build: (recorder: Recorder, given: ReturnType<Recorder["input"]>) => ReturnType<Recorder["input"]>,
+    ) => {
+      const step = await hw.record((recorder) => ({ y: build(recorder, recorder.input("x", [3, 37])) }));
+      const { y } = await step.run({ x });
+      step.dispose();
+      return y;
+    };
+    /** The largest difference, in units of the last place of float32 near 1. */
+    const apart = (a: Float32Array, b: Float32Array) =>
+      a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!) / Math.max(1, Math.abs(b[i]!))), 0) * 2 ** 23;
+
+    test("norms are those of headwise/train and headwise/models", async () => {
+      expect(
+        apart((await of((r, given) => r.layerNorm(given, gain, bias))).data, layerNorm(x, gain, bias).data),
+      ).toBeLessThan(8);
+      expect(apart((await of((r, given) => r.layerNorm(given, gain))).data, layerNorm(x, gain).data)).toBeLessThan(8);
+      const expected = rmsNorm(x, gain.data, 1e-6);
+      expect(apart((await of((r, given) => r.rmsNorm(given, gain))).data, expected.data)).toBeLessThan(8);
+      const wide = rmsNorm(x, gain.data, 0.5);
+      expect(apart((await of((r, given) => r.rmsNorm(given, gain, { epsilon: 0.5 }))).data, wide.data)).toBeLessThan(8);
+    });
+
+    test.each([
+      ["gelu", gelu],
+      ["geluTanh", geluTanh],
+      ["silu", silu],
+      ["relu", relu],
+      ["tanh", ({ data }: typeof x) => ({ data: data.map(Math.tanh) })],
+      ["quickGelu", ({ data }: typeof x) => ({ data: data.map((value) => value / (1 + Math.exp(-1.702 * value))) })],
+    ] as const)("%s is that of headwise/models", async (name, f) => {
+      expect(apart((await of((r, given) => r.activation(given, name))).data, f(x).data)).toBeLessThan(4);
+      const gated = await of((r, given) => r.activation(given, name, r.scale(given, 2)));
+      expect(
+        apart(
+          gated.data,
+          f(x).data.map((value, i) => value * 2 * x.data[i]!),
+        ),
+      ).toBeLessThan(16);
+    });
+
+    test("sums, products, factors and caps are those of numbers", async () => {
+      const row = (i: number) => i % 37;
+      const rounded = (f: (value: number, i: number) => number) => bits(Float32Array.from(x.data, f));
+      expect(bits((await of((r, given) => r.add(given, given))).data)).toEqual(rounded((value) => value + value));
+      expect(bits((await of((r, given) => r.add(given, other))).data)).toEqual(
+        rounded((value, i) => value + other.data[i]!),
+      );
+      expect(bits((await of((r, given) => r.add(given, bias))).data)).toEqual(
+        rounded((value, i) => value + bias.data[row(i)]!),
+      );
+      expect(bits((await of((r, given) => r.multiply(given, gain))).data)).toEqual(rounded((value, i) => value * gain.data[row(i)]!)); // prettier-ignore
+      expect(bits((await of((r, given) => r.scale(given, 0.3))).data)).toEqual(
+        rounded((value) => value * Math.fround(0.3)),
+      );
+      const capped = x.data.map((value) => 0.5 * Math.tanh(value / 0.5));
+      expect(apart((await of((r, given) => r.softcap(given, 0.5))).data, capped)).toBeLessThan(4);
+    });
+
+    test("columns and tokens are parts, also in operations that want them side by side", async () => {
+      const columns = x.data.filter((_, i) => i % 37 >= 5 && i % 37 < 12);
+      const part = await of((r, given) => r.columns(given, 5, 12));
+      expect(part.shape).toEqual([3, 7]);
+      expect(bits(part.data)).toEqual(bits(columns));
+      const weight = randomTensor(34, [7, 11]);
+      const product = await of((r, given) => r.linear(r.columns(given, 5, 12), weight));
+      expect(bits(product.data)).toEqual(bits((await hw.linear({ data: columns, shape: [3, 7] }, weight)).data));
+      const last = await of((r, given) => r.columns(r.tokens(given, 1, 3), 36, 37));
+      expect(bits(last.data)).toEqual(bits(Float32Array.of(x.data[73]!, x.data[110]!)));
+    });
+
+    test("tables and weights may be of every dtype, and in tensors of allocate", async () => {
+      const table = randomTensor(35, [VOCABULARY, 37]);
+      const own = hw.allocate([VOCABULARY, 37]);
+      own.data.set(table.data);
+      const brains = { data: toBfloat16(table.data), shape: table.shape, dtype: "bfloat16" as const };
+      const quantized = quantizeWeight(table, { weightLayout: "out-in" });
+      for (const weight of [table, own, brains, quantized]) {
+        const step = await hw.record((recorder) => {
+          const rows = recorder.rows(weight, recorder.numbers("rows", 2), { scale: 3 });
+          return { rows, y: recorder.linear(rows, weight, undefined, { weightLayout: "out-in" }) };
+        });
+        const { rows, y } = await step.run({ rows: Int32Array.of(29, 4) });
+        step.dispose();
+        const expected = await hw.linear(rows, weight, undefined, { weightLayout: "out-in" });
+        expect(bits(y.data)).toEqual(bits(expected.data));
+        const worst = weight === quantized ? 0.02 : weight === brains ? 2 ** -8 : 0;
+        for (let i = 0; i < 37; i++)
+          expect(Math.abs(rows.data[i]! / 3 - table.data[29 * 37 + i]!)).toBeLessThanOrEqual(worst + 1e-6);
+      }
+    });
+
+    test("a layer has its own options: a formula, a window, a bias without a cache", async () => {
+      const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // prettier-ignore
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
+      for (const options of [
+        { causal: true, softcap: 2, scale: 0.5 },
+        { score: formula("s - 0.1 * abs(q - k)") },
+        { bias: randomTensor(44, [1, 1, 3, 3]), headGain: [1, 0.5] },
+      ]) {
+        const y = await of((r, given) => r.layer(layer, given, options as never));
+        expect(bits(y.data)).toEqual(bits((await layer.forward(x, options as never)).output.data));
+      }
+    });
+
+    test("what cannot be recorded is refused by name, and nothing stays", async () => {
+      const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // prettier-ignore
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
+      const cache = await layer.kvCache();
+      let kept: Recorder | undefined;
+      let foreign: ReturnType<Recorder["input"]> | undefined;
+      await hw.record((recorder) => {
+        kept = recorder;
+        return { y: (foreign = recorder.scale(recorder.input("x", [3, 37]), 1)) };
+      });
+      type Build = (r: Recorder, x: ReturnType<Recorder["input"]>) => unknown;
+      const refused: readonly [Build, RegExp][] = [
+        [() => undefined, /^record: outputs must be an object/],
+        [() => ({}), /^record: build must return at least one output by name/],
+        [() => ({ y: x }), /^record: outputs\.y must be a tensor of this step/],
+        [() => ({ y: foreign }), /^record: outputs\.y must be a tensor of this step, got one of another step/],
+        [(r) => ({ y: r.scale(foreign!, 2) }), /^recorder\.scale: x must be a tensor of this step, got one of another/],
+        [
+          (r, given) => ({ y: r.add(given, randomTensor(1, [3, 36])) }),
+          /^recorder\.add: b\.shape must be \[3, 37\] or \[37\], got \[3, 36\]/,
+        ],
+        [
+          (r, given) => ({ y: r.rmsNorm(given, randomTensor(1, [36])) }),
+          /^recorder\.rmsNorm: gain\.shape must be \[37\], got \[36\]/,
+        ],
+        [(r, given) => ({ y: r.rmsNorm(given, gain, { epsilon: -1 }) }), /^recorder\.rmsNorm: epsilon must be/],
+        [
+          (r, given) => ({ y: r.rmsNorm(given, gain, { eps: 1 } as never) }),
+          /^recorder\.rmsNorm: unknown option "eps"/,
+        ],
+        [(r, given) => ({ y: r.activation(given, "swish" as never) }), /^recorder\.activation: name must be/],
+        [
+          (r, given) => ({ y: r.linear(given, randomTensor(1, [36, 2])) }),
+          /^recorder\.linear: x\.shape\[1\] must be weight\.shape\[0\]/,
+        ],
+        [(r, given) => ({ y: r.columns(given, 5, 38) }), /^recorder\.columns: from and to must be/],
+        [(r, given) => ({ y: r.scale(given, NaN) }), /^recorder\.scale: factor must be a finite number/],
+        [(r, given) => ({ y: r.softcap(given, 0) }), /^recorder\.softcap: cap must be/],
+        [
+          (r) => ({ y: r.input("x", [3]) }),
+          /^recorder\.input: name must be one that the step does not have yet, got "x"/,
+        ],
+        [(r) => ({ y: r.rows(x, [1] as never) }), /^recorder\.rows: numbers must be numbers of this step/],
+        [
+          (r, given) => ({ y: r.layer({} as never, given) }),
+          /^recorder\.layer: layer must be a layer of this instance/,
+        ],
+        ...(["returns", "patch", "into", "signal", "dropout", "positions", "save"] as const).map(
+          (name): [Build, RegExp] => [
+            (r, given) => ({ y: r.layer(layer, given, { [name]: {} } as never) }),
+            new RegExp(`^recorder\\.layer: ${name} must be absent in a step`),
+          ],
+        ),
+        ...(["mask", "bias", "keyLengths", "queryOffset"] as const).map((name): [Build, RegExp] => [
+          (r, given) => ({ y: r.layer(layer, given, { cache, [name]: [1] } as never) }),
+          new RegExp(`^recorder\\.layer: ${name} must be absent in a step: the cache has more keys`),
+        ]),
+        [
+          (r, given) => ({ y: r.layer(layer, given, { emptyRows: "throw" }) }),
+          /^recorder\.layer: emptyRows must not be "throw"/,
+        ],
+        [
+          (r, given) => ({ y: r.layer(layer, given, { causl: true } as never) }),
+          /^recorder\.layer: unknown option "causl"/,
+        ],
+        [() => { throw new RangeError("mine"); }, /^mine$/], // prettier-ignore
+      ];
+      for (const [build, message] of refused)
+        await expect(hw.record((recorder) => build(recorder, recorder.input("x", [3, 37])) as never)).rejects.toThrow(message); // prettier-ignore
+      expect(() => kept!.scale(foreign!, 2)).toThrow("recorder.scale: the step was recorded");
+      await expect(hw.record(7 as never)).rejects.toThrow("record: build must be a function that records, got 7");
+      expect(cache.appended).toEqual([0]);
+    });
+  });
+});
+
+test("a step with no room for its tensors is refused, and its memory is given back", async () => {
+  const hw = await createAttention({ backend: "wasm", threads: 1, maximumMemory: 32 * 2 ** 20 });
+  const build = (rows: number) => (recorder: Recorder) => {
+    let y = recorder.input("x", [rows, 1024]);
+    for (let n = 0; n < 6; n++) y = recorder.scale(y, 1);
+    return { y };
+  };
+  for (let round = 0; round < 5; round++) {
+    await expect(hw.record(build(4096))).rejects.toThrow(/does not fit/);
+    const step = await hw.record(build(256));
+    const { y } = await step.run({ x: randomTensor(1, [256, 1024]) });
+    expect(y.shape).toEqual([256, 1024]);
+    step.dispose();
+  }
+  hw.dispose();
+});
+
+test("an instance in a worker says that it has no steps", async () => {
+  const hw = await createInWorker({ backend: "wasm" });
+  await expect(hw.record(() => ({}))).rejects.toThrow(/^record: a step needs an engine in the memory of this thread/);
+  hw.dispose();
+});
+
+test("backend auto records layers and caches that stay on wasm", async () => {
+  const hw = await createAttention({ backend: "auto", threads: 1 });
+  const decoder = await Decoder.create(hw);
+  const step = await hw.record((recorder) => decoder.record(recorder));
+  expect((await step.run({ token: [1] })).logits.shape).toEqual([1, VOCABULARY]);
+  hw.dispose();
+});
