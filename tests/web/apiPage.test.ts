@@ -3,14 +3,16 @@
 import { readFileSync } from "node:fs";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, tensor, type Attention } from "headwise";
+import { createAttention, tensor, type Attention, type Recorder } from "headwise";
 
 const page = readFileSync("web/docs/api.md", "utf8");
 
 /** The names in the rows of a section, without what stands before a dot and without arguments. */
 function namesUnder(heading: string): string[] {
   const section = page.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`))!;
-  return [...section.matchAll(/^\| `(?:hw\.gpu\.|hw\.|layer\.|cache\.)?(\w+)/gm)].map(([, name]) => name!);
+  return [...section.matchAll(/^\| `(?:hw\.gpu\.|hw\.|layer\.|cache\.|recorder\.|step\.)?(\w+)/gm)].map(
+    ([, name]) => name!,
+  );
 }
 
 describe("the page of the API has every export of", () => {
@@ -33,7 +35,7 @@ describe("the page of the API has every member of", () => {
 
   /** Members of classes that are marked as internal, or name what was renamed. */
   const INTERNAL =
-    /^(between|locate|afterCalls|device|kernelTimes|upload|uploadWeight|download|encode\w*|prepare|loadCache)$/;
+    /^(between|locate|afterCalls|recordsSteps|recorded|close|device|kernelTimes|upload|uploadWeight|download|encode\w*|prepare|loadCache)$/;
   const publicMembers = (object: object) =>
     [...Object.getOwnPropertyNames(Object.getPrototypeOf(object)), ...Object.keys(object)].filter(
       (name) => name !== "constructor" && !INTERNAL.test(name),
@@ -48,6 +50,16 @@ describe("the page of the API has every member of", () => {
     const weights = { Wq: weight, Wk: weight, Wv: weight, Wo: weight };
     const layer = await hw.multiHeadAttention({ numHeads: 1, weights });
     expect(namesUnder("A layer").sort()).toEqual(publicMembers(layer).sort());
+  });
+
+  test("a recorder and a step", async () => {
+    let recorder!: Recorder;
+    const step = await hw.record((given) => {
+      recorder = given;
+      return { y: given.input("x", [1]) };
+    });
+    const members = [...publicMembers(recorder), ...publicMembers(step)];
+    expect(namesUnder("A recorder and a step").sort()).toEqual(members.sort());
   });
 
   test("a cache", async () => {

@@ -116,6 +116,11 @@ export {
 export type { RotaryOptions } from "../position/rotaryProblem.js";
 export type { FrequencyList, RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
 export type { GivenPositions } from "../position/tokenPositions.js";
+export type { RecordedLayerOptions } from "../step/recordedLayer.js";
+export type { Recorder } from "../step/recorder.js";
+export type { Step, StepInputs, StepOutputs, StepResult } from "../step/step.js";
+export type { StepActivation } from "../step/stepProblem.js";
+export type { StepNumbers, StepTensor } from "../step/stepTensor.js";
 export type { EngineTensor } from "../engine/engineTensor.js";
 export type { GpuFloats, GpuFloatWeight, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 export type { Layout } from "../tensor/layout.js";
