@@ -103,13 +103,6 @@ std::uintptr_t fields_of() {
   return reinterpret_cast<std::uintptr_t>(field_lines<Call>().c_str());
 }
 
-/// Bytes of a call. JavaScript copies calls that run many times, byte by byte.
-template <class Call>
-std::size_t size_of_call() {
-  static_assert(std::is_trivially_copyable_v<Call>);
-  return sizeof(Call);
-}
-
 /// Declares a call to JavaScript, with what every call has.
 template <class Call, class Base = emscripten::internal::NoBaseClass>
 emscripten::class_<Call, Base> call_class(const char* name) {
@@ -117,7 +110,6 @@ emscripten::class_<Call, Base> call_class(const char* name) {
   binding.template constructor<>()
       .function("reset", &reset<Call>)
       .function("address", &address_of<Call>)
-      .class_function("size", &size_of_call<Call>)
       .class_function("fields", &fields_of<Call>);
   return binding;
 }

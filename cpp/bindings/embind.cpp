@@ -561,46 +561,74 @@ void moved_layer_call(Address address) {
   if (call.options.visible) call.options.visible = &call.visible;
 }
 
-void register_step_calls() {
+/// Names the fields of a call that JavaScript keeps in its own memory: it needs no class.
+template <class Call>
+struct PlainCall {
+  using class_type = Call;
+};
+
+template <class Call>
+void add_lines(std::string& text, const char* name) {
+  static_assert(std::is_trivially_copyable_v<Call>);
+  text += name;
+  text += ' ';
+  text += std::to_string(sizeof(Call));
+  text += '\n';
+  text += field_lines<Call>();
+  text += '\n';
+}
+
+/// Address of a C string: for each call of a step its name and its bytes, then its fields, then an empty line.
+Address step_fields() {
+  static const std::string text = [] {
+    using N = NormedRows;
+    PlainCall<N> norm;
+    field<&N::norm>(norm, "norm");
+    field<&N::rows>(norm, "rows");
+    field<&N::width>(norm, "width");
+    rows_fields<&N::x>(norm, "x");
+    field<&N::gain>(norm, "gain");
+    field<&N::shift>(norm, "shift");
+    field<&N::epsilon>(norm, "epsilon");
+    field<&N::y>(norm, "y");
+
+    using M = MappedRows;
+    PlainCall<M> map;
+    field<&M::function>(map, "function");
+    field<&M::rows>(map, "rows");
+    field<&M::width>(map, "width");
+    rows_fields<&M::x>(map, "x");
+    field<&M::divisor>(map, "divisor");
+    field<&M::scale>(map, "scale");
+    rows_fields<&M::times>(map, "times");
+    rows_fields<&M::plus>(map, "plus");
+    field<&M::y>(map, "y");
+
+    using T = TakenRows;
+    PlainCall<T> take;
+    field<&T::rows>(take, "rows");
+    field<&T::width>(take, "width");
+    field<&T::numbers>(take, "numbers");
+    field<&T::table, &ConstArray::data>(take, "table");
+    field<&T::table, &ConstArray::dtype>(take, "tableDtype");
+    field<&T::table_rows>(take, "tableRows");
+    field<&T::scales>(take, "scales");
+    field<&T::scale>(take, "scale");
+    field<&T::y>(take, "y");
+    std::string all;
+    add_lines<N>(all, "NormedRows");
+    add_lines<M>(all, "MappedRows");
+    add_lines<T>(all, "TakenRows");
+    add_lines<LinearCall>(all, "LinearCall");
+    add_lines<LayerCall>(all, "LayerCall");
+    return all;
+  }();
+  return reinterpret_cast<Address>(text.c_str());
+}
+
+void register_steps() {
+  function("stepFields", &step_fields);
   function("movedLayerCall", &moved_layer_call);
-  auto step_call = call_class<StepCall>("StepCall");
-  field<&StepCall::parts>(step_call, "parts");
-  field<&StepCall::num_parts>(step_call, "numParts");
-
-  using N = NormedRows;
-  auto norm = call_class<N>("NormedRows");
-  field<&N::norm>(norm, "norm");
-  field<&N::rows>(norm, "rows");
-  field<&N::width>(norm, "width");
-  rows_fields<&N::x>(norm, "x");
-  field<&N::gain>(norm, "gain");
-  field<&N::shift>(norm, "shift");
-  field<&N::epsilon>(norm, "epsilon");
-  field<&N::y>(norm, "y");
-
-  using M = MappedRows;
-  auto map = call_class<M>("MappedRows");
-  field<&M::function>(map, "function");
-  field<&M::rows>(map, "rows");
-  field<&M::width>(map, "width");
-  rows_fields<&M::x>(map, "x");
-  field<&M::divisor>(map, "divisor");
-  field<&M::scale>(map, "scale");
-  rows_fields<&M::times>(map, "times");
-  rows_fields<&M::plus>(map, "plus");
-  field<&M::y>(map, "y");
-
-  using T = TakenRows;
-  auto take = call_class<T>("TakenRows");
-  field<&T::rows>(take, "rows");
-  field<&T::width>(take, "width");
-  field<&T::numbers>(take, "numbers");
-  field<&T::table, &ConstArray::data>(take, "table");
-  field<&T::table, &ConstArray::dtype>(take, "tableDtype");
-  field<&T::table_rows>(take, "tableRows");
-  field<&T::scales>(take, "scales");
-  field<&T::scale>(take, "scale");
-  field<&T::y>(take, "y");
 }
 
 // ---- engine ---------------------------------------------------------------------------------------------------------
@@ -619,7 +647,7 @@ void register_engine() {
       .function("updateLayer", &Engine::start<LayerUpdateCall>)
       .function("linear", &Engine::start<LinearCall>)
       .function("linearBackward", &Engine::start<LinearBackwardCall>)
-      .function("step", &Engine::start<StepCall>)
+      .function("step", &Engine::step)
       .function("leave", &Engine::leave)
       .function("enter", &Engine::enter)
       .property("block", &Engine::block)
@@ -644,7 +672,7 @@ EMSCRIPTEN_BINDINGS(headwise) {
   register_layer_call();
   register_layer_backward_call();
   register_layer_update_call();
-  register_step_calls();
+  register_steps();
   register_engine();
 }
 

@@ -11,6 +11,7 @@
 #include "headwise/thread_pool.h"
 #include "kernel/block_race.h"
 #include "late_copies.h"
+#include "step.h"
 
 /// Copies the share [begin, end) of `pairs` of each array that JavaScript has left to be copied within the call.
 extern "C" void copy_late(double begin, double end, double pairs);
@@ -109,6 +110,12 @@ class Engine {
   /// begin with the first of it; then it makes the arrays of the results too.
   void attend(AttentionCall& call);
 
+  /// Starts the calls of a step: `parts` is the address of an array of StepPart.
+  void step(Address parts, int num_parts) {
+    step_ = {reinterpret_cast<const StepPart*>(parts), num_parts};
+    start(step_);
+  }
+
   /// Address of a C string: the block of the matrix product. It may be another one after a call.
   [[nodiscard]] Address block() const { return reinterpret_cast<Address>(kernel_table().block); }
   [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
@@ -132,6 +139,7 @@ class Engine {
 
   ThreadPool pool_;
   LateCopies copies_{copy_late, make_results};
+  StepCall step_;
   Dispatcher* dispatcher_ = nullptr;
   BlockRace race_;
   std::int32_t code_ = 0;

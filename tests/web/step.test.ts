@@ -398,9 +398,50 @@ test("a step with no room for its tensors is refused, and its memory is given ba
   hw.dispose();
 });
 
-test("an instance in a worker says that it has no steps", async () => {
-  const hw = await createInWorker({ backend: "wasm" });
-  await expect(hw.record(() => ({}))).rejects.toThrow(/^record: a step needs an engine in the memory of this thread/);
+test("a step in a worker has the same bits, and news of its caches come with each run", async () => {
+  const hw = await createInWorker({ backend: "wasm", threads: 2 });
+  const here = await createAttention({ backend: "wasm", threads: 1 });
+  const decoder = await Decoder.create(hw);
+  const same = await Decoder.create(here);
+  const step = await hw.record((recorder) => decoder.record(recorder));
+  for (const [n, token] of TOKENS.entries()) {
+    const { x, logits } = await step.run({ token: [token] });
+    const expected = await same.compute(here, token, same.caches);
+    expect(bits(x.data)).toEqual(bits(expected.x.data));
+    expect(bits(logits.data)).toEqual(bits(expected.logits.data as Float32Array));
+    expect(decoder.caches.map(({ appended }) => appended)).toEqual([[n + 1], [n + 1]]);
+  }
+  expect(step.bytes).toBeGreaterThan(0);
+  await expect(step.run({ token: [VOCABULARY] })).rejects.toThrow(/^step\.run: inputs\.token\[0\]/);
+  await decoder.layers[0]!.forward(randomTensor(9, [1, WIDTH]), { cache: decoder.caches[0]! });
+  expect(decoder.caches[0]!.length).toBe(TOKENS.length + 1);
+  step.dispose();
+  await expect(step.run({ token: [1] })).rejects.toThrow("step.run: the step was disposed");
+  const [first, second] = decoder.layers;
+  decoder.caches = [await first!.kvCache(), await second!.kvCache({ capacity: 1 })];
+  const full = await hw.record((recorder) => decoder.record(recorder));
+  await full.run({ token: [1] });
+  await expect(full.run({ token: [1] })).rejects.toThrow("batch 0 holds 1 of at most 1 tokens");
+  expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([1, 1]);
+  hw.dispose();
+  await expect(full.run({ token: [1] })).rejects.toThrow(/the instance was disposed/);
+  here.dispose();
+});
+
+test("a formula in a step of a worker is the one of the call", async () => {
+  const hw = await createInWorker({ backend: "wasm", threads: 1 });
+  const weight = (seed: number) => randomTensor(seed, [8, 8]);
+  const weights = { Wq: weight(1), Wk: weight(2), Wv: weight(3), Wo: weight(4) };
+  const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
+  const x = randomTensor(5, [6, 8]);
+  const options = {
+    score: formula("s - 0.5 * abs(q - k)"),
+    visible: formula("k <= q"),
+    bias: randomTensor(6, [1, 1, 6, 6]),
+  };
+  const step = await hw.record((recorder) => ({ y: recorder.layer(layer, recorder.input("x", [6, 8]), options) }));
+  const { y } = await step.run({ x });
+  expect(bits(y.data)).toEqual(bits((await layer.forward(x, options)).output.data));
   hw.dispose();
 });
 

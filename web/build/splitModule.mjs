@@ -20,7 +20,8 @@ const LATE_NAMES = [
   /13StoredProduct/,
   /9overwriteERK?N|17overwrite_by_mean|11copy_chosen|19for_each_chosen_row|20show_keys_and_values/,
   /_GLOBAL__N_110(save|load)_cache/,
-  /6Engine4workINS_(12BackwardCall|9MergeCall|17LayerBackwardCall|10LinearCall|18LinearBackwardCall)E/,
+  /6Engine4workINS_(12BackwardCall|9MergeCall|17LayerBackwardCall|10LinearCall|18LinearBackwardCall|8StepCall)E/,
+  /_GLOBAL__N_18run_partI|3runERNS_10ThreadPoolERKNS_(8Step|10Linear)CallE|11step_fieldsEv|^erfc/,
 ];
 
 /** What the module uses beyond the first version of WebAssembly. Without reference types wasm-split 120 fails. */

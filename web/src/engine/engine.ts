@@ -81,8 +81,8 @@ export interface Engine {
   /** @param placement - Where the cache shall lie. Default `"auto"`. */
   loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Eventually<EngineCache>;
   createLayer(problem: LayerProblem): Eventually<EngineLayer>;
-  /** Makes a recorded step. Engines that compute elsewhere than in the memory of this thread have none. */
-  createStep?(problem: StepProblem): Eventually<EngineStep>;
+  /** Makes a recorded step. Engines that compute only on the GPU have none. */
+  readonly createStep?: ((problem: StepProblem) => Eventually<EngineStep>) | undefined;
   /**
    * The address of a caller's array that lies in a tensor made by `allocate`, or undefined for any other array. `view`
    * is our own view of the array's memory.

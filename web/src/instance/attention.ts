@@ -394,12 +394,11 @@ export class Attention extends Disposing {
    *     });
    *     const { logits } = await step.run({ token: [5] });
    *
-   * A step computes with wasm in the thread of its instance. Layers and caches of backend `"auto"` must have
-   * `placement: "wasm"`.
+   * A step computes with wasm. Layers and caches of backend `"auto"` must have `placement: "wasm"`.
    *
    * @param build - Records the operations, and returns the outputs by name. It runs once.
    * @throws OptionError, ShapeError or UnsupportedError if something cannot be recorded; what `build` throws;
-   *   OutOfMemoryError; DisposedError. UnsupportedError if this instance computes with WebGPU or in a worker.
+   *   OutOfMemoryError; DisposedError. UnsupportedError if this instance computes with WebGPU.
    */
   async record<O extends StepOutputs>(
     build: (recorder: Recorder) => O | Promise<O>,
@@ -410,9 +409,9 @@ export class Attention extends Disposing {
     const engine = this.#engine;
     if (!engine.createStep)
       throw new UnsupportedError(
-        `record: a step needs an engine in the memory of this thread, got ${this.report.backend}`,
+        `record: a step computes with wasm, and this instance has only ${this.report.backend}`,
         {
-          hint: 'createAttention({ backend: "wasm" }) of headwise or headwise/inline makes one; a worker has none.',
+          hint: 'Make the instance with backend: "wasm" or "auto".',
         },
       );
     const { recordStep } = await this.#parts.steps.load(call.operation);

@@ -1,15 +1,13 @@
 import { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { argument, readOptions, type OptionReader } from "../call/options.js";
-import type { EngineTensor } from "../engine/engineTensor.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { Layer } from "../layer/layer.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import { linearProblem } from "../linear/linearProblem.js";
 import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../linear/weight.js";
-import type { Placement } from "../tensor/placement.js";
-import { elementCount, type Dtype, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
+import type { CheckedTensor, FloatTensorLike, FloatWeightLike } from "../tensor/tensor.js";
 import { RECORDED_NAMES, refuseChanging, type RecordedLayerOptions } from "./recordedLayer.js";
 import {
   ACTIVATIONS,
@@ -19,14 +17,8 @@ import {
   type StepActivation,
   type StepPart,
 } from "./stepProblem.js";
+import type { StepMemory } from "./stepMemory.js";
 import { StepNumbers, StepTensor } from "./stepTensor.js";
-
-/** What a recorder asks of the instance. */
-export interface Recording {
-  readonly context: Context;
-  readonly placement: Placement;
-  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
-}
 
 /** An input of a step, by its kind. */
 export type StepInput = { readonly numbers: StepNumbers } | { readonly floats: StepTensor };
@@ -42,15 +34,17 @@ type TableLike = FloatWeightLike | Int8Weight;
  * step runs. Weights and gains that lie in tensors of `allocate` are read where they are; others are copied into the step.
  */
 export class Recorder {
-  readonly #recording: Recording;
+  readonly #context: Context;
+  readonly #memory: StepMemory;
   readonly #parts: StepPart[] = [];
   readonly #layers: RecordedForward[] = [];
   readonly #inputs = new Map<string, StepInput>();
   #isOpen = true;
 
   /** @internal */
-  constructor(recording: Recording) {
-    this.#recording = recording;
+  constructor(context: Context, memory: StepMemory) {
+    this.#context = context;
+    this.#memory = memory;
   }
 
   /** @internal What was recorded. No method works after it. */
@@ -67,7 +61,7 @@ export class Recorder {
   numbers(name: string, length = 1): StepNumbers {
     const call = this.#arguments("numbers");
     const count = argument(call, "length", length).requiredInteger("length", { min: 1 });
-    const numbers = new StepNumbers(this, this.#recording.allocate(call.operation, [count], "int32"));
+    const numbers = new StepNumbers(this, this.#memory.allocate(call.operation, [count], "int32"));
     this.#take(call, name, { numbers });
     return numbers;
   }
@@ -99,7 +93,7 @@ export class Recorder {
     const scales = readScales(call, table, read, rows, "table");
     given.limit = Math.min(given.limit, rows);
     const y = this.#tensor(operation, [given.length, width]);
-    const places = { numbers: call.tensor("numbers", given.memory, ["int32"]), y: placed(call, y) };
+    const places = { numbers: whole(call, given.memory) as CheckedTensor<"int32">, y: placed(call, y) };
     this.#parts.push({ kind: "take", rows: given.length, width, table: read, scales, scale, ...places });
     return y;
   }
@@ -125,7 +119,7 @@ export class Recorder {
       given.shape.map((extent, n) => (n === axis ? layer.shape.outputDim : extent)),
     );
     const into = tensorOf(y);
-    const part = layer.recorded(call, this.#recording.context, this.#dense(call, given), { ...valuesOf(reader), into });
+    const part = layer.recorded(call, this.#context, this.#dense(call, given), { ...valuesOf(reader), into });
     this.#layers.push(part);
     this.#parts.push({ kind: "layer", ...part });
     return y;
@@ -313,8 +307,7 @@ export class Recorder {
   #tensor(operation: string, shape: readonly number[]): StepTensor {
     if (shape.length === 0 || shape.includes(0))
       throw new ShapeError(`${operation}: a tensor of a step must have extents of at least 1, got ${describe(shape)}`);
-    elementCount(operation, "tensor", shape);
-    const memory = this.#recording.allocate(operation, shape, "float32");
+    const memory = this.#memory.allocate(operation, shape, "float32");
     return new StepTensor(this, [...shape], { memory, offset: 0, stride: shape.at(-1)! });
   }
 
@@ -333,7 +326,7 @@ export class Recorder {
       throw new OptionError(
         `recorder.${method}: the step was recorded: a recorder works only in the callback of record`,
       );
-    return new CallArguments(`recorder.${method}`, this.#recording.placement);
+    return new CallArguments(`recorder.${method}`, this.#memory.placement);
   }
 }
 
@@ -343,14 +336,19 @@ const valuesOf = (options: OptionReader) =>
 
 /** The array of a tensor without gaps. */
 function tensorOf({ shape, rows, width, place: { memory, offset } }: StepTensor) {
-  return { data: memory.data.subarray(offset, offset + rows * width), shape, dtype: "float32" as const };
+  return { data: memory.subarray(offset, offset + rows * width), shape, dtype: "float32" as const };
 }
 
 const placed = (call: CallArguments, x: StepTensor) => call.tensor("y", tensorOf(x), ["float32"]);
 
-function rowsOf(call: CallArguments, { place: { memory, offset, stride } }: StepTensor): Rows {
-  return { tensor: call.tensor("x", memory, ["float32"]), offset, stride };
+/** Where the rows of a tensor will lie. */
+export function rowsOf(call: CallArguments, { place: { memory, offset, stride } }: StepTensor): Rows {
+  return { tensor: whole(call, memory) as CheckedTensor<"float32">, offset, stride };
 }
+
+/** All of an array. */
+export const whole = (call: CallArguments, data: Float32Array | Int32Array) =>
+  call.tensor("x", { data, shape: [data.length] }, ["float32", "int32"]);
 
 function checkRange(operation: string, what: string, from: unknown, to: unknown, most: number): void {
   const isWhole = Number.isInteger(from) && Number.isInteger(to);

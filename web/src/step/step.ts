@@ -1,14 +1,14 @@
-import type { CallArguments } from "../call/callArguments.js";
+import { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { readOptions, type NumberList, type OptionReader } from "../call/options.js";
-import type { EngineTensor } from "../engine/engineTensor.js";
 import { DisposedError, OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import type { CheckedTensor, Dtype, FloatTensorLike, TypedTensor } from "../tensor/tensor.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
-import { Recorder, type Recording, type StepInput } from "./recorder.js";
-import type { EngineStep, StepProblem } from "./stepProblem.js";
+import type { CheckedTensor, FloatTensorLike, TypedTensor } from "../tensor/tensor.js";
+import { Recorder, rowsOf, whole, type StepInput } from "./recorder.js";
+import { StepMemory } from "./stepMemory.js";
+import type { EngineStep, StepNumbersGiven, StepProblem } from "./stepProblem.js";
 import { StepTensor } from "./stepTensor.js";
 
 /** What a recording gives: tensors by name. */
@@ -20,17 +20,8 @@ export type StepInputs = Readonly<Record<string, NumberList | FloatTensorLike>>;
 /** The result of a run: float32 tensors, by name. */
 export type StepResult<O extends StepOutputs> = { readonly [Name in keyof O]: TypedTensor<"float32"> };
 
-/** Memory of a step. */
-type Tensor = Disposing & { readonly data: { readonly byteLength: number } };
-
 /** What a step asks of its engine. */
 export interface StepEngine {
-  allocate<D extends Dtype>(
-    operation: string,
-    shape: readonly number[],
-    dtype: D,
-    later: (release: () => void) => void,
-  ): EngineTensor<D>;
   createStep(problem: StepProblem): Eventually<EngineStep>;
 }
 
@@ -42,29 +33,26 @@ export async function recordStep<O extends StepOutputs>(
   build: unknown,
   signal: AbortSignal | undefined,
 ): Promise<Step<O>> {
-  const { operation, placement } = call;
+  const { operation } = call;
   if (typeof build !== "function")
     throw new OptionError(`${operation}: build must be a function that records, got ${describe(build)}`);
-  const tensors: Tensor[] = [];
-  const recording: Recording = {
-    context,
-    placement,
-    allocate(op, shape, dtype) {
-      const tensor = engine.allocate(op, shape, dtype, (release) => context.release("step.dispose", release));
-      tensors.push(tensor);
-      return tensor;
-    },
-  };
-  const recorder = new Recorder(recording);
+  const memory = new StepMemory(call.placement);
+  const recorder = new Recorder(context, memory);
   try {
     const outputs = readOutputs(call, recorder, await (build as (recorder: Recorder) => unknown)(recorder));
     const { parts, layers, inputs } = recorder.close();
-    const made = await context.run(call, () => engine.createStep({ operation, parts }), signal);
-    return new Step<O>(context, made, { tensors, layers, inputs, outputs });
-  } catch (error) {
+    const inStep = new CallArguments(operation, memory.placement);
+    const problem: StepProblem = {
+      operation,
+      parts,
+      bytes: memory.bytes,
+      inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // prettier-ignore
+      outputs: [...outputs.values()].map((x) => ({ rows: x.rows, width: x.width, x: rowsOf(inStep, x) })),
+    };
+    const made = await context.run(call, () => engine.createStep(problem), signal);
+    return new Step<O>(context, made, { layers, inputs, outputs });
+  } finally {
     recorder.close();
-    for (const tensor of tensors) tensor.dispose();
-    throw error;
   }
 }
 
@@ -78,7 +66,6 @@ function readOutputs(call: CallArguments, recorder: Recorder, given: unknown): R
 }
 
 interface Recorded {
-  readonly tensors: readonly Tensor[];
   readonly layers: readonly RecordedForward[];
   readonly inputs: ReadonlyMap<string, StepInput>;
   readonly outputs: ReadonlyMap<string, StepTensor>;
@@ -106,7 +93,7 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
 
   /** Bytes of the step: its tensors, and the weights that it has copied. */
   get bytes(): number {
-    return this.#recorded.tensors.reduce((sum, { data }) => sum + data.byteLength, this.#step.bytes);
+    return this.#step.bytes;
   }
 
   /**
@@ -125,11 +112,9 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
     const signal = readOptions(call, options, ["signal"]).signal();
     const given = this.#read(call, inputs);
     const compute = (): Eventually<StepResult<O>> => {
-      const { layers } = this.#recorded;
-      for (const layer of layers) layer.assertUsable(call.operation);
-      for (const write of given) write();
-      const running = this.#step.run(call.operation);
-      return running instanceof Promise ? running.then(() => this.#results()) : this.#results();
+      for (const layer of this.#recorded.layers) layer.assertUsable(call.operation);
+      const running = this.#step.run(call.operation, given);
+      return running instanceof Promise ? running.then((all) => this.#results(all)) : this.#results(running);
     };
     return this.#context.run(call, compute, signal);
   }
@@ -139,49 +124,33 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#context.release("step.dispose", () => this.#step.release());
-    for (const tensor of this.#recorded.tensors) tensor.dispose();
   }
 
-  /** Reads the inputs of a run: functions that write them when it is its turn. */
-  #read(call: CallArguments, given: unknown): (() => void)[] {
+  /** Reads the inputs of a run. */
+  #read(call: CallArguments, given: unknown): readonly StepNumbersGiven[] {
     const { inputs } = this.#recorded;
     const reader = readOptions(call, given, [...inputs.keys()], "inputs", "input");
     return [...inputs].map(([name, input]) => {
       if (!reader.has(name)) throw reader.missing(name, "floats" in input ? "a float32 tensor" : "whole numbers");
-      if ("floats" in input) return writerOfFloats(reader, name, input.floats);
-      const { memory, length, limit } = input.numbers;
-      const numbers = reader.integers(name, { min: 0, max: limit - 1 }, length)!;
-      return () => memory.data.set(numbers);
+      if ("floats" in input) return readFloats(reader, name, input.floats.shape);
+      const { length, limit } = input.numbers;
+      return reader.integers(name, { min: 0, max: limit - 1 }, length)!;
     });
   }
 
-  #results(): StepResult<O> {
+  #results(numbers: readonly Float32Array[]): StepResult<O> {
     for (const layer of this.#recorded.layers) layer.note();
     const results: Record<string, TypedTensor<"float32">> = {};
-    for (const [name, output] of this.#recorded.outputs) results[name] = resultOf(output);
+    let n = 0;
+    for (const [name, { shape }] of this.#recorded.outputs)
+      results[name] = { data: numbers[n++]!, shape: [...shape], dtype: "float32" };
     return results as StepResult<O>;
   }
 }
 
-function writerOfFloats(reader: OptionReader, name: string, { shape, place }: StepTensor): () => void {
+function readFloats(reader: OptionReader, name: string, shape: readonly number[]): Float32Array {
   const tensor = reader.tensor(name, ["float32"], shape) as CheckedTensor<"float32">;
   if (describe(tensor.shape) !== describe(shape))
     throw new ShapeError(`${reader.at(name)}.shape must be ${describe(shape)}, got ${describe(tensor.shape)}`);
-  return () => place.memory.data.set(tensor.data);
-}
-
-/** A copy of the numbers. Columns of a wider tensor are gathered. */
-function resultOf({
-  shape,
-  rows,
-  width,
-  isDense,
-  place: { memory, offset, stride },
-}: StepTensor): TypedTensor<"float32"> {
-  const { data } = memory;
-  if (isDense) return { data: data.slice(offset, offset + rows * width), shape: [...shape], dtype: "float32" };
-  const gathered = new Float32Array(rows * width);
-  for (let row = 0; row < rows; row++)
-    gathered.set(data.subarray(offset + row * stride, offset + row * stride + width), row * width);
-  return { data: gathered, shape: [...shape], dtype: "float32" };
+  return tensor.data;
 }

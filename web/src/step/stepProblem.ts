@@ -1,9 +1,16 @@
 import type { Eventually } from "../call/context.js";
+import type { OutputForm } from "../call/outputForm.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LinearProblem } from "../linear/linearProblem.js";
 import type { WeightTensor } from "../linear/weight.js";
 import type { CheckedTensor, PlacedTensor } from "../tensor/tensor.js";
+
+/**
+ * Addresses from here on are places in the memory of a step, which the engine allocates when it makes the step. Those of
+ * real memory are lower.
+ */
+export const STEP_MEMORY = 2 ** 40;
 
 /** Rows of float32 in the engine. */
 export interface Rows {
@@ -74,17 +81,77 @@ export interface LayerPart {
 /** One operation of a step. All that it reads and writes has its place. */
 export type StepPart = NormPart | MapPart | TakePart | LinearPart | LayerPart;
 
+/** What a run gives: rows, side by side. */
+export interface StepOutput {
+  readonly rows: number;
+  readonly width: number;
+  readonly x: Rows;
+}
+
 /** A step that has passed every check. */
 export interface StepProblem {
   readonly operation: string;
   readonly parts: readonly StepPart[];
+  /** Bytes of the step's memory. */
+  readonly bytes: number;
+  /** What each run writes first. */
+  readonly inputs: readonly (CheckedTensor<"float32"> | CheckedTensor<"int32">)[];
+  readonly outputs: readonly StepOutput[];
 }
+
+/** The numbers of an input. */
+export type StepNumbersGiven = Float32Array | Int32Array;
 
 /** A step in an engine. */
 export interface EngineStep {
-  /** Bytes that it has in addition to the tensors of its parts. */
+  /** Bytes of its memory, and of the weights that it has copied. */
   readonly bytes: number;
-  /** Runs all parts, in order. If one fails, the caches of the step are as before. */
-  run(operation: string): Eventually<void>;
+  /**
+   * Runs all parts, in order. If one fails, the caches of the step are as before.
+   *
+   * @param inputs - The numbers of each input.
+   * @returns The numbers of each output.
+   */
+  run(operation: string, inputs: readonly StepNumbersGiven[]): Eventually<readonly Float32Array[]>;
   release(): Eventually<void>;
+}
+
+/** Changes a tensor. */
+type Change = <T extends PlacedTensor>(tensor: T) => T;
+
+/** A part with other tensors. */
+export function withTensors(part: StepPart, change: Change): StepPart {
+  const some = <T extends PlacedTensor | undefined>(tensor: T): T => tensor && (change(tensor) as T);
+  const rows = <R extends Rows | undefined>(x: R): R => x && { ...x, tensor: change(x.tensor) };
+  switch (part.kind) {
+    case "norm":
+      return { ...part, x: rows(part.x), gain: change(part.gain), shift: some(part.shift), y: change(part.y) };
+    case "map":
+      return { ...part, x: rows(part.x), times: rows(part.times), plus: rows(part.plus), y: change(part.y) };
+    case "take":
+      return {
+        ...part,
+        numbers: change(part.numbers),
+        table: change(part.table),
+        scales: some(part.scales),
+        y: change(part.y),
+      };
+    case "linear": {
+      const { x, weight, scales, bias, output } = part.problem;
+      const tensors = { x: change(x), weight: change(weight), scales: some(scales), bias: some(bias) };
+      return { ...part, problem: { ...part.problem, ...tensors, output: withInto(output, change) } };
+    }
+    case "layer": {
+      const { x, settings, output } = part.problem;
+      const mask = settings.mask && { ...settings.mask, tensor: change(settings.mask.tensor) };
+      const bias = settings.bias && { ...settings.bias, tensor: change(settings.bias.tensor) };
+      const changed = { x: change(x), settings: { ...settings, mask, bias }, output: withInto(output, change) };
+      return { ...part, problem: { ...part.problem, ...changed } };
+    }
+  }
+}
+
+function withInto(output: OutputForm, change: Change): OutputForm {
+  const { into } = output;
+  return { ...output, into: into && { ...into, place: change(into.place) } };
 }

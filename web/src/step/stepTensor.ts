@@ -1,11 +1,10 @@
-import type { EngineTensor } from "../engine/engineTensor.js";
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { elements } from "../tensor/plainTensor.js";
 
 /** Where the numbers of a StepTensor will lie: in `memory`, from `offset` on, with rows `stride` numbers apart. */
-export interface StepMemory {
-  readonly memory: EngineTensor<"float32">;
+export interface StepPlace {
+  readonly memory: Float32Array;
   readonly offset: number;
   readonly stride: number;
 }
@@ -18,12 +17,12 @@ export type Maker = object;
  */
 export class StepTensor {
   readonly #maker: Maker;
-  readonly #place: StepMemory;
+  readonly #place: StepPlace;
   /** `[…, width]` */
   readonly shape: readonly number[];
 
   /** @internal */
-  constructor(maker: Maker, shape: readonly number[], place: StepMemory) {
+  constructor(maker: Maker, shape: readonly number[], place: StepPlace) {
     this.#maker = maker;
     this.shape = shape;
     this.#place = place;
@@ -40,7 +39,7 @@ export class StepTensor {
   }
 
   /** @internal */
-  get place(): StepMemory {
+  get place(): StepPlace {
     return this.#place;
   }
 
@@ -72,23 +71,23 @@ export class StepTensor {
 /** Whole numbers that a step gets when it runs, such as tokens. `recorder.numbers` makes it. */
 export class StepNumbers {
   readonly #maker: Maker;
-  readonly #memory: EngineTensor<"int32">;
+  readonly #memory: Int32Array;
   /** @internal Each number must be below it. */
   limit = 2 ** 31;
 
   /** @internal */
-  constructor(maker: Maker, memory: EngineTensor<"int32">) {
+  constructor(maker: Maker, memory: Int32Array) {
     this.#maker = maker;
     this.#memory = memory;
   }
 
   /** How many there are. */
   get length(): number {
-    return this.#memory.shape[0]!;
+    return this.#memory.length;
   }
 
   /** @internal */
-  get memory(): EngineTensor<"int32"> {
+  get memory(): Int32Array {
     return this.#memory;
   }
 

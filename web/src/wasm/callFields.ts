@@ -10,8 +10,6 @@ export interface CallStruct {
 
 export interface CallClass<T> {
   new (): T;
-  /** Bytes of the struct. */
-  size(): number;
   /**
    * The address of a text: the fields, a line each with name, offset, letter of the type, and the offset of an optional's
    * flag, or 0.
@@ -83,14 +81,19 @@ const ACCESSORS: Readonly<Record<string, (memory: Memory, offset: number) => Acc
 
 /** Makes the struct of a class, with a property for each field that reads and writes it in memory. */
 export function structWithFields<T extends object>(Class: CallClass<T>, memory: Memory): T {
-  for (const line of memory.text(Class.fields()).trimEnd().split("\n")) {
-    const [name, offset, letter, flag] = line.split(" ") as [string, string, string, string];
-    const accessor = ACCESSORS[letter]!(memory, Number(offset));
-    Object.defineProperty(Class.prototype, name, flag === "0" ? accessor : withFlag(accessor, memory, Number(flag)));
-  }
+  defineFields(Class.prototype as object, memory.text(Class.fields()).trimEnd().split("\n"), memory);
   const struct = new Class() as T & CallStruct;
   struct.at = struct.address();
   return Object.seal(struct); // to set a property that C++ lacks is a TypeError
+}
+
+/** Gives an object, which knows the address `at`, a property for each line of a text of fields. */
+export function defineFields(object: object, lines: readonly string[], memory: Memory): void {
+  for (const line of lines) {
+    const [name, offset, letter, flag] = line.split(" ") as [string, string, string, string];
+    const accessor = ACCESSORS[letter]!(memory, Number(offset));
+    Object.defineProperty(object, name, flag === "0" ? accessor : withFlag(accessor, memory, Number(flag)));
+  }
 }
 
 /** Of an optional, which is 0 without a value. To write it says that it has one. */

@@ -70,10 +70,6 @@ export class WasmCore {
       LayerUpdateCall: struct(module.LayerUpdateCall),
       LinearCall: struct(module.LinearCall),
       LinearBackwardCall: struct(module.LinearBackwardCall),
-      NormedRows: struct(module.NormedRows),
-      MappedRows: struct(module.MappedRows),
-      TakenRows: struct(module.TakenRows),
-      StepCall: struct(module.StepCall),
     };
   }
 
@@ -89,8 +85,7 @@ export class WasmCore {
   }
 
   /** Copies the struct as it is now, for a call that runs many times. Returns the address of the copy. */
-  copyOf(kind: keyof CallStructs, arena: Arena): number {
-    const size = this.module[kind].size();
+  copyOf(kind: "LayerCall" | "LinearCall", size: number, arena: Arena): number {
     const to = arena.bytes(size);
     this.heap.move((this.#structs[kind] as unknown as CallStruct).at, size, to);
     return to;

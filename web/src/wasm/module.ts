@@ -362,7 +362,6 @@ export interface LayerCall extends AttentionCall {
 
 /** Rows of float32: `x` is their address. */
 interface RowsCall {
-  reset(): void;
   rows: number;
   width: number;
   y: number;
@@ -398,13 +397,6 @@ export interface TakenRows extends RowsCall {
   scale: number;
 }
 
-/** Calls that run one after the other: `parts` is the address of pairs of words, a kind and the address of a call. */
-export interface StepCall {
-  reset(): void;
-  parts: number;
-  numParts: number;
-}
-
 /** An address, and the bytes to copy there. */
 export type LateCopy = readonly [address: number, bytes: Uint8Array];
 
@@ -425,7 +417,8 @@ export interface NativeCore {
   updateLayer(call: LayerUpdateCall): void;
   linear(call: LinearCall): void;
   linearBackward(call: LinearBackwardCall): void;
-  step(call: StepCall): void;
+  /** Runs the calls of a step: `parts` is the address of pairs of words, a kind and the address of a call. */
+  step(parts: number, numParts: number): void;
   /** Ends the threads. Their workers stay. */
   leave(): void;
   /** Starts the threads again. */
@@ -456,10 +449,13 @@ export interface CallStructs {
   LayerUpdateCall: LayerUpdateCall;
   LinearCall: LinearCall;
   LinearBackwardCall: LinearBackwardCall;
+}
+
+/** The calls that only a step has. They lie in the step's memory; `WasmModule.stepFields` says where their fields are. */
+export interface RowsCalls {
   NormedRows: NormedRows;
   MappedRows: MappedRows;
   TakenRows: TakenRows;
-  StepCall: StepCall;
 }
 
 type CallConstructors = { readonly [Kind in keyof CallStructs]: CallClass<CallStructs[Kind]> };
@@ -479,6 +475,11 @@ export interface WasmModule extends CallConstructors {
   release(address: number): void;
   setPart(parts: number, index: number, output: number, outputDtype: number, lse: number): void;
   partSize(): number;
+  /**
+   * The address of a text: for each call of a step its name and its bytes, then its fields as `CallClass.fields` has them, then
+   * an empty line.
+   */
+  stepFields(): number;
   /** Says that a LayerCall was copied to this address. */
   movedLayerCall(call: number): void;
   layerBytes(layer: number): number;

@@ -1,37 +1,61 @@
 import type { Eventually } from "../call/context.js";
-import { inMemory } from "../tensor/tensor.js";
-import { BYTES } from "../tensor/tensor.js";
-import type { EngineStep, MapPart, NormPart, Rows, StepPart, StepProblem, TakePart } from "../step/stepProblem.js";
+import { BYTES, type PlacedTensor } from "../tensor/tensor.js";
+import {
+  STEP_MEMORY,
+  withTensors,
+  type EngineStep,
+  type MapPart,
+  type NormPart,
+  type Rows,
+  type StepNumbersGiven,
+  type StepPart,
+  type StepProblem,
+  type TakePart,
+} from "../step/stepProblem.js";
 import { DTYPE, placeInput } from "./attention.js";
 import type { WasmCache } from "./cache.js";
+import { defineFields } from "./callFields.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import type { WasmLayer } from "./layer.js";
 import { writeLinear } from "./linear.js";
-import type { CallStructs } from "./module.js";
+import type { MappedRows, NormedRows, RowsCalls, TakenRows } from "./module.js";
 
 /** The enumerators of bindings/step.h and row_operations.h. */
 const KIND = { layer: 0, linear: 1, norm: 2, map: 3, take: 4 } as const;
-const STRUCT = {
-  layer: "LayerCall",
-  linear: "LinearCall",
-  norm: "NormedRows",
-  map: "MappedRows",
-  take: "TakenRows",
-} as const satisfies Record<StepPart["kind"], keyof CallStructs>;
 const NORM = { layer: 0, rms: 1 } as const;
 const IDENTITY = 0;
 const FUNCTION = { gelu: 1, geluTanh: 2, quickGelu: 3, silu: 4, relu: 5, tanh: 6 } as const;
 
-export function createStep(core: WasmCore, { operation, parts }: StepProblem): EngineStep {
-  const arena = core.heap.arena(operation);
+export function createStep(core: WasmCore, problem: StepProblem): EngineStep {
+  const arena = core.heap.arena(problem.operation);
   try {
-    const words = Int32Array.from(parts.flatMap((part) => [KIND[part.kind], placePart(core, arena, part)]));
-    return new WasmStep(core, arena, { address: arena.copy(words), count: parts.length }, cachesOf(parts));
+    const calls = callsOf(core);
+    const memory = arena.bytes(problem.bytes);
+    const parts = problem.parts.map((part) => withTensors(part, (tensor) => inMemory(tensor, memory)));
+    const words = Int32Array.from(parts.flatMap((part) => [KIND[part.kind], placePart(core, arena, calls, part)]));
+    return new WasmStep(core, arena, {
+      parts: arena.copy(words),
+      numParts: parts.length,
+      inputs: problem.inputs.map((tensor) => inMemory(tensor, memory).address!),
+      outputs: problem.outputs.map(({ rows, width, x }) => ({
+        ...{ rows, width, stride: x.stride },
+        address: inMemory(x.tensor, memory).address! + x.offset * BYTES.float32,
+      })),
+      caches: cachesOf(parts),
+    });
   } catch (error) {
     arena.free();
     throw error;
   }
+}
+
+/** A tensor with its real address, if it lies in the memory of the step. */
+function inMemory<T extends PlacedTensor>(tensor: T, memory: number): T {
+  const { address } = tensor;
+  return address === undefined || address < STEP_MEMORY
+    ? tensor
+    : { ...tensor, address: memory + address - STEP_MEMORY };
 }
 
 /** Each cache once. */
@@ -41,105 +65,168 @@ const cachesOf = (parts: readonly StepPart[]): ReadonlySet<WasmCache> =>
   );
 
 /** Writes a call into the arena, with all that it reads. Returns its address. */
-function placePart(core: WasmCore, arena: Arena, part: StepPart): number {
-  writePart(core, arena, part);
-  const address = core.copyOf(STRUCT[part.kind], arena);
-  if (part.kind === "layer") core.module.movedLayerCall(address);
-  return address;
-}
-
-function writePart(core: WasmCore, arena: Arena, part: StepPart): void {
+function placePart(core: WasmCore, arena: Arena, calls: StepCalls, part: StepPart): number {
   switch (part.kind) {
-    case "layer":
-      return void (part.layer as WasmLayer).write(core.struct("LayerCall"), arena, part.problem);
+    case "layer": {
+      (part.layer as WasmLayer).write(core.struct("LayerCall"), arena, part.problem);
+      const address = core.copyOf("LayerCall", calls.size("LayerCall"), arena);
+      core.module.movedLayerCall(address);
+      return address;
+    }
     case "linear":
-      return void writeLinear(core, core.struct("LinearCall"), arena, part.problem);
+      writeLinear(core, core.struct("LinearCall"), arena, part.problem);
+      return core.copyOf("LinearCall", calls.size("LinearCall"), arena);
     case "norm":
-      return writeNorm(core, arena, part);
+      return calls.place(arena, "NormedRows", normOf(arena, part));
     case "map":
-      return writeMapped(core, arena, part);
+      return calls.place(arena, "MappedRows", mapOf(arena, part));
     case "take":
-      return writeTaken(core, arena, part);
+      return calls.place(arena, "TakenRows", takeOf(arena, part));
   }
 }
 
-function writeNorm(core: WasmCore, arena: Arena, part: NormPart): void {
-  const call = core.struct("NormedRows");
-  call.reset();
-  call.norm = NORM[part.norm];
-  call.rows = part.rows;
-  call.width = part.width;
-  [call.x, call.xStride] = placeRows(arena, part.x);
-  call.gain = placeInput(arena, part.gain);
-  if (part.shift) call.shift = placeInput(arena, part.shift);
-  call.epsilon = part.epsilon;
-  call.y = placeInput(arena, part.y);
+function normOf(arena: Arena, { norm, rows, width, x, gain, shift, epsilon, y }: NormPart): NormedRows {
+  return {
+    norm: NORM[norm],
+    rows,
+    width,
+    ...placeRows(arena, "x", x),
+    gain: placeInput(arena, gain),
+    shift: shift ? placeInput(arena, shift) : 0,
+    epsilon,
+    y: placeInput(arena, y),
+  };
 }
 
-function writeMapped(core: WasmCore, arena: Arena, part: MapPart): void {
-  const call = core.struct("MappedRows");
-  call.reset();
-  call.function = part.f ? FUNCTION[part.f] : IDENTITY;
-  call.rows = part.rows;
-  call.width = part.width;
-  [call.x, call.xStride] = placeRows(arena, part.x);
-  call.divisor = part.divisor;
-  call.scale = part.scale;
-  if (part.times) [call.times, call.timesStride] = placeRows(arena, part.times);
-  if (part.plus) [call.plus, call.plusStride] = placeRows(arena, part.plus);
-  call.y = placeInput(arena, part.y);
+function mapOf(arena: Arena, { f, rows, width, x, divisor, scale, times, plus, y }: MapPart): MappedRows {
+  return {
+    function: f ? FUNCTION[f] : IDENTITY,
+    rows,
+    width,
+    ...placeRows(arena, "x", x),
+    divisor,
+    scale,
+    ...placeRows(arena, "times", times),
+    ...placeRows(arena, "plus", plus),
+    y: placeInput(arena, y),
+  };
 }
 
-function writeTaken(core: WasmCore, arena: Arena, part: TakePart): void {
-  const call = core.struct("TakenRows");
-  call.reset();
-  call.rows = part.rows;
-  call.width = part.width;
-  call.numbers = placeInput(arena, part.numbers);
-  call.table = placeInput(arena, part.table);
-  call.tableDtype = DTYPE[part.table.dtype];
-  call.tableRows = part.table.shape[0]!;
-  if (part.scales) call.scales = placeInput(arena, part.scales);
-  call.scale = part.scale;
-  call.y = placeInput(arena, part.y);
+function takeOf(arena: Arena, { rows, width, numbers, table, scales, scale, y }: TakePart): TakenRows {
+  return {
+    rows,
+    width,
+    numbers: placeInput(arena, numbers),
+    table: placeInput(arena, table),
+    tableDtype: DTYPE[table.dtype],
+    tableRows: table.shape[0]!,
+    scales: scales ? placeInput(arena, scales) : 0,
+    scale,
+    y: placeInput(arena, y),
+  };
 }
 
-/** The address of the first row, and how far apart rows lie. */
-const placeRows = (arena: Arena, { tensor, offset, stride }: Rows) =>
-  [placeInput(arena, inMemory(tensor)) + offset * BYTES.float32, stride] as const;
+/** The address of the first row, and how far apart rows lie; 0 without rows. */
+function placeRows<N extends string>(arena: Arena, name: N, rows: Rows | undefined) {
+  const address = rows ? placeInput(arena, rows.tensor) + rows.offset * BYTES.float32 : 0;
+  return { [name]: address, [`${name}Stride`]: rows?.stride ?? 0 } as Record<N | `${N}Stride`, number>;
+}
+
+/** The calls of steps: their sizes, and where their fields lie. */
+class StepCalls {
+  readonly #core: WasmCore;
+  readonly #kinds: ReadonlyMap<string, { readonly size: number; readonly fields: { at: number } }>;
+
+  constructor(core: WasmCore) {
+    this.#core = core;
+    const texts = core.heap.text(core.module.stepFields()).trimEnd().split("\n\n");
+    this.#kinds = new Map(
+      texts.map((text) => {
+        const [title, ...lines] = text.split("\n");
+        const [name, size] = title!.split(" ") as [string, string];
+        const fields = { at: 0 };
+        defineFields(fields, lines, core.heap);
+        return [name, { size: Number(size), fields: Object.seal(fields) }];
+      }),
+    );
+  }
+
+  size(kind: "LayerCall" | "LinearCall"): number {
+    return this.#kinds.get(kind)!.size;
+  }
+
+  /** Writes a call to the arena. Every field is there: nothing has a default. */
+  place<K extends keyof RowsCalls>(arena: Arena, kind: K, values: RowsCalls[K]): number {
+    const { size, fields } = this.#kinds.get(kind)!;
+    fields.at = arena.bytes(size);
+    this.#core.heap.renew();
+    Object.assign(fields, values);
+    return fields.at;
+  }
+}
+
+/** The calls of each core, which are read once. */
+const CALLS = new WeakMap<WasmCore, StepCalls>();
+
+function callsOf(core: WasmCore): StepCalls {
+  const calls = CALLS.get(core) ?? new StepCalls(core);
+  CALLS.set(core, calls);
+  return calls;
+}
+
+/** Where a step lies. All are addresses. */
+interface StepForm {
+  /** Pairs of words: a kind, and the address of a call. */
+  readonly parts: number;
+  readonly numParts: number;
+  readonly inputs: readonly number[];
+  readonly outputs: readonly {
+    readonly address: number;
+    readonly rows: number;
+    readonly width: number;
+    readonly stride: number;
+  }[];
+  readonly caches: ReadonlySet<WasmCache>;
+}
 
 /** A step in the core's memory. */
 class WasmStep implements EngineStep {
   readonly #core: WasmCore;
   readonly #arena: Arena;
-  readonly #parts: { readonly address: number; readonly count: number };
+  readonly #form: StepForm;
   readonly #changing: { readonly refresh: () => void };
 
-  constructor(
-    core: WasmCore,
-    arena: Arena,
-    parts: { readonly address: number; readonly count: number },
-    caches: ReadonlySet<WasmCache>,
-  ) {
+  constructor(core: WasmCore, arena: Arena, form: StepForm) {
     this.#core = core;
     this.#arena = arena;
-    this.#parts = parts;
-    this.#changing = { refresh: () => caches.forEach((cache) => cache.refresh()) };
+    this.#form = form;
+    this.#changing = { refresh: () => form.caches.forEach((cache) => cache.refresh()) };
   }
 
   get bytes(): number {
     return this.#arena.size;
   }
 
-  run(operation: string): Eventually<void> {
+  run(operation: string, inputs: readonly StepNumbersGiven[]): Eventually<readonly Float32Array[]> {
+    const { heap, native } = this.#core;
+    const { parts, numParts } = this.#form;
     const start = () => {
-      const call = this.#core.struct("StepCall");
-      call.parts = this.#parts.address;
-      call.numParts = this.#parts.count;
-      this.#core.native.step(call);
-      return () => undefined;
+      heap.renew();
+      this.#form.inputs.forEach((address, n) => heap.write(address, inputs[n]!));
+      native.step(parts, numParts);
+      return () => this.#form.outputs.map((output) => this.#read(output));
     };
     return this.#core.call(operation, start, this.#changing);
+  }
+
+  /** Rows, side by side. */
+  #read({ address, rows, width, stride }: StepForm["outputs"][number]): Float32Array {
+    const { heap } = this.#core;
+    if (stride === width || rows === 1) return heap.read(address, "float32", rows * width);
+    const gathered = new Float32Array(rows * width);
+    for (let row = 0; row < rows; row++)
+      heap.readInto(address + row * stride * BYTES.float32, gathered.subarray(row * width, (row + 1) * width));
+    return gathered;
   }
 
   release(): void {

@@ -21,6 +21,8 @@ export type Method =
   | "createCache"
   | "loadCache"
   | "createLayer"
+  | "createStep"
+  | "run"
   | "append"
   | "attend"
   | "step"

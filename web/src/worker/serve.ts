@@ -9,6 +9,7 @@ import { openEngine } from "../instance/openEngine.js";
 import { enginesHere } from "../instance/enginesHere.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
+import type { EngineStep } from "../step/stepProblem.js";
 import { compiledFilesOf, keepCompiledFile, type CompiledFile } from "../wasm/compiledFiles.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
@@ -44,12 +45,17 @@ export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (reques
 }
 
 /** What an engine can make. */
-type Made = EngineCache | EngineLayer | EngineSaved;
+type Made = EngineCache | EngineLayer | EngineSaved | EngineStep;
+
+/** A part of a step as it is sent: a layer and its cache are the numbers of objects. */
+type SentPart = { readonly kind: string; readonly layer?: number; readonly problem?: { readonly cache?: number } };
 
 class Server {
   readonly #hostOf: (files: EngineFiles) => Host;
   readonly #send: Send;
   readonly #objects = new Map<number, Made>();
+  /** The caches of each step, which its runs change. */
+  readonly #cachesOfSteps = new Map<number, readonly number[]>();
   /** Requests, and what the engine does between them. */
   readonly #queue = new Queue();
   #lastObject = ENGINE;
@@ -86,12 +92,16 @@ class Server {
   }
 
   async call({ id, target, method, args }: Extract<Request, { readonly kind: "call" }>): Promise<void> {
-    const touched = [target, cacheIn(args)].filter((object) => object !== undefined && object !== ENGINE) as number[];
+    const inside = this.#cachesOfSteps.get(target) ?? [];
+    const touched = [target, cacheIn(args), ...inside].filter(
+      (object) => object !== undefined && object !== ENGINE,
+    ) as number[];
     try {
       const result = await this.#queue.run(() => this.#perform(target, method, args));
-      if (method === "release") this.#objects.delete(target);
+      if (method === "release") this.#forget(target);
       this.#sendCompiled();
       const { made, sent } = this.#kept(result);
+      if (method === "createStep") this.#cachesOfSteps.set(made!, cachesInside(args));
       const kernelTimes: readonly KernelTime[] | undefined = this.#engine?.kernelTimes;
       const news = this.#news(made === undefined ? touched : [...touched, made]);
       this.#send({ kind: "done", id, result: sent, made, news, kernelTimes, live: this.#live() }, buffersOf(sent));
@@ -131,24 +141,36 @@ class Server {
     const subject = (target === ENGINE ? this.#engine : this.#objects.get(target)) as unknown as Readonly<
       Record<Method, (...args: readonly unknown[]) => unknown>
     >;
-    return subject[method](...args.map((arg) => this.#unpacked(arg)));
+    return subject[method](...args.map((arg) => this.#unpacked(arg, method)));
   }
 
   /**
    * Adds to a problem what was not sent: results keep the shape [B, H, …], a cache or a saved call is the object in this
    * worker, and graphs of formulas and their derivatives are the objects for which the engine has compiled something.
    */
-  #unpacked(arg: unknown): unknown {
+  #unpacked(arg: unknown, method?: Method): unknown {
     if (typeof arg !== "object" || arg === null || !("operation" in arg)) return arg;
-    const { saved } = arg as { readonly saved?: unknown };
+    const { saved, parts } = arg as { readonly saved?: unknown; readonly parts?: readonly SentPart[] };
     const cache = cacheIn([arg]);
     return {
       ...arg,
+      ...(method === "createStep" && { parts: parts!.map((part) => this.#unpackedPart(part)) }),
       ...withKnownGraphs(arg as Settled),
       keepRank: (full: readonly number[]) => [...full],
       cache: cache && this.#objects.get(cache),
       ...(typeof saved === "number" && { saved: this.#objects.get(saved) }),
     };
+  }
+
+  #forget(object: number): void {
+    this.#objects.delete(object);
+    this.#cachesOfSteps.delete(object);
+  }
+
+  /** A part of a step, with the objects of this worker. */
+  #unpackedPart(part: SentPart): unknown {
+    if (part.layer === undefined) return part;
+    return { ...part, layer: this.#objects.get(part.layer), problem: this.#unpacked(part.problem) };
   }
 
   /** Keeps the object that a call has made: its result, or what it saved beside other results. */
@@ -187,6 +209,12 @@ function withKnownGraphs(problem: Settled): object {
     settings: { ...settings, score, visible },
     ...(score && "derivatives" in problem && { derivatives: scoreDerivatives(score.graph) }),
   };
+}
+
+/** The numbers of the caches in a step. */
+function cachesInside([problem]: readonly unknown[]): readonly number[] {
+  const { parts } = problem as { readonly parts: readonly SentPart[] };
+  return parts.flatMap(({ problem: call }) => (call?.cache === undefined ? [] : [call.cache]));
 }
 
 /** The number of the cache in a problem. */

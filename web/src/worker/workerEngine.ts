@@ -21,6 +21,13 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import {
+  withTensors,
+  type EngineStep,
+  type StepNumbersGiven,
+  type StepPart,
+  type StepProblem,
+} from "../step/stepProblem.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import {
   ARRAYS,
@@ -30,6 +37,7 @@ import {
   elementCount,
   inMemory,
   type Dtype,
+  type PlacedTensor,
   type TensorDataOf,
   type TypedTensor,
 } from "../tensor/tensor.js";
@@ -49,6 +57,7 @@ import { UNWATCHED } from "../call/watched.js";
 export class WorkerEngine implements Engine {
   readonly abandons = true;
   readonly places: readonly Place[];
+  readonly createStep: Engine["createStep"];
   readonly #spawn: Spawn;
   readonly #options: EngineOptions;
   #connection: Connection;
@@ -59,6 +68,7 @@ export class WorkerEngine implements Engine {
     this.#options = options;
     this.#connection = connection;
     this.places = options.backend === "auto" ? ["wasm", "webgpu"] : [options.backend];
+    this.createStep = this.places.includes("wasm") ? (problem) => this.#createStep(problem) : undefined;
   }
 
   static open(
@@ -143,6 +153,21 @@ export class WorkerEngine implements Engine {
     const layer = new RemoteLayer(this.#connection, made!);
     if (signal?.aborted) await layer.release(); // the caller has given up waiting for it
     return layer;
+  }
+
+  async #createStep(problem: StepProblem): Promise<EngineStep> {
+    const parts = problem.parts.map((part) => sentPart(withTensors(part, sentTensor)));
+    const outputs = problem.outputs.map((output) => ({
+      ...output,
+      x: { ...output.x, tensor: sentTensor(output.x.tensor) },
+    }));
+    const { made } = await this.#call(problem.operation, "createStep", {
+      ...problem,
+      parts,
+      inputs: problem.inputs.map(sentTensor),
+      outputs,
+    });
+    return new RemoteStep(this.#connection, made!);
   }
 
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
@@ -324,6 +349,26 @@ class RemoteLayer extends RemoteObject implements EngineLayer {
 }
 
 class RemoteSaved extends RemoteObject implements EngineSaved {}
+
+class RemoteStep extends RemoteObject implements EngineStep {
+  async run(operation: string, inputs: readonly StepNumbersGiven[]): Promise<readonly Float32Array[]> {
+    const { result } = await this.call(operation, "run", operation, inputs);
+    return result as readonly Float32Array[];
+  }
+}
+
+/** A tensor of a step. Of one in the step's memory only the place is sent. */
+function sentTensor<T extends PlacedTensor>(tensor: T): T {
+  return tensor.address === undefined ? tensor : { ...tensor, data: undefined };
+}
+
+/** A part with the numbers of the worker's objects in place of those of this thread. */
+function sentPart(part: StepPart): object {
+  if (part.kind !== "layer") return part;
+  const { layer, problem } = part;
+  const cache = (problem.cache as RemoteCache | undefined)?.object;
+  return { ...part, layer: (layer as RemoteLayer).object, problem: { ...problem, cache, ...UNWATCHED } };
+}
 
 /** A problem as it is sent. `into` is sent only if it lies in shared memory. */
 function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSignal | undefined }>(problem: P) {
