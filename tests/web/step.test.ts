@@ -3,6 +3,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createAttention, quantizeWeight, toBfloat16, type Attention, type KvCache, type Layer } from "headwise";
 import { createAttention as createInWorker } from "headwise/worker";
+import type { Engine } from "../../web/src/engine/engine.js";
+import { NO_CALIBRATION, type Report } from "../../web/src/engine/report.js";
+import { Attention as SourceAttention } from "../../web/src/instance/attention.js";
+import { instanceHere } from "../../web/src/instance/instanceHere.js";
 import type { Recorder } from "../../web/src/step/recorder.js";
 import { rmsNorm } from "../../web/src/models/rmsNorm.js";
 import { gelu, silu } from "../../web/src/models/activations.js";
@@ -182,6 +186,47 @@ describe.each(variants)("a step on %s", (variant) => {
       third.dispose();
     });
 
+    test("runs wait for their turn, in order, and read floats when they run", async () => {
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      const runs = [1, 2, 3].map((token) => step.run({ token: [token] }));
+      const together = (await Promise.all(runs)).map(({ logits }) => bits(logits.data));
+      for (const cache of decoder.caches) cache.rewind(0);
+      for (const [n, token] of [1, 2, 3].entries())
+        expect(bits((await step.run({ token: [token] })).logits.data)).toEqual(together[n]);
+      const doubled = await hw.record((recorder) => ({ y: recorder.scale(recorder.input("x", [2]), 2) }));
+      const x = Float32Array.of(1, 2);
+      const running = doubled.run({ x: { data: x, shape: [2] } });
+      expect(Array.from((await running).y.data)).toEqual([2, 4]);
+    });
+
+    test("a signal ends a run that waits, and an input whose memory was taken away is refused", async () => {
+      const step = await hw.record((recorder) => ({ y: recorder.scale(recorder.input("x", [2]), 2) }));
+      const reason = new Error("enough");
+      await expect(step.run({ x: [1, 2] }, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+      await expect(hw.record(() => ({}), { signal: AbortSignal.abort(reason) })).rejects.toBeInstanceOf(Error);
+      const data = Float32Array.of(1, 2);
+      const first = step.run({ x: [1, 2] });
+      const second = step.run({ x: { data, shape: [2] } });
+      structuredClone(data, { transfer: [data.buffer] });
+      await first;
+      await expect(second).rejects.toThrow(/^step\.run: the memory of inputs\.x was transferred/);
+      expect(Array.from((await step.run({ x: [1, 2] })).y.data)).toEqual([2, 4]);
+    });
+
+    test("an input is read once, also if its getter gives something else the next time", async () => {
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      let reads = 0;
+      const inputs = {
+        get token() {
+          return reads++ === 0 ? [1] : [VOCABULARY];
+        },
+      };
+      const { logits } = await step.run(inputs);
+      expect(reads).toBe(1);
+      for (const cache of decoder.caches) cache.rewind(0);
+      expect(bits(logits.data)).toEqual(bits((await step.run({ token: [1] })).logits.data));
+    });
+
     test("with positions of its own do not go with a step", async () => {
       const step = await hw.record((recorder) => decoder.record(recorder));
       const positions = Int32Array.of(7);
@@ -290,6 +335,30 @@ describe.each(variants)("a step on %s", (variant) => {
         for (let i = 0; i < 37; i++)
           expect(Math.abs(rows.data[i]! / 3 - table.data[29 * 37 + i]!)).toBeLessThanOrEqual(worst + 1e-6);
       }
+    });
+
+    test("a weight that is disposed is kept until the step is", async () => {
+      const weight = hw.allocate([37, 3]);
+      weight.data.set(randomTensor(36, [37, 3]).data);
+      const expected = await hw.linear(x, weight);
+      const step = await hw.record((recorder) => ({ y: recorder.linear(recorder.input("x", [3, 37]), weight) }));
+      weight.dispose();
+      const others = Array.from({ length: 4 }, () => hw.allocate([37, 3])); // would take its place
+      for (const other of others) other.data.fill(NaN);
+      expect(bits((await step.run({ x })).y.data)).toEqual(bits(expected.data as Float32Array));
+      step.dispose();
+      for (const other of others) other.dispose();
+      await expect(hw.linear(x, weight)).rejects.toThrow(/disposed/);
+    });
+
+    test("a weight that is disposed before the step is made is refused", async () => {
+      const weight = hw.allocate([37, 3]);
+      const recording = hw.record((recorder) => {
+        const y = recorder.linear(recorder.input("x", [3, 37]), weight);
+        weight.dispose();
+        return { y };
+      });
+      await expect(recording).rejects.toThrow("record: a tensor of the step was disposed");
     });
 
     test("a layer has its own options: a formula, a window, a bias without a cache", async () => {
@@ -443,6 +512,15 @@ test("a formula in a step of a worker is the one of the call", async () => {
   const { y } = await step.run({ x });
   expect(bits(y.data)).toEqual(bits((await layer.forward(x, options)).output.data));
   hw.dispose();
+});
+
+test("an instance that computes only on the GPU says that it has no steps", async () => {
+  const engine = { places: ["webgpu"], dispose: () => undefined } as unknown as Engine;
+  const report = { backend: "webgpu", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as unknown as Report;
+  const hw = SourceAttention.over({ engine, report }, instanceHere);
+  await expect(hw.record(() => ({}))).rejects.toThrow(
+    "record: a step computes with wasm, and this instance has only webgpu",
+  );
 });
 
 test("backend auto records layers and caches that stay on wasm", async () => {

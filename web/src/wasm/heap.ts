@@ -16,6 +16,12 @@ export const MEMORY_HINT = "Raise `maximumMemory` of createAttention, split the 
 
 const ADDRESS_SPACE = 2 ** 32;
 
+/** Memory of a tensor, and how many steps read it. */
+interface HeldTensor {
+  readonly bytes: number;
+  holders: number;
+}
+
 /** Typed arrays that can be copied into the heap and out of it. */
 export type HeapArray = TensorDataOf[Dtype];
 
@@ -36,8 +42,10 @@ export class Heap {
   readonly #allocator: Allocator;
   /** Every buffer that this memory has had. After the memory has grown, the old buffers still show the same bytes. */
   readonly #buffers = new WeakSet<object>();
-  /** Sizes in bytes of the tensors that `allocateTensor` made, by address. */
-  readonly #tensors = new Map<number, number>();
+  /** The tensors that `allocateTensor` made, by address. */
+  readonly #tensors = new Map<number, HeldTensor>();
+  /** Tensors that were disposed while steps still read them. */
+  readonly #kept = new Map<number, HeldTensor>();
   /** The arrays of disposed tensors. Another tensor may now lie at their address. */
   readonly #stale = new WeakSet<object>();
   #views: MemoryViews;
@@ -138,7 +146,8 @@ export class Heap {
     const length = elementCount(operation, "shape", shape);
     const bytes = length * BYTES[dtype];
     const address = this.allocate(operation, bytes);
-    this.#tensors.set(address, bytes);
+    const held: HeldTensor = { bytes, holders: 0 };
+    this.#tensors.set(address, held);
     this.#bytes(address, bytes).fill(0);
     const view = () => {
       const { buffer } = this.#memory;
@@ -147,7 +156,8 @@ export class Heap {
     };
     const release = () => {
       this.#tensors.delete(address);
-      this.release(address);
+      if (held.holders === 0) this.release(address);
+      else this.#kept.set(address, held);
     };
     return new EngineTensor(view, Object.freeze([...shape]), dtype, (views) => {
       for (const array of views) this.#stale.add(array);
@@ -163,11 +173,29 @@ export class Heap {
   locate(operation: string, argument: string, given: object, view: HeapArray): number | undefined {
     if (!this.#buffers.has(view.buffer)) return undefined;
     const { byteOffset, byteLength } = view;
-    const isWhole = (this.#tensors.get(byteOffset) ?? -1) >= byteLength;
-    const lies = ([address, bytes]: [number, number]) =>
+    const isWhole = (this.#tensors.get(byteOffset)?.bytes ?? -1) >= byteLength;
+    const lies = ([address, { bytes }]: [number, HeldTensor]) =>
       byteOffset >= address && byteOffset + byteLength <= address + bytes;
     if (!this.#stale.has(given) && (isWhole || [...this.#tensors].some(lies))) return byteOffset;
     throw new DisposedError(`${operation}: ${argument} lies in a tensor that was disposed`);
+  }
+
+  /**
+   * Keeps the tensor in which an address lies, also if it is disposed. The function that it returns lets it go; a second call
+   * does nothing.
+   *
+   * @throws DisposedError if there is none any more.
+   */
+  hold(operation: string, place: number): () => void {
+    const found = [...this.#tensors].find(([at, { bytes }]) => place >= at && place < at + bytes);
+    if (!found) throw new DisposedError(`${operation}: a tensor of the step was disposed`);
+    const [address, tensor] = found;
+    tensor.holders++;
+    let isHeld = true;
+    return () => {
+      if (isHeld && --tensor.holders === 0 && this.#kept.delete(address)) this.release(address);
+      isHeld = false;
+    };
   }
 
   #bytes(address: number, length: number): Uint8Array {

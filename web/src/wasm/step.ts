@@ -29,33 +29,39 @@ const FUNCTION = { gelu: 1, geluTanh: 2, quickGelu: 3, silu: 4, relu: 5, tanh: 6
 
 export function createStep(core: WasmCore, problem: StepProblem): EngineStep {
   const arena = core.heap.arena(problem.operation);
+  const held = new Map<number, () => void>();
+  const letGo = () => {
+    arena.free();
+    for (const release of held.values()) release();
+  };
+  /** A tensor with its real address. One of the user is kept as long as the step. */
+  const placed = <T extends PlacedTensor>(tensor: T, memory: number): T => {
+    const { address } = tensor;
+    if (address === undefined) return tensor;
+    if (address >= STEP_MEMORY) return { ...tensor, address: memory + address - STEP_MEMORY };
+    if (!held.has(address)) held.set(address, core.heap.hold(problem.operation, address));
+    return tensor;
+  };
   try {
     const calls = callsOf(core);
     const memory = arena.bytes(problem.bytes);
-    const parts = problem.parts.map((part) => withTensors(part, (tensor) => inMemory(tensor, memory)));
+    const parts = problem.parts.map((part) => withTensors(part, (tensor) => placed(tensor, memory)));
     const words = Int32Array.from(parts.flatMap((part) => [KIND[part.kind], placePart(core, arena, calls, part)]));
-    return new WasmStep(core, arena, {
-      parts: arena.copy(words),
+    const address = arena.copy(words);
+    return new WasmStep(core, arena.size, letGo, {
+      parts: address,
       numParts: parts.length,
-      inputs: problem.inputs.map((tensor) => inMemory(tensor, memory).address!),
+      inputs: problem.inputs.map((tensor) => placed(tensor, memory).address!),
       outputs: problem.outputs.map(({ rows, width, x }) => ({
         ...{ rows, width, stride: x.stride },
-        address: inMemory(x.tensor, memory).address! + x.offset * BYTES.float32,
+        address: placed(x.tensor, memory).address! + x.offset * BYTES.float32,
       })),
       caches: cachesOf(parts),
     });
   } catch (error) {
-    arena.free();
+    letGo();
     throw error;
   }
-}
-
-/** A tensor with its real address, if it lies in the memory of the step. */
-function inMemory<T extends PlacedTensor>(tensor: T, memory: number): T {
-  const { address } = tensor;
-  return address === undefined || address < STEP_MEMORY
-    ? tensor
-    : { ...tensor, address: memory + address - STEP_MEMORY };
 }
 
 /** Each cache once. */
@@ -192,19 +198,20 @@ interface StepForm {
 /** A step in the core's memory. */
 class WasmStep implements EngineStep {
   readonly #core: WasmCore;
-  readonly #arena: Arena;
+  readonly #letGo: () => void;
   readonly #form: StepForm;
   readonly #changing: { readonly refresh: () => void };
 
-  constructor(core: WasmCore, arena: Arena, form: StepForm) {
+  constructor(
+    core: WasmCore,
+    readonly bytes: number,
+    letGo: () => void,
+    form: StepForm,
+  ) {
     this.#core = core;
-    this.#arena = arena;
+    this.#letGo = letGo;
     this.#form = form;
     this.#changing = { refresh: () => form.caches.forEach((cache) => cache.refresh()) };
-  }
-
-  get bytes(): number {
-    return this.#arena.size;
   }
 
   run(operation: string, inputs: readonly StepNumbersGiven[]): Eventually<readonly Float32Array[]> {
@@ -230,6 +237,6 @@ class WasmStep implements EngineStep {
   }
 
   release(): void {
-    this.#arena.free();
+    this.#letGo();
   }
 }
