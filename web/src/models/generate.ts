@@ -8,7 +8,7 @@ import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";
 import { Pass, readPatches, type LayerPatches, type LayerResult, type PassOptions } from "./pass.js";
-import { TokenStep } from "./recordedPass.js";
+import { TokenSteps } from "./recordedPass.js";
 import { probabilityOf, sampler, type SamplingOptions } from "./sampling.js";
 import type { TokenBatch } from "./tokens.js";
 
@@ -84,7 +84,7 @@ export async function* generated(
   const { signal, cacheDtype: dtype = "float32" } = options;
   const choose = sampler(options);
   const caches = new Map<string, KvCache>();
-  let recorded: TokenStep | undefined;
+  const steps = isRecordable(hw, network, problem) ? new TokenSteps(hw, network, logits, { caches, ...options }) : undefined; // prettier-ignore
   try {
     for (const { name, layer } of network.attention)
       caches.set(name, await layer.kvCache({ dtype, placement: layer.placement }));
@@ -95,24 +95,22 @@ export async function* generated(
       const step = { position: length - tokens.data.length, length: tokens.data.length };
       const patch = await patchAt?.(step);
       const pass = new Pass({ ...options, ...(patch && { patch }) }, watched, tokens, undefined, caches);
-      if (n === 1 && isRecorded(hw, network, problem))
-        recorded = await TokenStep.record(hw, network, logits, { caches, headGain: options.headGain });
-      const scores = recorded
-        ? await recorded.run(tokens, step.position, signal)
-        : (await logits(tokenAt(await pass.hidden(network, tokens), step.length - 1), pass)).data;
+      const recorded = n > 0 ? await steps?.scores(tokens, step.position) : undefined;
+      const scores =
+        recorded ?? (await logits(tokenAt(await pass.hidden(network, tokens), step.length - 1), pass)).data;
       const token = choose(scores);
       yield { token, probability: probabilityOf(scores, token), logits: scores, layers: pass.results };
       if (stopTokens.includes(token)) return;
       tokens = { data: Int32Array.of(token), shape: [1], lengths: undefined };
     }
   } finally {
-    recorded?.dispose();
+    steps?.dispose();
     for (const cache of caches.values()) cache.dispose();
   }
 }
 
 /** Whether the tokens after the prompt go through one recorded step: nothing inside it is shown or overwritten. */
-function isRecorded(hw: Attention, network: Network, { options, patchAt }: GenerateProblem): boolean {
+function isRecordable(hw: Attention, network: Network, { options, patchAt }: GenerateProblem): boolean {
   const isPlain = options.returns === undefined && patchAt === undefined && !network.hasDistances;
   return isPlain && hw.recordsSteps && network.attention.every(({ layer }) => layer.placement === "wasm");
 }

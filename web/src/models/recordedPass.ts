@@ -1,7 +1,8 @@
 import type { KvCache } from "../cache/kvCache.js";
+import { OutOfMemoryError } from "../errors/errors.js";
 import type { Attention } from "../instance/attention.js";
 import type { Recorder } from "../step/recorder.js";
-import type { Step } from "../step/step.js";
+import type { Step, StepInputs } from "../step/step.js";
 import type { StepActivation } from "../step/stepProblem.js";
 import type { StepTensor } from "../step/stepTensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
@@ -28,42 +29,57 @@ const NAMES = {
 } as const satisfies Readonly<Record<ActivationName | "tanh", StepActivation>>;
 
 /** What a token needs to go through a model: caches by the names of layers, and factors of heads. */
-export interface TokenPass {
+export interface TokenPass extends Pick<PassOptions, "headGain" | "signal"> {
   readonly caches: ReadonlyMap<string, KvCache>;
-  readonly headGain: PassOptions["headGain"];
 }
 
-/** The network for one token at a time, as one call of the engine. */
-export class TokenStep {
+/**
+ * The network for one token at a time, as one call of the engine. The first token records it. The network's layers and caches
+ * must lie on wasm.
+ */
+export class TokenSteps {
+  readonly #record: () => Promise<Step<{ logits: StepTensor }>>;
   readonly #network: Network;
-  readonly #step: Step<{ logits: StepTensor }>;
+  readonly #signal: AbortSignal | undefined;
+  #step: Step<{ logits: StepTensor }> | undefined;
+  #isFull = false;
 
-  private constructor(network: Network, step: Step<{ logits: StepTensor }>) {
+  constructor(hw: Attention, network: Network, logits: Linear, pass: TokenPass) {
     this.#network = network;
-    this.#step = step;
+    this.#signal = pass.signal;
+    this.#record = () => hw.record((recorder) => recorded(recorder, network, logits, pass));
   }
 
-  /** Records the network. Its layers and caches must lie on wasm, in the memory of this thread. */
-  static async record(hw: Attention, network: Network, logits: Linear, pass: TokenPass): Promise<TokenStep> {
-    const step = await hw.record(async (recorder) => {
-      const rows = network.tables.map(({ table: { tensor } }, n) =>
-        recorder.rows(tensor as FloatWeightLike | Int8Weight, recorder.numbers(String(n))),
-      );
-      const on = new RecordedPass(recorder, pass);
-      return { logits: await logits(await network.hidden(rows, 1, on), on) };
-    });
-    return new TokenStep(network, step);
-  }
-
-  /** The scores after a token, which stands at position `start`. */
-  async run(token: TokenBatch, start: number, signal: AbortSignal | undefined): Promise<Float32Array> {
+  /**
+   * The scores after a token, which stands at position `start`. undefined if the memory has no room for a step, and from then
+   * on: in a worker it has copies of all weights.
+   */
+  async scores(token: TokenBatch, start: number): Promise<Float32Array | undefined> {
+    if (this.#isFull) return undefined;
     const inputs = this.#network.tables.map(({ numbers }, n) => [String(n), numbers(token, start).data]);
-    return (await this.#step.run(Object.fromEntries(inputs) as Record<string, Int32Array>, { signal })).logits.data;
+    try {
+      this.#step ??= await this.#record();
+      const { logits } = await this.#step.run(Object.fromEntries(inputs) as StepInputs, { signal: this.#signal });
+      return logits.data;
+    } catch (error) {
+      if (!OutOfMemoryError.is(error)) throw error;
+      this.#isFull = true;
+      this.dispose();
+      return undefined;
+    }
   }
 
   dispose(): void {
-    this.#step.dispose();
+    this.#step?.dispose();
   }
+}
+
+async function recorded(recorder: Recorder, network: Network, logits: Linear, pass: TokenPass) {
+  const rows = network.tables.map(({ table: { tensor } }, n) =>
+    recorder.rows(tensor as FloatWeightLike | Int8Weight, recorder.numbers(String(n))),
+  );
+  const on = new RecordedPass(recorder, pass);
+  return { logits: await logits(await network.hidden(rows, 1, on), on) };
 }
 
 /** One way of a token through a model, as a step records it. */

@@ -121,7 +121,7 @@ type Change = <T extends PlacedTensor>(tensor: T) => T;
 
 /** A part with other tensors. */
 export function withTensors(part: StepPart, change: Change): StepPart {
-  const some = <T extends PlacedTensor | undefined>(tensor: T): T => tensor && (change(tensor));
+  const some = <T extends PlacedTensor | undefined>(tensor: T): T => tensor && change(tensor);
   const rows = <R extends Rows | undefined>(x: R): R => x && { ...x, tensor: change(x.tensor) };
   switch (part.kind) {
     case "norm":

@@ -1,0 +1,79 @@
+// What model.generate computes as a recorded step, against the same tokens call by call.
+
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+import { loadModel, type GenerateOptions, type Model } from "headwise/models";
+import { createAttention as createInWorker } from "headwise/worker";
+
+import { KINDS, settingsOf } from "./modelExpected.js";
+import { CONFIGS, filesOf, FORMS, randomWeights, shapesOf, type Kind } from "./smallModels.js";
+
+const DECODERS = KINDS.filter((kind) => kind !== "bert");
+const TOKENS = 12;
+
+const filesFor = (kind: Kind) => filesOf(CONFIGS[kind], settingsOf(kind).weights, "F32");
+
+/** The tokens and scores that a model generates. */
+async function generated(model: Model, options: GenerateOptions = {}) {
+  const all: { token: number; logits: Float32Array }[] = [];
+  const steps = model.generate([3, 17, 5], { maxNewTokens: TOKENS, stopTokens: [], temperature: 0, ...options });
+  for await (const { token, logits } of steps) all.push({ token, logits });
+  return all;
+}
+
+/** Norms and activations of a step are computed in float32, those between calls in double: two layers differ by this much. */
+const MOST_DIFFERENCE = 2e-5;
+
+function expectAlike(steps: Awaited<ReturnType<typeof generated>>, calls: typeof steps) {
+  expect(steps.map(({ token }) => token)).toEqual(calls.map(({ token }) => token));
+  steps.forEach(({ logits }, n) => {
+    const expected = calls[n]!.logits;
+    const most = (of: (value: number, i: number) => number) =>
+      logits.reduce((largest, value, i) => Math.max(largest, Math.abs(of(value, i))), 0);
+    expect(most((value, i) => value - expected[i]!) / most((_, i) => expected[i]!)).toBeLessThan(MOST_DIFFERENCE);
+  });
+}
+
+describe("tokens after the prompt", () => {
+  let hw: Attention;
+  beforeAll(async () => (hw = await createAttention({ backend: "wasm", threads: 1 })));
+  afterAll(() => hw.dispose());
+
+  test.each(DECODERS)("of %s are those of single calls, as one step and with heads switched off", async (kind) => {
+    const model = await loadModel(hw, filesFor(kind));
+    const record = jest.spyOn(hw, "record");
+    const steps = await generated(model);
+    expect(record).toHaveBeenCalledTimes(1);
+    const calls = await generated(model, { returns: { probs: true } });
+    expectAlike(steps, calls);
+    const headGain = { [model.names[1]!]: [0, 1, 1, 0.5] };
+    expectAlike(await generated(model, { headGain }), await generated(model, { headGain, returns: { lse: true } }));
+    expect(record).toHaveBeenCalledTimes(2);
+    await generated(model, { patch: () => undefined });
+    expect(record).toHaveBeenCalledTimes(2);
+    record.mockRestore();
+    model.dispose();
+  });
+
+  test("of a model in a worker are the same", async () => {
+    const worker = await createInWorker({ backend: "wasm", threads: 1 });
+    const record = jest.spyOn(worker, "record");
+    const there = await generated(await loadModel(worker, filesFor("llama")));
+    expect(record).toHaveBeenCalledTimes(1);
+    expect(there).toEqual(await generated(await loadModel(hw, filesFor("llama"))));
+    worker.dispose();
+  });
+
+  test("go on call by call if a worker has no room for the step, which copies all weights", async () => {
+    const words = [120_000, 16];
+    const tables = { "model.embed_tokens.weight": words, "lm_head.weight": words };
+    const weights = randomWeights({ ...shapesOf("llama", CONFIGS.llama, FORMS.llama), ...tables });
+    const files = filesOf({ ...CONFIGS.llama, vocab_size: words[0]! }, weights, "F32");
+    const worker = await createInWorker({ backend: "wasm", threads: 1, maximumMemory: 16 * 2 ** 20 });
+    const record = jest.spyOn(worker, "record");
+    const there = await generated(await loadModel(worker, files));
+    expect(record).toHaveBeenCalledTimes(1);
+    expectAlike(there, await generated(await loadModel(hw, files), { returns: {} }));
+    worker.dispose();
+  });
+});
