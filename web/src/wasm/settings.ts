@@ -1,4 +1,4 @@
-import type { AttentionSettings } from "../attention/attentionSettings.js";
+import { SETTINGS, SETTINGS_NAMES, type AttentionSettings, type PlainName } from "../attention/attentionSettings.js";
 import type { PlacedTensor } from "../tensor/tensor.js";
 import { writeFormula } from "./formula.js";
 import type { Room } from "./heap.js";
@@ -16,21 +16,23 @@ type Write<Name extends keyof AttentionSettings> = (
   arena: Room,
 ) => void;
 
-/**
- * How each setting is written; the compiler asks for a new one. A setting that has its default is left as `reset` left
- * it, because each property costs time.
- */
-const WRITE: { readonly [Name in keyof AttentionSettings]-?: Write<Name> } = {
-  scale(call, { scale }) {
-    if (scale !== undefined) call.scale = scale;
-  },
-  softcap(call, { softcap }) {
-    if (softcap !== 0) call.softcap = softcap;
-  },
+/** Writes a plain setting unless it has its default, which `reset` has written: each property costs time. */
+function plain<Name extends PlainName>(name: Name): Write<Name> {
+  const { absent } = SETTINGS[name];
+  return (call, settings, arena) => {
+    const value: number | boolean | Float32Array | Int32Array | undefined = settings[name];
+    if (value !== absent) call[name] = typeof value === "object" ? arena.copy(value) : Number(value);
+  };
+}
+
+/** How each other setting is written; the compiler asks for a new one. */
+const OWN: { readonly [Name in Exclude<keyof AttentionSettings, PlainName>]-?: Write<Name> } = {
   causal(call, { causal }) {
     if (causal !== "none") call.causal = CAUSAL[causal];
   },
-  queryOffset: list("queryOffset"),
+  queryOffset(call, { queryOffset }, arena) {
+    if (queryOffset) call.queryOffset = arena.copy(queryOffset);
+  },
   window(call, { window: { left, right } }) {
     if (left !== undefined) call.windowLeft = left;
     if (right !== undefined) call.windowRight = right;
@@ -52,16 +54,12 @@ const WRITE: { readonly [Name in keyof AttentionSettings]-?: Write<Name> } = {
   visible(call, { visible }, arena) {
     if (visible) writeFormula(call, arena, "visible", visible);
   },
-  keyLengths: list("keyLengths"),
-  queryLengths: list("queryLengths"),
-  excludeSelf(call, { excludeSelf }) {
-    if (excludeSelf) call.excludeSelf = 1;
+  alibiQueryPositions(call, { alibiQueryPositions }, arena) {
+    if (alibiQueryPositions) call.alibiQueryPositions = arena.copy(alibiQueryPositions);
   },
-  alibiSlopes: list("alibiSlopes"),
-  alibiQueryPositions: list("alibiQueryPositions"),
-  alibiKeyPositions: list("alibiKeyPositions"),
-  sinks: list("sinks"),
-  headGain: list("headGain"),
+  alibiKeyPositions(call, { alibiKeyPositions }, arena) {
+    if (alibiKeyPositions) call.alibiKeyPositions = arena.copy(alibiKeyPositions);
+  },
   dropout(call, { dropout }) {
     if (!dropout) return;
     call.dropoutRate = dropout.rate;
@@ -72,21 +70,8 @@ const WRITE: { readonly [Name in keyof AttentionSettings]-?: Write<Name> } = {
   },
 };
 
-const WRITES = Object.values<Write<keyof AttentionSettings>>(WRITE);
-
-/** The names of settings that are lists of numbers or absent. C++ has an address of the same name. */
-type ListName = {
-  [Name in keyof AttentionSettings]-?: AttentionSettings[Name] extends Float32Array | Int32Array | undefined
-    ? Name
-    : never;
-}[keyof AttentionSettings];
-
-function list<Name extends ListName>(name: Name): Write<Name> {
-  return (call, settings, arena) => {
-    const numbers: Float32Array | Int32Array | undefined = settings[name];
-    if (numbers) call[name] = arena.copy(numbers);
-  };
-}
+const PLAIN = SETTINGS_NAMES.filter((name): name is PlainName => !(name in OWN));
+const WRITES: readonly Write<keyof AttentionSettings>[] = [...PLAIN.map(plain), ...Object.values(OWN)];
 
 /** Writes all settings into a call whose properties are those of `reset`. */
 export function writeSettings(call: AttentionCall, arena: Room, settings: AttentionSettings): void {

@@ -1,4 +1,5 @@
-import type { AttentionSettings, Dropout } from "../../attention/attentionSettings.js";
+import type { Dropout } from "../../attention/attentionOptions.js";
+import type { AttentionSettings } from "../../attention/attentionSettings.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import type { Params } from "../kernels/params.js";
 import { broadcastStrides } from "./strides.js";
