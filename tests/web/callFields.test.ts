@@ -2,6 +2,7 @@
 
 import { beforeAll, describe, expect, test } from "@jest/globals";
 
+import { SETTINGS, type PlainName } from "../../web/src/attention/attentionSettings.js";
 import type { WasmCore } from "../../web/src/wasm/core.js";
 import type { CallStructs } from "../../web/src/wasm/module.js";
 import { openWasmCore } from "./sourceWasm.js";
@@ -20,6 +21,11 @@ const NUMBERS: Readonly<Record<string, (n: number) => number>> = {
   f: (n) => n + 0.5,
   d: (n) => n + 0.1,
 };
+
+/** The settings that C++ has under the same name, and their defaults. */
+const PLAIN = Object.entries(SETTINGS)
+  .filter(([, { kind }]) => kind !== "own" && kind !== "oneOf")
+  .map(([name, { absent }]) => [name as PlainName, absent] as const);
 
 describe("the fields of a call struct", () => {
   let core: WasmCore;
@@ -47,6 +53,13 @@ describe("the fields of a call struct", () => {
     struct.reset();
     expect(all()).toEqual(defaults);
     expect(fields.length).toBeGreaterThan(8);
+  });
+
+  test.each(PLAIN)("of AttentionCall: %s, and its default is that of the setting", (name, absent) => {
+    const struct = core.struct("AttentionCall");
+    struct.reset();
+    expect([...fieldsOf("AttentionCall").keys()]).toContain(name);
+    expect(struct[name]).toBe(Number(absent ?? 0));
   });
 
   test("one that C++ does not have cannot be set", () => {

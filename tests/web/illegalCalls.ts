@@ -1,5 +1,6 @@
 import type { Tensor } from "headwise";
 
+import { illegalSettings, type Lengths } from "./illegalSettings.js";
 import type { Call } from "./randomCalls.js";
 
 /** A way to make a legal call illegal, and what the error must say. */
@@ -7,7 +8,7 @@ export interface Breakage {
   readonly what: string;
   readonly error: "ShapeError" | "OptionError" | "UnsupportedError";
   /** What the message must name in addition to the operation. */
-  readonly names: RegExp;
+  readonly names: RegExp | string;
   /** The illegal call; undefined if this call cannot be made illegal in this way. */
   readonly breakCall: (call: Call) => Call | undefined;
 }
@@ -86,31 +87,17 @@ export const breakages: readonly Breakage[] = [
       breakCall: (call) => withTensor(call, name, { ...call[name], data: new Uint8Array(call[name].data.length) }),
     },
   ]),
-  option("scale", NaN),
-  option("scale", Infinity),
-  option("scale", "1"),
-  option("softcap", -1),
-  option("softcap", NaN),
-  option("dropout", 0.1),
-  option("dropout", { rate: 2, seed: 1 }),
-  option("dropout", { rate: 0.1 }),
-  option("causal", "left"),
-  option("causal", 1),
-  option("window", { left: -1 }, /window\.left/),
-  option("window", { right: 1.5 }, /window\.right/),
-  option("window", { lef: 1 }, /lef.*left/),
-  option("window", 3),
-  option("queryOffset", 0.5),
-  option("queryOffset", "0"),
-  option("excludeSelf", 1),
-  option("emptyRows", "zeros", /emptyRows.*zeros/),
+  ...illegalSettings.map(({ name, what, error, message, value }): Breakage => ({
+    what,
+    error,
+    names: message,
+    breakCall: (call) => {
+      const illegal = isRagged(call) && name.endsWith("Lengths") ? undefined : value(lengthsOf(call));
+      return illegal === undefined ? undefined : withOptions(call, { [name]: illegal });
+    },
+  })),
   option("layout", "BSDH", /layout.*BSDH/),
-  option("alibiSlopes", "steep"),
-  option("sinks", 1),
-  option("mask", true, /mask.*tensor/),
-  option("bias", "none", /bias.*tensor/),
-  option("score", "s - 1", /score must be a formula, got "s - 1"/),
-  option("visible", {}, /visible must be a formula/),
+  option("window", { lef: 1 }, /lef.*left/),
   option("cuasal", true, /cuasal.*causal/),
   option("returns", { prob: true }, /prob.*probs/),
   option("returns", { topK: 0 }, /topK/),
@@ -141,56 +128,21 @@ export const breakages: readonly Breakage[] = [
     names: /numHeads.*0/,
     breakCall: (call) => withOptions(call, { numHeads: 0 }),
   },
-  ...["alibiSlopes", "sinks", "headGain"].flatMap((name): Breakage[] => [
-    {
-      what: `${name} of another length`,
-      error: "ShapeError",
-      names: new RegExp(`${name}.*length`),
-      breakCall: (call) => withOptions(call, { [name]: new Float32Array(30) }),
-    },
-    {
-      what: `${name} of NaN`,
-      error: "OptionError",
-      names: new RegExp(`${name}\\[0\\].*NaN`),
-      breakCall: (call) => withOptions(call, { [name]: new Float32Array(headsOf(call)).fill(NaN) }),
-    },
-  ]),
-  ...["mask", "bias"].map((name): Breakage => ({
-    what: `${name} that does not broadcast`,
-    error: "ShapeError",
-    names: new RegExp(`${name}\\.shape.*broadcast`),
-    breakCall: (call) =>
-      withOptions(call, {
-        [name]: { data: name === "mask" ? new Uint8Array(101) : new Float32Array(101), shape: [101] },
-      }),
+  ...["keyLengths", "queryLengths"].map((name): Breakage => ({
+    what: `${name} beside cuSeqLens`,
+    error: "OptionError",
+    names: new RegExp(name),
+    breakCall: (call) => (isRagged(call) ? withOptions(call, { [name]: [1] }) : undefined),
   })),
-  ...["keyLengths", "queryLengths"].flatMap((name): Breakage[] => [
-    {
-      what: `${name} of another length`,
-      error: "ShapeError",
-      names: new RegExp(`${name}.*length`),
-      breakCall: (call) => (isRagged(call) ? undefined : withOptions(call, { [name]: new Int32Array(17) })),
-    },
-    {
-      what: `${name} beyond the sequence`,
-      error: "OptionError",
-      names: new RegExp(`${name}\\[0\\].*1000`),
-      breakCall: (call) =>
-        isRagged(call) || batchOf(call) === 0
-          ? undefined
-          : withOptions(call, { [name]: new Int32Array(batchOf(call)).fill(1000) }),
-    },
-    {
-      what: `${name} beside cuSeqLens`,
-      error: "OptionError",
-      names: new RegExp(name),
-      breakCall: (call) => (isRagged(call) ? withOptions(call, { [name]: [1] }) : undefined),
-    },
-  ]),
 ];
 
 function isRagged({ options }: Call): boolean {
   return options.cuSeqLensQuery !== undefined;
+}
+
+/** Of a call that is not ragged. */
+function lengthsOf(call: Call): Lengths {
+  return { batchSize: batchOf(call), numHeads: headsOf(call) };
 }
 
 function batchOf({ query: { shape }, options: { layout } }: Call): number {

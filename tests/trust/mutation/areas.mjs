@@ -58,7 +58,7 @@ export const cppAreas = [
 export const typescriptAreas = [
   {
     name: "masks",
-    files: ["attentionProblem", "attentionSettings", "callPositions", "masks", "ragged"].map(
+    files: ["attentionProblem", "attentionSettings", "callPositions", "masks", "ragged", "settingKinds"].map(
       (file) => `web/src/attention/${file}.ts`,
     ),
   },

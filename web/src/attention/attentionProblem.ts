@@ -17,13 +17,13 @@ import {
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
 import type { GivenPositions } from "../position/tokenPositions.js";
 import { readAlibiPositions } from "./alibiPositions.js";
+import type { AttentionSettingsOptions } from "./attentionOptions.js";
 import {
   checkKeys,
   readSettings,
   refuseMovedDiagonal,
   SETTINGS_NAMES,
   type AttentionSettings,
-  type AttentionSettingsOptions,
 } from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
 import { callPositions } from "./callPositions.js";

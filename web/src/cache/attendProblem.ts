@@ -1,10 +1,10 @@
+import type { AttentionSettingsOptions } from "../attention/attentionOptions.js";
 import {
   checkKeys,
   readSettings,
   refuseDropout,
   SETTINGS_NAMES,
   type AttentionSettings,
-  type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
 import { withKeyLength, type AttentionShape } from "../attention/attentionShape.js";
 import { checkedPatches, type AttendPatch, type Patches } from "../attention/patch.js";

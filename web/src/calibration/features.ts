@@ -1,3 +1,4 @@
+import type { AttentionSettingsOptions } from "../attention/attentionOptions.js";
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { ScoreStage, Wanted } from "../attention/returns.js";
 import type { FormulaData } from "../formula/graph.js";
@@ -99,20 +100,27 @@ export function sampleOptions(
   const { batchSize, numHeads, queries, keys } = extents;
   const perHead = (factor: number) => numbers.floats(numHeads, factor);
   const matrix = [1, 1, queries, keys];
+  const settings: Readonly<Record<keyof AttentionSettingsOptions, unknown>> = {
+    scale: undefined, // a number that every call has
+    causal: features.causal === "none" ? undefined : features.causal,
+    queryOffset: undefined, // a number that every sequence has
+    window: features.window ? { left: Math.max(1, keys >> 1) } : undefined,
+    keyLengths: features.lengths ? Int32Array.from({ length: batchSize }, () => Math.max(1, keys - 3)) : undefined,
+    queryLengths: undefined, // as keyLengths
+    mask: features.mask ? { data: numbers.mask(queries, keys), shape: matrix } : undefined,
+    bias: features.bias && floatsOf(numbers, features.bias, matrix),
+    excludeSelf: features.excludeSelf,
+    softcap: features.softcap ? 5 : undefined,
+    alibiSlopes: features.alibi ? perHead(0.1) : undefined,
+    sinks: features.sinks ? perHead(1) : undefined,
+    headGain: features.headGain ? perHead(1) : undefined,
+    dropout: features.dropout ? { rate: 0.5, seed: 0 } : undefined,
+    score: features.score && sampleFormula(features.score),
+    visible: features.visible && sampleFormula(features.visible),
+    emptyRows: undefined, // a number that every call has
+  };
   return {
-    ...(features.causal !== "none" && { causal: features.causal }),
-    ...(features.window && { window: { left: Math.max(1, keys >> 1) } }),
-    ...(features.lengths && { keyLengths: Int32Array.from({ length: batchSize }, () => Math.max(1, keys - 3)) }),
-    ...(features.mask && { mask: { data: numbers.mask(queries, keys), shape: matrix } }),
-    ...(features.bias && { bias: floatsOf(numbers, features.bias, matrix) }),
-    ...(features.excludeSelf && { excludeSelf: true }),
-    ...(features.softcap && { softcap: 5 }),
-    ...(features.alibi && { alibiSlopes: perHead(0.1) }),
-    ...(features.sinks && { sinks: perHead(1) }),
-    ...(features.headGain && { headGain: perHead(1) }),
-    ...(features.dropout && { dropout: { rate: 0.5, seed: 0 } }),
-    ...(features.score && { score: sampleFormula(features.score) }),
-    ...(features.visible && { visible: sampleFormula(features.visible) }),
+    ...settings,
     returns: {
       output: features.output,
       lse: features.lse,

@@ -21,7 +21,7 @@ export type {
   GradientsAt,
   UsualGradients,
 } from "../attention/backwardProblem.js";
-export type { AttentionSettingsOptions, EmptyRows, Window } from "../attention/attentionSettings.js";
+export type { AttentionSettingsOptions, EmptyRows, Window } from "../attention/attentionOptions.js";
 export { combineMasks } from "../attention/combineMasks.js";
 export {
   maskFromHiddenKeys,

@@ -26,7 +26,8 @@ import type { EngineStep, LayerPart, StepProblem } from "../step/stepProblem.js"
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
-import { masks, refuseOverlap } from "../wasm/attention.js";
+import { refuseOverlap } from "../wasm/attention.js";
+import { masks } from "../wasm/settings.js";
 import { attentionCandidate, backwardCandidate } from "./candidates.js";
 import { Engines, type Calibrating } from "./engines.js";
 import type * as placed from "./placed.js";

@@ -1,4 +1,5 @@
-import { SETTINGS_NAMES, type AttentionSettingsOptions } from "../attention/attentionSettings.js";
+import type { AttentionSettingsOptions } from "../attention/attentionOptions.js";
+import { SETTINGS_NAMES } from "../attention/attentionSettings.js";
 import type { KvCache } from "../cache/kvCache.js";
 import { ENCODER } from "../call/encoder.js";
 import { namesOf, type NumberList } from "../call/options.js";

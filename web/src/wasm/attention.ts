@@ -1,6 +1,5 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
-import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { Ragged } from "../attention/ragged.js";
 import { selectedExtents, type Selection, type Wanted } from "../attention/returns.js";
@@ -8,7 +7,6 @@ import type { Eventually } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../errors/intact.js";
 import { OptionError } from "../errors/errors.js";
-import type { Layout } from "../tensor/layout.js";
 import {
   asHalves,
   BYTES,
@@ -19,28 +17,13 @@ import {
   type TypedTensor,
 } from "../tensor/tensor.js";
 import type { WasmCore } from "./core.js";
-import { writeFormula } from "./formula.js";
 import type { Arena, Heap, Room } from "./heap.js";
+import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
 import type { AttentionCall, LateCopy } from "./module.js";
+import { masks, writeSettings } from "./settings.js";
 
 /** The enumerators of attention.h. */
-export const DTYPE = { float32: 0, float16: 1, int8: 2, bfloat16: 3 } as const;
-export const LAYOUT: Readonly<Record<Layout, number>> = { BHSD: 0, BSHD: 1, BSE: 2, BES: 3 };
-const CAUSAL = { none: 0, "upper-left": 1, "lower-right": 2 } as const;
-const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 3 } as const;
 const STAGE = { raw: 0, softcapped: 1, biased: 2, formula: 3 } as const;
-
-/** Settings that are absent or lists of numbers. */
-const LISTS = [
-  "queryOffset",
-  "keyLengths",
-  "queryLengths",
-  "alibiSlopes",
-  "alibiQueryPositions",
-  "alibiKeyPositions",
-  "sinks",
-  "headGain",
-] as const;
 
 /** Reads a result after the call. Its shape [B, H, …] gets the rank of the inputs. */
 type Collect<T> = () => T;
@@ -107,50 +90,6 @@ export function writeKeysAndValues(
   call.keyDtype = DTYPE[key.dtype];
   call.value = value === key ? call.key : placeInput(arena, value, late);
   call.valueDtype = DTYPE[value.dtype];
-}
-
-/** The tensors among the settings. */
-export function masks({ mask, bias }: AttentionSettings): { mask?: PlacedTensor; bias?: PlacedTensor } {
-  return { ...(mask && { mask: mask.tensor }), ...(bias && { bias: bias.tensor }) };
-}
-
-/** Returns an input's address. Copies the input into the arena, now or `late`, unless it already lies in the engine. */
-export function placeInput(arena: Room, tensor: PlacedTensor, late?: LateCopy[]): number {
-  const { data, address } = inMemory(tensor);
-  return address ?? arena.copy(data, late);
-}
-
-export function writeSettings(call: AttentionCall, arena: Room, settings: AttentionSettings): void {
-  // Each property costs a call into the engine, so those that keep the value of `reset` are left out.
-  const { scale, softcap, causal, window, excludeSelf, dropout, emptyRows } = settings;
-  if (scale !== undefined) call.scale = scale;
-  if (softcap !== 0) call.softcap = softcap;
-  if (causal !== "none") call.causal = CAUSAL[causal];
-  if (window.left !== undefined) call.windowLeft = window.left;
-  if (window.right !== undefined) call.windowRight = window.right;
-  if (excludeSelf) call.excludeSelf = 1;
-  if (dropout) {
-    call.dropoutRate = dropout.rate;
-    call.dropoutSeed = dropout.seed;
-  }
-  if (emptyRows !== "zero") call.emptyRows = EMPTY_ROWS[emptyRows];
-  for (const name of LISTS) {
-    const list = settings[name];
-    if (list) call[name] = arena.copy(list);
-  }
-  if (settings.mask) {
-    call.mask = placeInput(arena, settings.mask.tensor);
-    call.setMaskExtents(...settings.mask.extents);
-  }
-  if (settings.bias) {
-    call.bias = placeInput(arena, settings.bias.tensor);
-    call.biasDtype = DTYPE[settings.bias.tensor.dtype];
-    call.setBiasExtents(...settings.bias.extents);
-  }
-  for (const option of ["score", "visible"] as const) {
-    const formula = settings[option];
-    if (formula) writeFormula(call, arena, option, formula);
-  }
 }
 
 export function writeRagged(call: AttentionCall, arena: Room, ragged: Ragged): void {

@@ -2,10 +2,12 @@ import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { selectedExtents, type Wanted } from "../attention/returns.js";
 import { BYTES, type Dtype } from "../tensor/tensor.js";
-import { placeInput, writeRagged, writeSettings, writeWanted } from "./attention.js";
+import { writeRagged, writeWanted } from "./attention.js";
 import type { Heap, Room } from "./heap.js";
+import { placeInput } from "./inputs.js";
 import type { AttentionCall } from "./module.js";
 import { ResultArray } from "./resultArray.js";
+import { writeSettings } from "./settings.js";
 
 /** Bytes that `allocate` of embind.cpp takes for an array: whole lines of memory, and at least one more byte. */
 const LINE = 64;

@@ -1,8 +1,9 @@
 import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
 import type { Eventually } from "../call/context.js";
-import { DTYPE, placeInput, writeInputs } from "./attention.js";
+import { writeInputs } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import { placeGradients, writeGradients } from "./gradients.js";
+import { DTYPE, placeInput } from "./inputs.js";
 
 export function runBackward(core: WasmCore, problem: BackwardProblem): Eventually<PlacedGradients> {
   const { operation, shape, query, key, value, output, lse, dOutput, dLse, wanted } = problem;

@@ -6,23 +6,15 @@ import type { EngineCache } from "../cache/engineCache.js";
 import type { KeptTokens } from "../cache/keptTokens.js";
 import type { PlacedViews } from "../attention/views.js";
 import type { Eventually } from "../call/context.js";
-import {
-  DTYPE,
-  LAYOUT,
-  masks,
-  placeInput,
-  refuseOverlap,
-  writeKeysAndValues,
-  writeSettings,
-  writeShape,
-  writeWanted,
-} from "./attention.js";
+import { refuseOverlap, writeKeysAndValues, writeShape, writeWanted } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
+import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
 import { usesLatePart } from "./latePart.js";
 import { writePatches, writeViews } from "./inside.js";
 import type { AttentionCall, CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
+import { masks, writeSettings } from "./settings.js";
 
 /** The enumerators of embind.cpp and, for the storage type of caches, of attention.h. */
 const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5, load: 6, select: 7, keep: 8 } as const;

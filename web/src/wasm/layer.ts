@@ -11,24 +11,17 @@ import type { LayerUpdate } from "../layer/layerUpdate.js";
 import type { LinearWeights, Role } from "../layer/layerWeights.js";
 import type { PlacedLayerViews } from "../layer/views.js";
 import { BYTES, type CheckedTensor, type PlacedTensor, type TypedTensor } from "../tensor/tensor.js";
-import {
-  DTYPE,
-  LAYOUT,
-  masks,
-  placeInput,
-  refuseOverlap,
-  writeRagged,
-  writeSettings,
-  writeWanted,
-} from "./attention.js";
+import { refuseOverlap, writeRagged, writeWanted } from "./attention.js";
 import type { WasmCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
 import { placeGradient, placeGradients, writeGradients, type GradientForm } from "./gradients.js";
 import type { Arena, Heap, HeapArray } from "./heap.js";
+import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
 import { writePatches, writeViews } from "./inside.js";
 import { usesLatePart } from "./latePart.js";
 import type { LayerBackwardCall, LayerCall, LinearProperties, WasmModule } from "./module.js";
 import { writeAngles } from "./rotary.js";
+import { masks, writeSettings } from "./settings.js";
 
 /** The enumerators of layer.h and position.h. */
 const QK_NORM = { rms: 1, l2: 2 } as const;

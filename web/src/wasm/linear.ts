@@ -2,9 +2,10 @@ import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import { elementCount, type TypedTensor } from "../tensor/tensor.js";
-import { DTYPE, placeInput, placeOutput, refuseOverlap } from "./attention.js";
+import { placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
+import { DTYPE, placeInput } from "./inputs.js";
 import type { LinearCall, LinearMapProperties } from "./module.js";
 
 export function runLinear(core: WasmCore, problem: LinearProblem): Eventually<PlacedOutput> {

@@ -1,7 +1,8 @@
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { Eventually } from "../call/context.js";
-import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
+import { placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
+import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
 
 export function runMerge(core: WasmCore, problem: MergeProblem): Eventually<PlacedMerge> {
   const { operation, shape, parts } = problem;

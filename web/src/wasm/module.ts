@@ -1,3 +1,4 @@
+import type { PlainName } from "../attention/attentionSettings.js";
 import type { CallClass } from "./callFields.js";
 
 /** Sets a formula: addresses of arrays, and how many elements they have. */
@@ -16,12 +17,15 @@ export type SetFormula = (
 /** The same for the derivatives of a formula, which have reads and no bounds. */
 type SetDerivative = (...program: Parameters<SetFormula>) => void;
 
+/** Numbers, flags and addresses of lists: C++ has them under the same names. */
+type PlainSettings = Record<PlainName, number>;
+
 /**
  * The API of `cpp/bindings/embind.cpp`. Every field of a call struct is a number in the engine's memory: a size, an
  * enumerator, or the address of an array (callFields.ts). 0 means absent. `reset()` restores the defaults, so a call sets only the properties
  * that differ.
  */
-export interface AttentionCall {
+export interface AttentionCall extends PlainSettings {
   reset(): void;
   setMaskExtents(b: number, h: number, i: number, j: number): void;
   setBiasExtents(b: number, h: number, i: number, j: number): void;
@@ -61,21 +65,13 @@ export interface AttentionCall {
 
   layout: number;
   kvLayout: number;
-  scale: number;
-  softcap: number;
   causal: number;
   windowLeft: number;
   windowRight: number;
-  excludeSelf: number;
   emptyRows: number;
   queryOffset: number;
-  keyLengths: number;
-  queryLengths: number;
-  alibiSlopes: number;
   alibiQueryPositions: number;
   alibiKeyPositions: number;
-  sinks: number;
-  headGain: number;
   dropoutRate: number;
   dropoutSeed: number;
   cuSeqLensQuery: number;

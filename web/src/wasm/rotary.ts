@@ -2,9 +2,10 @@ import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import { kindNumber, type CheckedAngles } from "../position/rotaryAngles.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
-import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
+import { placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
+import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
 import type { RotaryProperties } from "./module.js";
 
 export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<PlacedOutput> {

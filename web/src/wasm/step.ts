@@ -12,7 +12,7 @@ import {
   type StepProblem,
   type TakePart,
 } from "../step/stepProblem.js";
-import { DTYPE, placeInput } from "./attention.js";
+import { DTYPE, placeInput } from "./inputs.js";
 import type { WasmCache } from "./cache.js";
 import { defineFields } from "./callFields.js";
 import type { WasmCore } from "./core.js";

@@ -100,23 +100,23 @@ export type ParamName = keyof typeof FIELDS;
 export type Params = Readonly<Record<ParamName, number>>;
 export const PARAM_NAMES = Object.keys(FIELDS) as readonly ParamName[];
 
-/**
- * Bits of `features`: what a call has or wants. In the kernels they are MASK, HALF_BIAS and so on. Options come before
- * `output`. A call without any of them takes kernels without options: see `has` in call.wgsl.
- */
-export const FEATURE = {
-  mask: 1,
-  bias: 2,
-  halfBias: 4,
-  alibi: 8,
-  softcap: 16,
-  sinks: 32,
-  entropies: 64,
-  ring: 128,
-  output: 256,
-  ragged: 512,
-  average: 1024,
-} as const;
+/** What a call can have that kernels without options lack. */
+const OPTIONS = ["mask", "bias", "halfBias", "alibi", "softcap", "sinks", "entropies", "ring"] as const;
+
+/** `output` comes first, because `has` in call.wgsl takes the features before OUTPUT for options. */
+const OTHERS = ["output", "ragged", "average"] as const;
+
+type FeatureName = (typeof OPTIONS | typeof OTHERS)[number];
+
+/** Bits of `features`: what a call has or wants. In the kernels they are MASK, HALF_BIAS and so on. */
+export const FEATURE = Object.fromEntries([...OPTIONS, ...OTHERS].map((name, n) => [name, 2 ** n])) as Readonly<
+  Record<FeatureName, number>
+>;
+
+/** Whether a call with these features needs kernels with options. */
+export function hasOptions(features: number): boolean {
+  return features % FEATURE.output !== 0;
+}
 
 /** All numbers 0. A kernel's own numbers replace some of them. */
 export const NO_PARAMS: Params = Object.fromEntries(PARAM_NAMES.map((name) => [name, 0])) as Params;

@@ -1,14 +1,12 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import type { Dropout } from "../../attention/attentionSettings.js";
 import type { CacheDtype, HeldRing } from "../../cache/cacheProblem.js";
 import { formulaWordCount } from "../formula/formulaWords.js";
 import { divideUp } from "./limits.js";
 import { NO_PARAMS, type Params } from "../kernels/params.js";
 import type { AttentionPlan } from "./plan.js";
 import { SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
-import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
-
-const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 0 } as const;
+import { HEAD_WORDS, headNumbers, writeSettings } from "./settings.js";
+import { stridesOf, type Strides } from "./strides.js";
 
 /** The keys and values of a cache, by their strides. */
 export interface Cached {
@@ -76,10 +74,8 @@ export function paramsOf(
   const [query, key, value] = [strides.query.read, strides.key.read, strides.value.read];
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
   const perLoad = 4 * (plan.stored.perLoad ?? 1);
-  const positionsAt = SEQUENCE_WORDS * sequences.length + 3 * numHeads + formulaWordCount(settings);
-  const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
-  const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
-  return {
+  const positionsAt = SEQUENCE_WORDS * sequences.length + HEAD_WORDS * numHeads + formulaWordCount(settings);
+  const params = {
     ...NO_PARAMS,
     num_heads: numHeads,
     num_kv_heads: numKvHeads,
@@ -105,24 +101,11 @@ export function paramsOf(
     output_head: output.head,
     output_position: output.position,
     output_feature: output.feature,
-    mask_batch: maskBatch,
-    mask_head: maskHead,
-    mask_query: maskQuery,
-    mask_key: maskKey,
-    bias_batch: biasBatch,
-    bias_head: biasHead,
-    bias_query: biasQuery,
-    bias_key: biasKey,
-    scale: settings.scale ?? 1 / Math.sqrt(headDim),
-    softcap: settings.softcap,
     ring_kept: cached?.ring?.keepFirst ?? 0,
     ring_window: cached?.ring?.window ?? 0,
     ring_sight: cached?.ring?.sight ?? 0,
     kept_queries: keptQueries,
     key_to: keyLength,
-    ...dropoutParams(settings.dropout ?? NO_DROPOUT),
-    exclude_self: Number(settings.excludeSelf),
-    empty_rows: EMPTY_ROWS[settings.emptyRows],
     num_rows: batchSize * numHeads * queryLength,
     row_stride: plan.rowStride,
     num_sequences: sequences.length,
@@ -132,21 +115,8 @@ export function paramsOf(
     ring_places: cached?.ring?.positions === "cache" ? 1 : 0,
     chosen_at: positionsAt + (settings.alibiQueryPositions?.length ?? 0) + (settings.alibiKeyPositions?.length ?? 0),
   };
-}
-
-const NO_DROPOUT: Dropout = { rate: 0, seed: 0 };
-
-function dropoutParams({ rate, seed }: Dropout): Partial<Params> {
-  return {
-    dropout_seed: seed % 2 ** 32,
-    dropout_seed_high: Math.floor(seed / 2 ** 32),
-    dropout_least: Math.min(Math.floor(rate * 2 ** 32), 2 ** 32 - 1),
-    dropout_factor: rate < 1 ? 1 / (1 - rate) : 0,
-  };
-}
-
-function strides4(extents: readonly number[] | undefined): [number, number, number, number] {
-  return (extents ? broadcastStrides(extents) : [0, 0, 0, 0]) as [number, number, number, number];
+  writeSettings(params, settings, shape);
+  return params;
 }
 
 /**
@@ -159,11 +129,7 @@ export function tablesOf(
   formulaWords: Float32Array,
   chosen: readonly number[] = [],
 ): Int32Array {
-  const { numHeads } = shape;
-  const heads = new Float32Array(3 * numHeads);
-  if (settings.alibiSlopes) heads.set(settings.alibiSlopes);
-  heads.set(settings.sinks ?? new Float32Array(numHeads).fill(-Infinity), numHeads);
-  heads.set(settings.headGain ?? new Float32Array(numHeads).fill(1), 2 * numHeads);
+  const heads = headNumbers(settings, shape.numHeads);
   const words = sequenceWords(sequences, settings);
   const { alibiQueryPositions = new Int32Array(), alibiKeyPositions = new Int32Array() } = settings;
   const positionsAt = words.length + heads.length + formulaWords.length;

@@ -9,7 +9,7 @@ import { factsOf, featuresOf, type AttentionFacts } from "./facts.js";
 import { gradientForm } from "../formula/formulaForm.js";
 import { FLAT_WORKGROUP, flatKernel, type Step } from "./flatKernels.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
-import type { Params } from "../kernels/params.js";
+import { hasOptions, type Params } from "../kernels/params.js";
 import { ownRowBytes, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
 import { CHUNK4, FEW_ROWS, FEW_THREADS_Y, KEY_TILE, ROW_BYTES, ROWS_PER_THREAD, THREADS_X, type Stored } from "./tiles.js"; // prettier-ignore
@@ -138,7 +138,7 @@ function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: nu
     return {
       name,
       ...STORED,
-      constants: { ...constants, PLAIN: formula === undefined && !dropout, OPTIONS: features % OPTIONS_END !== 0 },
+      constants: { ...constants, PLAIN: formula === undefined && !dropout, OPTIONS: hasOptions(features) },
       ...(formula && { formula }),
       ...(dropout && { dropout }),
     };
@@ -255,9 +255,6 @@ const productOf = (numbers: readonly number[]) => numbers.reduce((product, each)
 
 /** What `row_words` has of each row before dO: see backward_call.wgsl. */
 export const ROW_WORD_BYTES = 32;
-
-/** The first feature that is not an option of the kernels; see `has` in call.wgsl. */
-const OPTIONS_END = 256;
 
 /** `RowNumbers` of pair_tile.wgsl. */
 const ROW_NUMBER_BYTES = 28;

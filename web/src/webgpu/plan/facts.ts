@@ -1,5 +1,5 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import type { EmptyRows } from "../../attention/attentionSettings.js";
+import type { EmptyRows } from "../../attention/attentionOptions.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import type { Wanted } from "../../attention/returns.js";
 import type { Watched } from "../../call/watched.js";

@@ -6,7 +6,7 @@ import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
 import { formulaForm, type FormulaForm } from "../formula/formulaForm.js";
 import { BYTES, type Kernel } from "../kernels/kernel.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
-import { FEATURE } from "../kernels/params.js";
+import { hasOptions } from "../kernels/params.js";
 import {
   attendTile,
   chooseThreadsY,
@@ -184,7 +184,7 @@ function planAttend(
   const keyParts = split.keyParts + Number(keptKeys > 0); // the first keys are a part of their own
   const inParts = keyParts > 1;
   const numRows = batchSize * numHeads * queryLength;
-  const options = featuresOf(facts) % FEATURE.output !== 0;
+  const options = hasOptions(featuresOf(facts));
   return {
     attend: {
       kernel: {

@@ -21,9 +21,11 @@ export function stridesOf(layout: Layout, heads: number, length: number, width: 
   }
 }
 
+/** Of four axes. */
+type Extents = readonly [number, number, number, number];
+
 /** Strides of an array that is broadcast along axes of extent 1. */
-export function broadcastStrides(extents: readonly number[]): number[] {
-  return extents.map((extent, axis) =>
-    extent === 1 ? 0 : extents.slice(axis + 1).reduce((product, next) => product * next, 1),
-  );
+export function broadcastStrides([b, h, i, j]: Extents): Extents {
+  const stride = (extent: number, step: number) => (extent === 1 ? 0 : step);
+  return [stride(b, h * i * j), stride(h, i * j), stride(i, j), stride(j, 1)];
 }
