@@ -4,7 +4,7 @@ import type { WeightLayout } from "../linear/weight.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { ActivationName } from "./activations.js";
 import type { Placed } from "./matrix.js";
-import type { AttentionCall, AttentionPart } from "./parts.js";
+import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 
 /** A weight where `linear` of its instance reads it. */
 export interface Weight {

@@ -4,7 +4,8 @@ import type { Eventually } from "../call/context.js";
 import type { Arithmetic } from "./arithmetic.js";
 import { normOf, type Design } from "./design.js";
 import type { AttentionForm, Biases, HalfNorms, LayerPlace } from "./family.js";
-import type { AttentionCall, AttentionPart, Linear, Norm, Wanted } from "./parts.js";
+import type { AttentionCall, AttentionPart } from "./attentionPart.js";
+import type { Linear, Norm, Wanted } from "./parts.js";
 
 /** Half of a block: x ← closing(x + part(x)). */
 export interface Half {

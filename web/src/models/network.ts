@@ -6,7 +6,8 @@ import { distanceBiasOf } from "./distances.js";
 import { embeddingsOf, type EmbeddingTable } from "./embeddings.js";
 import { headsOf, type HeadParts } from "./heads.js";
 import type { ModelConfig, ModelType } from "./modelConfig.js";
-import type { AttentionCall, AttentionPart, Parts } from "./parts.js";
+import type { AttentionCall, AttentionPart } from "./attentionPart.js";
+import type { Parts } from "./parts.js";
 import { longestOf } from "./rotaryField.js";
 import { times } from "./times.js";
 

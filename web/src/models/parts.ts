@@ -1,6 +1,5 @@
 import { throwIfAborted } from "../call/abort.js";
 import type { Attention } from "../instance/attention.js";
-import type { ForwardOptions } from "../layer/forwardOptions.js";
 import type { Layer } from "../layer/layer.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
@@ -9,6 +8,7 @@ import type { TypedTensor } from "../tensor/tensor.js";
 import { elements, type Floats } from "../tensor/plainTensor.js";
 import type { Eventually } from "../call/context.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
+import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type RowNumbers } from "./matrix.js";
 import {
   givenDtype,
@@ -46,19 +46,6 @@ export interface Table {
   readonly tensor: Matrix["tensor"];
   /** The map x · tableᵀ + bias, which gives a score for each row of the table. */
   readonly transposed: (bias?: () => Floats) => Linear;
-}
-
-/** The options of a call of forward, without those about its results. */
-export type AttentionCall = Omit<ForwardOptions, "returns" | "into" | "location" | "save">;
-
-/** An attention layer of a model. */
-export interface AttentionPart {
-  /** Its name in transformers, for hooks. */
-  readonly name: string;
-  /** The layer. It is there once the weights are loaded. */
-  readonly layer: Layer;
-  /** What the model gives to every call of the layer: causal, window, scale. */
-  readonly options: AttentionCall;
 }
 
 /** The name of a tensor in the files, and its shape. `row` says where a layer wants each of its rows. */

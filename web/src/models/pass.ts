@@ -17,7 +17,7 @@ import type { Arithmetic, Weight } from "./arithmetic.js";
 import { add, halvesOf, multiply, scaled, softcapped } from "./elementwise.js";
 import type { ModelInput } from "./modelInput.js";
 import type { Network } from "./network.js";
-import type { AttentionCall, AttentionPart } from "./parts.js";
+import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import { rmsNorm } from "./rmsNorm.js";
 import type { TokenBatch } from "./tokens.js";
 

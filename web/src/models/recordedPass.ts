@@ -11,7 +11,8 @@ import type { Int8Weight } from "../linear/weight.js";
 import type { ActivationName } from "./activations.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
 import type { Network } from "./network.js";
-import type { AttentionCall, AttentionPart, Linear } from "./parts.js";
+import type { AttentionCall, AttentionPart } from "./attentionPart.js";
+import type { Linear } from "./parts.js";
 import type { PassOptions } from "./pass.js";
 import type { TokenBatch } from "./tokens.js";
 
