@@ -1,6 +1,6 @@
 import { formula } from "headwise/formula";
 
-import type { AttentionSettings } from "../../web/src/attention/attentionSettings.js";
+import { NO_SETTINGS, type AttentionSettings } from "../../web/src/attention/attentionSettings.js";
 import { GRADIENTS, type Gradient } from "../../web/src/attention/backwardProblem.js";
 import { readDerivatives } from "../../web/src/formula/derivatives.js";
 import type { FloatDtype, Kernel } from "../../web/src/webgpu/kernels/kernel.js";
@@ -9,26 +9,6 @@ import { cleanStep, plannedBackward, type BackwardCall } from "../../web/src/web
 import type { Limits } from "../../web/src/webgpu/plan/limits.js";
 import { resolveSequences } from "../../web/src/webgpu/plan/sequences.js";
 import { DESKTOP, SMALLEST } from "./planFacts.js";
-
-const NO_OPTIONS: AttentionSettings = {
-  scale: undefined,
-  softcap: 0,
-  causal: "none",
-  queryOffset: undefined,
-  window: { left: undefined, right: undefined },
-  mask: undefined,
-  bias: undefined,
-  keyLengths: undefined,
-  queryLengths: undefined,
-  excludeSelf: false,
-  alibiSlopes: undefined,
-  sinks: undefined,
-  headGain: undefined,
-  dropout: undefined,
-  emptyRows: "zero",
-  score: undefined,
-  visible: undefined,
-};
 
 export interface Given {
   readonly shape?: Partial<BackwardCall["shape"]>;
@@ -42,7 +22,7 @@ export const HEADS = ["dQuery", "dKey", "dValue"] as const;
 /** A call; its tensors have no data, because plans do not read it. */
 function callOf({ shape, dtype = "float32", settings, wanted = HEADS }: Given): BackwardCall {
   const extents = { batchSize: 1, numHeads: 12, numKvHeads: 12, queryLength: 512, keyLength: 512, headDim: 64, valueDim: 64, ...shape }; // prettier-ignore
-  const all = { ...NO_OPTIONS, ...settings };
+  const all = { ...NO_SETTINGS, ...settings };
   const tensor = <D extends FloatDtype>(of: D) => ({ data: undefined, shape: [], dtype: of }) as never;
   return {
     operation: "attentionBackward",

@@ -1,6 +1,7 @@
 import { MEAN_ROWS } from "../../web/src/webgpu/attention/meanRows.js";
 import { meanOfWeights, weighValues } from "../../web/src/webgpu/attention/patchedWeights.js";
 import type { FloatDtype, Kernel } from "../../web/src/webgpu/kernels/kernel.js";
+import { FEATURE } from "../../web/src/webgpu/kernels/params.js";
 import { kernelKey } from "../../web/src/webgpu/kernels/shader.js";
 import { planProjection } from "../../web/src/webgpu/layer/projection.js";
 import { headShares } from "../../web/src/webgpu/layer/views.js";
@@ -131,6 +132,6 @@ function factsOf(
   numHeads = 1,
 ): AttentionFacts {
   const dtypes = { query: dtype, key: dtype, value: dtype };
-  const rest = { dtypes, output: dtype, mask, wanted: INSPECTED };
+  const rest = { dtypes, output: dtype, settingFeatures: mask ? FEATURE.mask : 0, wanted: INSPECTED };
   return facts({ numHeads, numKvHeads: 1, queryLength, valueDim }, rest);
 }

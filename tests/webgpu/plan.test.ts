@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 
+import { FEATURE } from "../../web/src/webgpu/kernels/params.js";
 import { planAttention, type AttentionPlan } from "../../web/src/webgpu/plan/plan.js";
 import { type AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
 import { gridOf, type Limits } from "../../web/src/webgpu/plan/limits.js";
@@ -28,6 +29,8 @@ function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds 
   };
 }
 
+const { mask, bias, halfBias, alibi, softcap, sinks } = FEATURE;
+
 describe("plans", () => {
   test.each<[string, AttentionFacts, Limits]>([
     ["prefill on a desktop GPU", facts({}), DESKTOP],
@@ -37,7 +40,7 @@ describe("plans", () => {
     ["wide heads in decode, a row at a time", facts({ numHeads: 8, numKvHeads: 1, queryLength: 1, keyLength: 300, headDim: 1000, valueDim: 600 }), SMALLEST],
     ["heads too wide for decode", facts({ numHeads: 1, queryLength: 1, keyLength: 300, headDim: 1028 }), SMALLEST],
     ["halves on a device that holds them", facts({}, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), { ...DESKTOP, together: 4, halves: true }],
-    ["a short call with every option", facts({ numHeads: 4, queryLength: 10, keyLength: 20 }, { mask: true, bias: "float16", alibi: true, softcap: true, sinks: true }), DESKTOP],
+    ["a short call with every option", facts({ numHeads: 4, queryLength: 10, keyLength: 20 }, { settingFeatures: mask + bias + halfBias + alibi + softcap + sinks }), DESKTOP],
     ["odd widths and halves", facts({ headDim: 17, valueDim: 300, queryLength: 100 }, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), DESKTOP],
     ["halves that lie well", facts({}, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), DESKTOP],
     ["only looking", facts({ queryLength: 512, keyLength: 512 }, { wanted: { output: false, probs: { ...ALL, average: true }, topK: { k: 5, selection: ALL }, lse: false, entropy: false, scores: undefined } }), DESKTOP],

@@ -64,7 +64,11 @@ export type PlainName = {
 }[keyof Table];
 
 const ROWS = Object.entries<Row>(SETTINGS);
-const ABSENT: Readonly<Record<string, unknown>> = Object.fromEntries(ROWS.map(([name, { absent }]) => [name, absent]));
+
+/** The settings of a call without options. */
+export const NO_SETTINGS = Object.fromEntries(
+  ROWS.map(([name, { absent }]) => [name, absent]),
+) as unknown as AttentionSettings;
 
 export const SETTINGS_NAMES = Object.keys(SETTINGS) as readonly (keyof AttentionSettingsOptions)[];
 
@@ -75,7 +79,7 @@ export const SETTINGS_NAMES = Object.keys(SETTINGS) as readonly (keyof Attention
  * @param numSequences - How many entries queryOffset has: the batch size, or the number of ragged sequences.
  */
 export function readSettings(options: OptionReader, shape: Sizes, numSequences = shape.batchSize): AttentionSettings {
-  const settings: Record<string, unknown> = { ...ABSENT };
+  const settings: Record<string, unknown> = { ...NO_SETTINGS };
   for (const [name, row] of ROWS) if (options.has(name)) settings[name] = row.read(options, name, shape, numSequences);
   return settings as unknown as AttentionSettings;
 }

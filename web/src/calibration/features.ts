@@ -1,5 +1,5 @@
 import type { AttentionSettingsOptions } from "../attention/attentionOptions.js";
-import type { AttentionSettings } from "../attention/attentionSettings.js";
+import { NO_SETTINGS, type AttentionSettings } from "../attention/attentionSettings.js";
 import type { ScoreStage, Wanted } from "../attention/returns.js";
 import type { FormulaData } from "../formula/graph.js";
 import type { Numbers } from "./numbers.js";
@@ -30,27 +30,14 @@ export interface Features {
 }
 
 /** The features of a call without any option. */
-export const PLAIN: Features = {
-  causal: "none",
-  window: false,
-  lengths: false,
-  mask: false,
-  bias: undefined,
-  excludeSelf: false,
-  softcap: false,
-  alibi: false,
-  sinks: false,
-  headGain: false,
-  dropout: false,
-  score: undefined,
-  visible: undefined,
+export const PLAIN = featuresOf(NO_SETTINGS, {
   output: true,
   lse: false,
   entropy: false,
-  probs: false,
-  topK: false,
-  scores: false,
-};
+  probs: undefined,
+  topK: undefined,
+  scores: undefined,
+});
 
 export function featuresOf(settings: AttentionSettings, wanted: Wanted): Features {
   const { causal, window, keyLengths, queryLengths, mask, bias } = settings;

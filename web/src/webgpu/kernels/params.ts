@@ -100,13 +100,15 @@ export type ParamName = keyof typeof FIELDS;
 export type Params = Readonly<Record<ParamName, number>>;
 export const PARAM_NAMES = Object.keys(FIELDS) as readonly ParamName[];
 
-/** What a call can have that kernels without options lack. */
-const OPTIONS = ["mask", "bias", "halfBias", "alibi", "softcap", "sinks", "entropies", "ring"] as const;
+/** What a call can have that kernels without options lack: by its settings, and otherwise. */
+const BY_SETTINGS = ["mask", "bias", "halfBias", "alibi", "softcap", "sinks"] as const;
+const OPTIONS = [...BY_SETTINGS, "entropies", "ring"] as const;
 
 /** `output` comes first, because `has` in call.wgsl takes the features before OUTPUT for options. */
 const OTHERS = ["output", "ragged", "average"] as const;
 
-type FeatureName = (typeof OPTIONS | typeof OTHERS)[number];
+export type SettingFeature = (typeof BY_SETTINGS)[number];
+export type FeatureName = (typeof OPTIONS | typeof OTHERS)[number];
 
 /** Bits of `features`: what a call has or wants. In the kernels they are MASK, HALF_BIAS and so on. */
 export const FEATURE = Object.fromEntries([...OPTIONS, ...OTHERS].map((name, n) => [name, 2 ** n])) as Readonly<

@@ -7,8 +7,9 @@ import type { Graph } from "../../formula/graph.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { Layout } from "../../tensor/layout.js";
 import type { FloatDtype, StoredDtype } from "../kernels/kernel.js";
-import { FEATURE } from "../kernels/params.js";
+import { FEATURE, type FeatureName, type SettingFeature } from "../kernels/params.js";
 import type { Sequence } from "./sequences.js";
+import { settingFeatures } from "./settings.js";
 
 /** All facts about a call that decide how it is computed. */
 export interface AttentionFacts {
@@ -20,15 +21,12 @@ export interface AttentionFacts {
   /** Inputs that lie in the engine's own arrays, where rows are whole vec4 for every width. */
   readonly inPlace?: readonly ("query" | "key" | "value")[];
   readonly output: FloatDtype;
-  readonly mask: boolean;
-  readonly bias: FloatDtype | undefined;
-  readonly alibi: boolean;
-  readonly softcap: boolean;
+  /** The bits of `features` that follow from the settings. */
+  readonly settingFeatures: number;
   /** Whether the keys lie in a cache's ring. */
   readonly ring: boolean;
   /** How many first keys meet queries of their own (`kept_queries` of params.ts). Default 0. */
   readonly keptKeys?: number | undefined;
-  readonly sinks: boolean;
   readonly dropout: boolean;
   readonly emptyRows: EmptyRows;
   /** The graphs of the formulas. */
@@ -57,12 +55,8 @@ export function factsOf(
     kvLayout,
     dtypes: { query: query.dtype, key: key.dtype, value: value.dtype },
     output: output.dtype,
-    mask: settings.mask !== undefined,
-    bias: settings.bias?.tensor.dtype,
-    alibi: settings.alibiSlopes !== undefined,
-    softcap: settings.softcap > 0,
+    settingFeatures: settingFeatures(settings),
     ring: false,
-    sinks: settings.sinks !== undefined,
     dropout: settings.dropout !== undefined,
     emptyRows: settings.emptyRows,
     score: settings.score?.graph,
@@ -76,20 +70,14 @@ export function factsOf(
 }
 
 /** The bits of `features` for the call; see `has` in call.wgsl. */
-export function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
-  const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
-    mask,
-    bias: bias !== undefined,
-    halfBias: bias === "float16",
-    alibi,
-    softcap,
-    sinks,
+export function featuresOf({ settingFeatures: bySettings, ring, ragged, wanted }: AttentionFacts): number {
+  const present: Readonly<Record<Exclude<FeatureName, SettingFeature>, boolean>> = {
     entropies: wanted.entropy,
     ring,
     output: wanted.output,
     ragged,
     average: false,
   };
-  const names = Object.keys(FEATURE) as (keyof typeof FEATURE)[];
-  return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), 0);
+  const names = Object.keys(present) as (keyof typeof present)[];
+  return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), bySettings);
 }

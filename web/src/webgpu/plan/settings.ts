@@ -1,7 +1,7 @@
 import type { Dropout } from "../../attention/attentionOptions.js";
 import type { AttentionSettings } from "../../attention/attentionSettings.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
-import type { Params } from "../kernels/params.js";
+import { FEATURE, type Params, type SettingFeature } from "../kernels/params.js";
 import { broadcastStrides } from "./strides.js";
 
 /**
@@ -97,4 +97,20 @@ export function headNumbers(settings: Pick<AttentionSettings, NamesIn<"heads">>,
     else numbers.fill(HEADS[name], n * numHeads, (n + 1) * numHeads);
   });
   return numbers;
+}
+
+/** Which settings have a feature of the kernels; the compiler asks for a new one. */
+const HAS: Readonly<Record<SettingFeature, (settings: AttentionSettings) => boolean>> = {
+  mask: ({ mask }) => mask !== undefined,
+  bias: ({ bias }) => bias !== undefined,
+  halfBias: ({ bias }) => bias?.tensor.dtype === "float16",
+  alibi: ({ alibiSlopes }) => alibiSlopes !== undefined,
+  softcap: ({ softcap }) => softcap > 0,
+  sinks: ({ sinks }) => sinks !== undefined,
+};
+
+/** The bits of `features` that follow from the settings. */
+export function settingFeatures(settings: AttentionSettings): number {
+  const names = Object.keys(HAS) as SettingFeature[];
+  return names.reduce((bits, name) => bits | (HAS[name](settings) ? FEATURE[name] : 0), 0);
 }
