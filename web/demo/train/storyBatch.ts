@@ -1,5 +1,6 @@
 import type { Random } from "headwise/train";
 
+import { COLOURS, COUNTED, GOODS, HIDEOUTS, PAIRED_THINGS, PETS, PLACES, SINGLE_THINGS, SOUNDS } from "../stories/lexicon.js"; // prettier-ignore
 import { drawStory } from "../stories/story.js";
 import type { Story } from "../stories/teller.js";
 import { BREAK, storyWords } from "../stories/words.js";
@@ -11,7 +12,8 @@ export const STORY_WORDS = new Words(storyWords());
 /** Between the stories. */
 const GAP = idOf(BREAK);
 const [COMMA, AND, STOP] = [",", "and", "."].map(idOf) as [number, number, number];
-const ITEMS = Int32Array.from(STORY_WORDS.tokens.keys()).filter((id) => /^\p{L}+$/u.test(STORY_WORDS.tokens[id]!));
+/** Words that come back in stories. */
+const ITEMS = [COLOURS, SINGLE_THINGS, PAIRED_THINGS, PLACES, HIDEOUTS, GOODS, SOUNDS, PETS, COUNTED].flat().map(idOf);
 
 /** Rows of one length, padded at the end. Targets of −1 do not count. */
 interface Row {
@@ -24,9 +26,17 @@ export function storyIds({ words }: Story): number[] {
   return [GAP, ...words.map(idOf), GAP];
 }
 
-/** A batch of stories that are not held out, one a row. Every word counts. */
-export function storyBatch(source: Random, rows: number): Batch {
-  return padded(Array.from({ length: rows }, () => rowOf(storyIds(drawStory(source, false)))));
+/** A batch of stories that are not held out, one a row. Every word counts, or only those with a true answer. */
+export function storyBatch(source: Random, rows: number, counts: "all" | "facts"): Batch {
+  return padded(
+    Array.from({ length: rows }, () => {
+      const story = drawStory(source, false);
+      const { tokens, targets } = rowOf(storyIds(story));
+      if (counts === "all") return { tokens, targets };
+      const places = new Set(story.facts.map(({ at }) => at));
+      return { tokens, targets: targets.map((target, at) => (places.has(at) ? target : -1)) };
+    }),
+  );
 }
 
 /** A batch of stories one after another in long rows, as a text without end has them. */
@@ -40,18 +50,31 @@ export function storiesBatch(source: Random, rows: number, length: number): Batc
   );
 }
 
+/** How rows of repeats are drawn. */
+export interface RepeatChoice {
+  readonly rows: number;
+  readonly length: number;
+  /** From so many different words. With few, heads learn to copy sooner. */
+  readonly words: number;
+  /** The share of rows that are lists with commas. */
+  readonly lists: number;
+}
+
+/** How many words come back in stories: the most for `RepeatChoice`. */
+export const REPEATED_WORDS = ITEMS.length;
+
 /**
  * A batch of words in random order, repeated to the end of the row: bare, or as a list with commas. Only what is
  * repeated counts, so that heads learn to find the earlier place and to copy what followed.
  */
-export function repeatedBatch(source: Random, rows: number, length: number, lists = 2): Batch {
-  return padded(Array.from({ length: rows }, () => repeatedRow(source, length, lists)));
+export function repeatedBatch(source: Random, choice: RepeatChoice): Batch {
+  return padded(Array.from({ length: choice.rows }, () => repeatedRow(source, choice)));
 }
 
-function repeatedRow(source: Random, length: number, lists: number): Row {
-  const isList = source.integer(4) < lists;
+function repeatedRow(source: Random, { length, words, lists }: RepeatChoice): Row {
+  const isList = source.next() < lists;
   const count = isList ? 3 + source.integer(5) : 3 + source.integer(length / 2 - 3);
-  const items = Array.from(source.permutation(ITEMS.length).subarray(0, count), (at) => ITEMS[at]!);
+  const items = Array.from(source.permutation(words).subarray(0, count), (at) => ITEMS[at]!);
   const once = isList
     ? [...items.flatMap((item, n) => [...(n > 0 ? [n === items.length - 1 ? AND : COMMA] : []), item]), STOP]
     : items;

@@ -1,21 +1,31 @@
 import { random, type AdamWOptions, type Random } from "headwise/train";
 
-import type { Characters } from "./characters.js";
 import { mostProbable } from "./learner.js";
 import type { Architecture, Model } from "./model.js";
 import { copiedShare, REPEAT_CHARACTERS, repeatBatch, repeatSequence, type Batch } from "./repeat.js";
+import { REPEATED_WORDS, repeatedBatch, STORY_WORDS, storiesBatch, storyBatch, type RepeatChoice } from "./storyBatch.js";
+import { choicesOf, headLosses, judgedShares, unseenStories, type HeadLoss, type StoryFigures } from "./storyFigures.js";
 import { exactShare, SUM_CHARACTERS, sumBatch } from "./sums.js";
 import { natsPerCharacter, textBatch, type Corpus } from "./text.js";
+import type { Vocabulary } from "./vocabulary.js";
 
 /** Sequences in a batch. */
 const TEXTS = 4;
 const SUMS = 128;
 const REPEATS = 32;
+const STORIES = 16;
+
+/** How a decoder of stories learns: first few words that are repeated, then more of them, then stories. */
+const [FEW_WORDS, FEW_UNTIL, REPEATS_UNTIL] = [24, 300, 550];
+/** Of so many batches one is of repeats, one of stories in a row, and two count only words with a true answer. */
+const CYCLE = 10;
+/** Unseen stories are drawn from it. */
+const UNSEEN_SEED = 2_000_003;
 
 /** What a stored model of the lab learns. */
 export interface Task {
   readonly kind: "text" | "sums" | "repeat";
-  readonly characters: Characters;
+  readonly vocabulary: Vocabulary;
   readonly architecture: Architecture;
   /** The highest learning rate. */
   readonly learningRate: number;
@@ -24,7 +34,7 @@ export interface Task {
   readonly deviation: number;
   /** Sequences in a batch. */
   readonly batchSize: number;
-  batch(source: Random): Batch;
+  batch(source: Random, step: number): Batch;
   /** What the model can do on data that it has not seen. `quickly`: on a small part of them. */
   measure(model: Model, quickly: boolean): Promise<Figures>;
 }
@@ -36,6 +46,9 @@ export interface Figures {
   readonly exact?: number;
   /** The part of the repeated tokens that are expected. */
   readonly copied?: number;
+  readonly stories?: StoryFigures;
+  /** What each head is worth, for stories. */
+  readonly heads?: readonly HeadLoss[];
 }
 
 /** The next character of a text. */
@@ -44,7 +57,7 @@ export function textTask({ characters, train, heldOut }: Corpus): Task {
   const texts = heldOut.map((part) => characters.ids(part));
   return {
     kind: "text",
-    characters,
+    vocabulary: characters,
     architecture: {
       ...{ vocabulary: characters.count, width: 128, layers: 4, heads: 4 },
       ...{ position: "rotary", length, feedForward: 512 },
@@ -60,11 +73,49 @@ export function textTask({ characters, train, heldOut }: Corpus): Task {
   };
 }
 
+/** The next word of stories that a grammar writes. */
+export function storyTask(): Task {
+  const length = 256;
+  return {
+    kind: "text",
+    vocabulary: STORY_WORDS,
+    architecture: {
+      ...{ vocabulary: STORY_WORDS.count, width: 96, layers: 3, heads: 6 },
+      ...{ position: "rotary", length, feedForward: 384 },
+    },
+    learningRate: 0.003,
+    optimizer: { betas: [0.9, 0.98], weightDecay: 0.01 },
+    deviation: 0.1,
+    batchSize: STORIES,
+    batch: (source, step) => {
+      const part = step % CYCLE;
+      if (step < REPEATS_UNTIL || part === 0) return repeatedBatch(source, repeatsAt(step));
+      if (part === 5) return storiesBatch(source, STORIES / 2, length);
+      return storyBatch(source, STORIES, part === 3 || part === 7 ? "facts" : "all");
+    },
+    measure: async (model, quickly) => {
+      const stories = unseenStories(quickly ? 64 : 600, UNSEEN_SEED);
+      const written = await judgedShares(model, quickly ? 16 : 100, 0.7, UNSEEN_SEED);
+      return {
+        stories: { stories: stories.length, seed: UNSEEN_SEED, ...(await choicesOf(model, stories)), written },
+        ...(!quickly && { heads: await headLosses(model, stories.slice(0, 200)) }),
+      };
+    },
+  };
+}
+
+/** Repeats of few words, of more and more, and later of all words with lists among them. */
+function repeatsAt(step: number): RepeatChoice {
+  const grown = Math.min(1, Math.max(0, (step - FEW_UNTIL) / (REPEATS_UNTIL - FEW_UNTIL)));
+  const words = Math.round(FEW_WORDS + grown * (REPEATED_WORDS - FEW_WORDS));
+  return { rows: REPEATS, length: 40, words, lists: step < REPEATS_UNTIL ? 0.25 * grown : 0.5 };
+}
+
 /** The sum of two numbers of up to three digits. */
 export function sumsTask(): Task {
   return {
     kind: "sums",
-    characters: SUM_CHARACTERS,
+    vocabulary: SUM_CHARACTERS,
     architecture: {
       ...{ vocabulary: SUM_CHARACTERS.count, width: 64, layers: 2, heads: 4 },
       ...{ position: "rotary", length: 16, feedForward: 256 },
@@ -84,7 +135,7 @@ export function repeatTask(): Task {
   const task = { tokens: length, vocabulary: REPEAT_CHARACTERS.count };
   return {
     kind: "repeat",
-    characters: REPEAT_CHARACTERS,
+    vocabulary: REPEAT_CHARACTERS,
     architecture: {
       ...{ vocabulary: task.vocabulary, width: 64, layers: 2, heads: 4 },
       ...{ position: "learned", length, feedForward: 0 },

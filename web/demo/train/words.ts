@@ -32,7 +32,8 @@ export class Words implements Vocabulary {
       const token = this.tokens[id] ?? "";
       const word = isStart ? token.charAt(0).toUpperCase() + token.slice(1) : token;
       const isJoined = /^[.,:!?”\n]$/.test(token) || /^[“\n]$/.test(before);
-      pieces.push(isJoined ? word : ` ${word}`);
+      // The break before a text is not shown.
+      pieces.push(pieces.length === 0 && token === "\n" ? "" : isJoined ? word : ` ${word}`);
       // After “Where is it?” the sentence goes on or ends: “asked” goes on.
       isStart = /^[.?!“\n]$/.test(token) || (token === "”" && isStart && before === ".");
       before = token;

@@ -68,7 +68,7 @@ export class Training {
       this.task.learningRate *
       Math.min(1, (this.steps + 1) / WARM_UP) *
       (0.5 + 0.5 * Math.cos(Math.PI * this.progress));
-    const result = await this.#learner.learn(this.task.batch(this.source), rate);
+    const result = await this.#learner.learn(this.task.batch(this.source, this.steps), rate);
     this.loss = this.loss === undefined ? result.loss : this.loss + NEWEST * (result.loss - this.loss);
     this.seconds += (performance.now() - begun) / 1000;
     return result;
