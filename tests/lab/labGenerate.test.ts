@@ -4,13 +4,21 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 
 import { Decoder } from "../../web/demo/generate/decoder.js";
-import { readDecoder, textOf, tokensOf, unitOf, vocabularyOf, type DecoderConfig } from "../../web/demo/generate/decoderFile.js";
+import {
+  readDecoder,
+  textOf,
+  tokensOf,
+  unitOf,
+  vocabularyOf,
+  type DecoderConfig,
+} from "../../web/demo/generate/decoderFile.js";
 import { candidates, largestChange, softmax, surprise, taken } from "../../web/demo/generate/sampling.js";
 import type { CacheState, Endless, Writing, Written } from "../../web/demo/lab/engine/generateProtocol.js";
 import { endlessText, Writer } from "../../web/demo/lab/engine/writer.js";
 import { BEGINNINGS, fields, gainsOf, placesOf, ringOf, STORY_BEGINNINGS, switched } from "../../web/demo/lab/rooms/generate/settings.js"; // prettier-ignore
-import { cacheWords, changeWords, endlessWords, endWords, finding, modelWords, sign, speedWords, sumWords, twinWords, unreadWords } from "../../web/demo/lab/rooms/generate/words.js"; // prettier-ignore
+import { cacheWords, changeWords, endlessWords, finding, modelWords, sign, speedWords, sumWords, twinWords, unreadWords } from "../../web/demo/lab/rooms/generate/words.js"; // prettier-ignore
 import { storyWords } from "../../web/demo/stories/words.js";
+import { storyVerdict } from "../../web/demo/lab/rooms/generate/verdict.js";
 import { choiceWords, jobWords } from "../../web/demo/lab/rooms/generate/jobs.js";
 import { State } from "../../web/demo/lab/shell/state.js";
 import { randomDecoder } from "../browser/lab/randomDecoder.js";
@@ -307,18 +315,27 @@ describe("words", () => {
 
   test("a model of words names the words that it does not know", () => {
     expect(unreadWords(BEGINNINGS.text, STORIES)).toBe("");
-    for (const begin of Object.values(STORY_BEGINNINGS)) expect([begin, unreadWords(begin, STORIES)]).toEqual([begin, ""]);
+    for (const begin of Object.values(STORY_BEGINNINGS))
+      expect([begin, unreadWords(begin, STORIES)]).toEqual([begin, ""]);
     expect(unreadWords("Kate had a red dragon.", STORIES)).toBe(
       "This model does not know the word “dragon”, and leaves out what it does not know.",
     );
     expect(unreadWords("In the beginning God said", STORIES)).toMatch(/^This model does not know the words “In”, “beginning” and “God”,/); // prettier-ignore
   });
 
-  test("a story that has ended is told", () => {
-    const [end, stop] = ["\n", "."].map((token) => tokensOf(token, STORIES).at(-1)!);
-    expect(endWords(STORIES, written([end!, stop!, end!]))).toMatch(/^The story has ended\./);
-    expect(endWords(STORIES, written([end!, stop!, stop!]))).toBe("");
-    expect(endWords(STORIES, written([end!, end!]))).toBe(""); // nothing is written yet
+  test("the grammar judges a story so far, and says when it has ended", () => {
+    const said = (text: string, begun = 0) => storyVerdict(STORIES, { tokens: tokensOf(text, STORIES), begun });
+    const beginning = "Kate and Ben lived near the park. Kate had a red ball.";
+    expect(said("Kate and Ben")).toBe("");
+    expect(said(`${beginning} Kate had`)).toBe(
+      "The grammar finds 2 sentences, and no fault: each is true in its story.",
+    );
+    expect(said(`${beginning} The red ball belong to Kate. Ben liked it.`)).toBe(
+      "The grammar finds 4 sentences: 1 of another grammar, and 1 not true in this story. The first of these is “The red ball belong to Kate.”",
+    );
+    expect(said(`${beginning}\n`)).toMatch(/The story has ended\. Another seed tells another one\.$/);
+    expect(said("\n", 2)).toBe(""); // nothing is written yet
+    expect(storyVerdict(config, { tokens: Int32Array.of(0, 0), begun: 0 })).toBe("");
   });
 
   test("what heads are for: the losses of a head that is off, the largest first, and where it looks", () => {

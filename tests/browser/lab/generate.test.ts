@@ -48,10 +48,7 @@ test("a bar that is clicked is written", async () => {
   const third = page.locator(".next-tokens li").nth(2).getByRole("button");
   const letter = (await third.locator("b").textContent())!.replace("␣", " ").replace("⏎", "\n");
   await third.click();
-  await page.waitForFunction(
-    (end) => document.querySelector(".own-text")!.textContent.endsWith(end),
-    `park.${letter}`,
-  );
+  await page.waitForFunction((end) => document.querySelector(".own-text")!.textContent.endsWith(end), `park.${letter}`);
 });
 
 test("a sum that cannot be read does not keep the old result", async () => {
@@ -145,7 +142,9 @@ test("the trained decoders add, and tell a story to its end", async () => {
   await trained.locator(".own-text", { hasText: /Leo sang: “$/ }).waitFor();
   await trained.getByRole("button", { name: "Write", exact: true }).click();
   await trained.getByText("The story has ended.").waitFor();
-  expect(await trained.locator(".own-text:not(.twin)").textContent()).toMatch(/Leo sang: “[A-Z][a-z ]+\.” .*[.?!”]\n?$/);
+  expect(await trained.locator(".own-text:not(.twin)").textContent()).toMatch(
+    /Leo sang: “[A-Z][a-z ]+\.” .*[.?!”]\n?$/,
+  );
   expect(await trained.locator(".jobs li").count()).toBeGreaterThan(2);
   await trained.close();
 });

@@ -73,7 +73,7 @@ export function repeatedBatch(source: Random, choice: RepeatChoice): Batch {
 
 function repeatedRow(source: Random, { length, words, lists }: RepeatChoice): Row {
   const isList = source.next() < lists;
-  const count = isList ? 3 + source.integer(5) : 3 + source.integer(length / 2 - 3);
+  const count = isList ? 3 + source.integer(5) : 8 + source.integer(length / 2 - 8);
   const items = Array.from(source.permutation(words).subarray(0, count), (at) => ITEMS[at]!);
   const once = isList
     ? [...items.flatMap((item, n) => [...(n > 0 ? [n === items.length - 1 ? AND : COMMA] : []), item]), STOP]

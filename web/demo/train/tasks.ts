@@ -1,10 +1,24 @@
 import { random, type AdamWOptions, type Random } from "headwise/train";
 
 import { mostProbable } from "./learner.js";
-import type { Architecture, Model } from "./model.js";
+import type { Architecture, Model, Parameters } from "./model.js";
 import { copiedShare, REPEAT_CHARACTERS, repeatBatch, repeatSequence, type Batch } from "./repeat.js";
-import { REPEATED_WORDS, repeatedBatch, STORY_WORDS, storiesBatch, storyBatch, type RepeatChoice } from "./storyBatch.js";
-import { choicesOf, headLosses, judgedShares, unseenStories, type HeadLoss, type StoryFigures } from "./storyFigures.js";
+import {
+  REPEATED_WORDS,
+  repeatedBatch,
+  STORY_WORDS,
+  storiesBatch,
+  storyBatch,
+  type RepeatChoice,
+} from "./storyBatch.js";
+import {
+  choicesOf,
+  headLosses,
+  judgedShares,
+  unseenStories,
+  type HeadLoss,
+  type StoryFigures,
+} from "./storyFigures.js";
 import { exactShare, SUM_CHARACTERS, sumBatch } from "./sums.js";
 import { natsPerCharacter, textBatch, type Corpus } from "./text.js";
 import type { Vocabulary } from "./vocabulary.js";
@@ -15,9 +29,9 @@ const SUMS = 128;
 const REPEATS = 32;
 const STORIES = 16;
 
-/** How a decoder of stories learns: first few words that are repeated, then more of them, then stories. */
-const [FEW_WORDS, FEW_UNTIL, REPEATS_UNTIL] = [24, 300, 550];
-/** Of so many batches one is of repeats, one of stories in a row, and two count only words with a true answer. */
+/** How a decoder of stories learns: first few words that are repeated; then stories, and repeats of more and more words. */
+const [FEW_WORDS, FEW_UNTIL, ALL_FROM] = [24, 450, 1500];
+/** Of so many batches later, three are of repeats, one of stories in a row, and three count only words with a true answer. */
 const CYCLE = 10;
 /** Unseen stories are drawn from it. */
 const UNSEEN_SEED = 2_000_003;
@@ -35,6 +49,8 @@ export interface Task {
   /** Sequences in a batch. */
   readonly batchSize: number;
   batch(source: Random, step: number): Batch;
+  /** Changes the first weights. */
+  prepare?(parameters: Parameters, source: Random): void;
   /** What the model can do on data that it has not seen. `quickly`: on a small part of them. */
   measure(model: Model, quickly: boolean): Promise<Figures>;
 }
@@ -84,14 +100,15 @@ export function storyTask(): Task {
       ...{ position: "rotary", length, feedForward: 384 },
     },
     learningRate: 0.003,
-    optimizer: { betas: [0.9, 0.98], weightDecay: 0.01 },
+    optimizer: { weightDecay: 0 },
     deviation: 0.1,
     batchSize: STORIES,
+    prepare: prepareForCopying,
     batch: (source, step) => {
       const part = step % CYCLE;
-      if (step < REPEATS_UNTIL || part === 0) return repeatedBatch(source, repeatsAt(step));
+      if (step < FEW_UNTIL || part % 4 === 0) return repeatedBatch(source, repeatsAt(step));
       if (part === 5) return storiesBatch(source, STORIES / 2, length);
-      return storyBatch(source, STORIES, part === 3 || part === 7 ? "facts" : "all");
+      return storyBatch(source, STORIES, part % 3 === 0 ? "facts" : "all");
     },
     measure: async (model, quickly) => {
       const stories = unseenStories(quickly ? 64 : 600, UNSEEN_SEED);
@@ -104,11 +121,26 @@ export function storyTask(): Task {
   };
 }
 
-/** Repeats of few words, of more and more, and later of all words with lists among them. */
+/** Repeats of few words, and later of more and more, with lists among them. */
 function repeatsAt(step: number): RepeatChoice {
-  const grown = Math.min(1, Math.max(0, (step - FEW_UNTIL) / (REPEATS_UNTIL - FEW_UNTIL)));
+  const grown = Math.min(1, Math.max(0, (step - FEW_UNTIL) / (ALL_FROM - FEW_UNTIL)));
   const words = Math.round(FEW_WORDS + grown * (REPEATED_WORDS - FEW_WORDS));
-  return { rows: REPEATS, length: 40, words, lists: step < REPEATS_UNTIL ? 0.25 * grown : 0.5 };
+  return { rows: REPEATS, length: 40, words, lists: step < FEW_UNTIL ? 0 : 0.4 };
+}
+
+/**
+ * First weights with which heads learn to copy sooner. Without a bias of the first norm, queries and keys have no
+ * constant part, and no head can look at the word before, whatever the words are. Large feed-forward blocks would hide
+ * the words from the heads.
+ */
+function prepareForCopying({ layers }: Parameters, source: Random): void {
+  const [{ norm }] = layers as [Parameters["layers"][number]];
+  norm.bias.data.set(source.normal(norm.bias.shape, 0.7).data);
+  for (const { feedForward } of layers) {
+    const { up, down } = feedForward!;
+    for (const [at, weight] of up.weight.data.entries()) up.weight.data[at] = 0.3 * weight;
+    for (const [at, weight] of down.weight.data.entries()) down.weight.data[at] = 0.02 * weight;
+  }
 }
 
 /** The sum of two numbers of up to three digits. */

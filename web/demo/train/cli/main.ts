@@ -146,7 +146,12 @@ async function write(hw: Attention, training: Training, data: Data, options: Tra
     command: commandOf(options),
     seed: options.seed,
     steps: training.steps,
-    figures: { ...known, ...(worth && { withoutHead: worth }), parameters: training.size, minutes: Number((training.seconds / 60).toFixed(1)) },
+    figures: {
+      ...known,
+      ...(worth && { withoutHead: worth }),
+      parameters: training.size,
+      minutes: Number((training.seconds / 60).toFixed(1)),
+    },
   };
   mkdirSync(options.out, { recursive: true });
   const file = path.join(options.out, kind);

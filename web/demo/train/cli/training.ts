@@ -38,6 +38,7 @@ export class Training {
     const standing = options.fresh ? undefined : checkpoint.read();
     const source = random(standing?.random ?? options.seed);
     const parameters = standing?.parameters ?? initialParameters(task.architecture, source, task.deviation);
+    if (!standing) task.prepare?.(parameters, source);
     const model = await Model.create(hw, task.architecture, parameters);
     const learner = new Learner(model, { ...task.optimizer, ...(standing && { state: standing.optimizer }) });
     return new Training(task, model, options.budget, source, checkpoint, learner, standing?.seconds ?? 0);

@@ -9,7 +9,8 @@ export const STORY_BEGINNINGS = {
   list: "Tom and Mary lived near the farm. Tom said to Mary: “Please buy milk, rice, tea and salt.” At the market",
   pets: "Emma and Paul lived near the river. Emma had a cat, and Paul had a dog. The dog was called Rex. The cat was called Luna. One day the dog ran to the park. Paul called: “",
   numbers: "Ida and Jack lived near the school. Ida had three apples, and Jack had four nuts. Ida found two more. So",
-  places: "Rosa and Hugo lived near the library. Rosa had a grey scarf. Hugo had green socks. Rosa put the grey scarf under the chair. Hugo put the green socks under the bench. The teacher asked: “Where is the grey scarf?”",
+  places:
+    "Rosa and Hugo lived near the library. Rosa had a grey scarf. Hugo had green socks. Rosa put the grey scarf under the chair. Hugo put the green socks under the bench. The teacher asked: “Where is the grey scarf?”",
 } as const;
 
 export const fields = {

@@ -2,7 +2,8 @@ import { textOf, unitOf, vocabularyOf, type DecoderConfig } from "../../../gener
 import type { Written } from "../../engine/generateProtocol.js";
 import { card, element, setText } from "../../shell/element.js";
 import type { HeadPlace } from "./settings.js";
-import { endWords, headWords, sumWords, twinWords } from "./words.js";
+import { storyVerdict } from "./verdict.js";
+import { headWords, sumWords, twinWords } from "./words.js";
 
 /** The text, coloured by what one head of its newest token looks at; and the text of the twin. */
 export class TextView {
@@ -26,7 +27,8 @@ export class TextView {
     this.#letter(vocabularyOf(config).pieces(tokens), begun);
     this.#colour(weights[place.layer - 1]!, place.head, config.heads, places);
     this.#by.textContent = `Darker where ${headWords(place)} of the newest ${unitOf(config)} looks; what the cache has dropped is pale.`;
-    this.#verdict.textContent = config.kind === "sums" ? sumWords(textOf(tokens, config), config.reversed) : endWords(config, written);
+    this.#verdict.textContent =
+      config.kind === "sums" ? sumWords(textOf(tokens, config), config.reversed) : storyVerdict(config, written);
     this.#twinSays.textContent = twinWords(config, written, off);
     const from = twin ? tokens.findIndex((token, at) => token !== twin[at]) : -1;
     this.#twin.hidden = from < 0;

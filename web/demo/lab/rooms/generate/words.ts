@@ -76,7 +76,10 @@ export function unreadWords(begin: string, config: DecoderConfig): string {
   const all = left > 0 ? [...names, counted(left, `other ${unit}`)] : names;
   const rest = read === "" ? "Nothing of this can be read." : isSum ? "" : `It reads “${read}”, which is no sum.`;
   const sum = isSum && read !== "" ? "" : config.kind === "sums" ? "A sum is two numbers of up to three digits, such as 123+456=." : ""; // prettier-ignore
-  const lost = all.length > 0 ? `This model does not know ${unit === "word" ? wordsOf(unknown.length) : ""}${listed(all)}, and leaves out what it does not know.` : "";
+  const lost =
+    all.length > 0
+      ? `This model does not know ${unit === "word" ? wordsOf(unknown.length) : ""}${listed(all)}, and leaves out what it does not know.`
+      : "";
   return begin === "" ? "" : [lost, rest, sum].filter(Boolean).join(" ");
 }
 
@@ -111,12 +114,6 @@ export function sumWords(text: string, isReversed = false): string {
   return given === right
     ? `${a} + ${b} = ${given} is right.${order}`
     : `${a} + ${b} is ${right}, and the model says ${given}.${order}`;
-}
-
-/** Whether a story has come to its end. */
-export function endWords(config: DecoderConfig, { tokens, begun }: Written): string {
-  const isAtEnd = tokens.length > begun && vocabularyOf(config).tokens[tokens.at(-1)!] === config.end;
-  return isAtEnd ? "The story has ended. Another seed tells another one." : "";
 }
 
 /** What the three ways to keep a long text cost, over the groups after the ring was full. */
