@@ -1,16 +1,9 @@
 import { random, type AdamWOptions, type Random } from "headwise/train";
 
 import { mostProbable } from "./learner.js";
-import type { Architecture, Model, Parameters } from "./model.js";
+import type { Architecture, Model } from "./model.js";
 import { copiedShare, REPEAT_CHARACTERS, repeatBatch, repeatSequence, type Batch } from "./repeat.js";
-import {
-  REPEATED_WORDS,
-  repeatedBatch,
-  STORY_WORDS,
-  storiesBatch,
-  storyBatch,
-  type RepeatChoice,
-} from "./storyBatch.js";
+import { REPEATED_WORDS, repeatedBatch, STORY_WORDS, storiesBatch, storyBatch } from "./storyBatch.js";
 import {
   choicesOf,
   headLosses,
@@ -29,9 +22,12 @@ const SUMS = 128;
 const REPEATS = 32;
 const STORIES = 16;
 
-/** How a decoder of stories learns: first few words that are repeated; then stories, and repeats of more and more words. */
-const [FEW_WORDS, FEW_UNTIL, ALL_FROM] = [24, 450, 1500];
-/** Of so many batches later, three are of repeats, one of stories in a row, and three count only words with a true answer. */
+/**
+ * A decoder of stories first learns to repeat words in random order, with attention alone. Where feed-forward blocks were
+ * there from the start, no head had learned to copy after three million tokens. Then the blocks come, and stories.
+ */
+const FIRST_STEPS = 600;
+/** Of so many later batches, one is of repeats, one of stories in a row, and two count only words with a true answer. */
 const CYCLE = 10;
 /** Unseen stories are drawn from it. */
 const UNSEEN_SEED = 2_000_003;
@@ -49,8 +45,8 @@ export interface Task {
   /** Sequences in a batch. */
   readonly batchSize: number;
   batch(source: Random, step: number): Batch;
-  /** Changes the first weights. */
-  prepare?(parameters: Parameters, source: Random): void;
+  /** What the attention of the model learns before it gets its feed-forward blocks. */
+  readonly first?: { readonly steps: number; batch(source: Random, step: number): Batch };
   /** What the model can do on data that it has not seen. `quickly`: on a small part of them. */
   measure(model: Model, quickly: boolean): Promise<Figures>;
 }
@@ -97,18 +93,22 @@ export function storyTask(): Task {
     vocabulary: STORY_WORDS,
     architecture: {
       ...{ vocabulary: STORY_WORDS.count, width: 96, layers: 3, heads: 6 },
-      ...{ position: "rotary", length, feedForward: 384 },
+      ...{ position: "rotary", length, feedForward: 192 },
     },
     learningRate: 0.003,
     optimizer: { weightDecay: 0 },
     deviation: 0.1,
     batchSize: STORIES,
-    prepare: prepareForCopying,
+    first: {
+      steps: FIRST_STEPS,
+      batch: (source, step) =>
+        repeatedBatch(source, { rows: REPEATS, length: 64, words: REPEATED_WORDS, lists: step < FIRST_STEPS - 150 ? 0 : 0.4 }), // prettier-ignore
+    },
     batch: (source, step) => {
       const part = step % CYCLE;
-      if (step < FEW_UNTIL || part % 4 === 0) return repeatedBatch(source, repeatsAt(step));
+      if (part === 0) return repeatedBatch(source, { rows: REPEATS, length: 64, words: REPEATED_WORDS, lists: 0.5 });
       if (part === 5) return storiesBatch(source, STORIES / 2, length);
-      return storyBatch(source, STORIES, part % 3 === 0 ? "facts" : "all");
+      return storyBatch(source, STORIES, part === 3 || part === 7 ? "facts" : "all");
     },
     measure: async (model, quickly) => {
       const stories = unseenStories(quickly ? 64 : 600, UNSEEN_SEED);
@@ -119,28 +119,6 @@ export function storyTask(): Task {
       };
     },
   };
-}
-
-/** Repeats of few words, and later of more and more, with lists among them. */
-function repeatsAt(step: number): RepeatChoice {
-  const grown = Math.min(1, Math.max(0, (step - FEW_UNTIL) / (ALL_FROM - FEW_UNTIL)));
-  const words = Math.round(FEW_WORDS + grown * (REPEATED_WORDS - FEW_WORDS));
-  return { rows: REPEATS, length: 40, words, lists: step < FEW_UNTIL ? 0 : 0.4 };
-}
-
-/**
- * First weights with which heads learn to copy sooner. Without a bias of the first norm, queries and keys have no
- * constant part, and no head can look at the word before, whatever the words are. Large feed-forward blocks would hide
- * the words from the heads.
- */
-function prepareForCopying({ layers }: Parameters, source: Random): void {
-  const [{ norm }] = layers as [Parameters["layers"][number]];
-  norm.bias.data.set(source.normal(norm.bias.shape, 0.7).data);
-  for (const { feedForward } of layers) {
-    const { up, down } = feedForward!;
-    for (const [at, weight] of up.weight.data.entries()) up.weight.data[at] = 0.3 * weight;
-    for (const [at, weight] of down.weight.data.entries()) down.weight.data[at] = 0.02 * weight;
-  }
 }
 
 /** The sum of two numbers of up to three digits. */
