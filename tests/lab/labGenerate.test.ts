@@ -222,6 +222,7 @@ describe("a decoder of words", () => {
       "The teacher asked: “Who has the red ball?” Ben said: “I have it.” Now Kate had blue socks.",
       "“What colour is the ball?” asked the teacher. “It is red,” said Ben.",
       "Anna came home with tea, milk and salt.",
+      "Ida called: “Rex, Rex!” She found Rex at the park.",
     ])
       expect(shown(text)).toBe(text);
   });

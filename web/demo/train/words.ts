@@ -25,20 +25,17 @@ export class Words implements Vocabulary {
   }
 
   pieces(ids: Iterable<number>): readonly string[] {
-    const pieces: string[] = [];
-    let isStart = true;
+    const sentences = new Sentences();
     let before = "\n";
-    for (const id of ids) {
+    return Array.from(ids, (id, at) => {
       const token = this.tokens[id] ?? "";
-      const word = isStart ? token.charAt(0).toUpperCase() + token.slice(1) : token;
+      const word = sentences.isStart ? token.charAt(0).toUpperCase() + token.slice(1) : token;
       const isJoined = /^[.,:!?”\n]$/.test(token) || /^[“\n]$/.test(before);
-      // The break before a text is not shown.
-      pieces.push(pieces.length === 0 && token === "\n" ? "" : isJoined ? word : ` ${word}`);
-      // After “Where is it?” the sentence goes on or ends: “asked” goes on.
-      isStart = /^[.?!“\n]$/.test(token) || (token === "”" && isStart && before === ".");
+      sentences.read(token, before);
       before = token;
-    }
-    return pieces;
+      // The break before a text is not shown.
+      return at === 0 && token === "\n" ? "" : isJoined ? word : ` ${word}`;
+    });
   }
 
   text(ids: Iterable<number>): string {
@@ -49,6 +46,23 @@ export class Words implements Vocabulary {
     const small = part.toLowerCase();
     const name = small.charAt(0).toUpperCase() + small.slice(1);
     return this.#ids.get(part) ?? this.#ids.get(small) ?? this.#ids.get(name);
+  }
+}
+
+/** Where sentences start. One that begins with a quote goes on after it: “Where is it?” asked Ben. */
+class Sentences {
+  isStart = true;
+  #isQuoted = false;
+  #hasQuoteFirst: boolean | undefined;
+
+  read(token: string, before: string): void {
+    this.#hasQuoteFirst ??= token === "“";
+    const isStop = /^[.?!]$/.test(token);
+    const isOver = token === "”" && /^[.?!]$/.test(before) && !this.#hasQuoteFirst;
+    if (token === "“") this.#isQuoted = true;
+    if (token === "”" || token === "\n") this.#isQuoted = false;
+    if (isOver || token === "\n" || (isStop && !this.#isQuoted)) this.#hasQuoteFirst = undefined;
+    this.isStart = isStop || isOver || token === "“" || token === "\n";
   }
 }
 
