@@ -92,8 +92,8 @@ describe("The decoders of the lab", () => {
   test("write sentences of the grammar as often as the file says", async () => {
     const { facts, model } = await shipped("text");
     const { written } = facts.figures.stories!;
-    const found = await judgedShares(model, 12, written.temperature, 12);
-    expect(found.sentences).toBeGreaterThan(60);
+    const found = await judgedShares(model, 4, written.temperature, 12);
+    expect(found.sentences).toBeGreaterThan(25);
     expect(Math.abs(found.parse - written.parse)).toBeLessThanOrEqual(bound(written.parse, found.sentences / 3));
     expect(Math.abs(found.true - written.true)).toBeLessThanOrEqual(bound(written.true, found.sentences / 3));
     model.dispose();
