@@ -33,7 +33,7 @@ export class Desk {
   readonly #endless: EndlessCard;
   readonly #about = element("p", { class: "hint" });
   readonly #jobs = new JobsCard();
-  readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": "Beginnings of stories" });
+  readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": "Stories to go on from" });
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
   #generating: Generating | undefined;
