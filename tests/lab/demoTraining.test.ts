@@ -12,7 +12,9 @@ import { Characters } from "../../web/demo/train/characters.js";
 import { Checkpoint } from "../../web/demo/train/cli/checkpoint.js";
 import { parseTrainOptions } from "../../web/demo/train/cli/options.js";
 import { initialParameters, type Architecture } from "../../web/demo/train/model.js";
-import { repeatBatch, repeatSequence } from "../../web/demo/train/repeat.js";
+import { drawStory, isHeldOut as isHeldOutStory } from "../../web/demo/stories/story.js";
+import { repeatedBatch, STORY_WORDS, storiesBatch, storyBatch, storyIds } from "../../web/demo/train/storyBatch.js";
+import { repeatBatch, repeatSequence, type Batch } from "../../web/demo/train/repeat.js";
 import { readStored, storeWeights } from "../../web/demo/train/storedWeights.js";
 import { drawPair, isHeldOut, SUM_CHARACTERS, sumBatch, sumText } from "../../web/demo/train/sums.js";
 import { corpusOf, partsOf, textBatch } from "../../web/demo/train/text.js";
@@ -94,6 +96,61 @@ describe("Sums", () => {
       expect(`${question}=${answer}`).toBe(sumText([a, b]));
       expect(wanted!.findIndex((target) => target >= 0)).toBe(question.length);
     }
+  });
+});
+
+describe("Batches of stories", () => {
+  /** The words of a row, and the words that count in it. */
+  const rowsOf = ({ tokens, targets }: Batch) =>
+    Array.from({ length: tokens.shape[0]! }, (_, row) => {
+      const [given, wanted] = [tokens, targets].map(({ data, shape }) => [...data.subarray(row * shape[1]!, (row + 1) * shape[1]!)]); // prettier-ignore
+      return { given: given!, wanted: wanted! };
+    });
+  const [gap] = storyIds({ words: [], facts: [] });
+
+  test("have one story in a row, and every next word counts, up to the break", () => {
+    for (const { given, wanted } of rowsOf(storyBatch(random(1), 6, "all"))) {
+      const end = wanted.indexOf(gap!);
+      expect(given[0]).toBe(gap);
+      expect(wanted.slice(0, end)).toEqual(given.slice(1, end + 1));
+      expect(new Set(wanted.slice(end + 1))).toEqual(new Set(end + 1 < wanted.length ? [-1] : []));
+      const words = given.slice(1, end + 1).map((id) => STORY_WORDS.tokens[id]!);
+      expect(isHeldOutStory({ words, facts: [] })).toBe(false);
+    }
+  });
+
+  test("can count only the words that have a true answer", () => {
+    const source = random(2);
+    const stories = Array.from({ length: 5 }, () => drawStory(source, false));
+    rowsOf(storyBatch(random(2), 5, "facts")).forEach(({ wanted }, row) => {
+      const counted = wanted.flatMap((id) => (id < 0 ? [] : [STORY_WORDS.tokens[id]]));
+      expect(counted).toEqual(stories[row]!.facts.map(({ right }) => right));
+    });
+  });
+
+  test("fill long rows with stories one after another", () => {
+    for (const { given, wanted } of rowsOf(storiesBatch(random(3), 4, 256))) {
+      expect(wanted.slice(0, -1)).toEqual(given.slice(1));
+      expect(given.filter((id) => id === gap).length).toBeGreaterThan(1);
+    }
+  });
+
+  test("of repeats count from the second round on: bare words, and lists with commas", () => {
+    for (const lists of [0, 1])
+      for (const { given: row, wanted } of rowsOf(
+        repeatedBatch(random(4), { ...{ rows: 20, length: 40 }, words: 24, lists }),
+      )) {
+        // prettier-ignore
+        const given = row.filter((id) => id !== gap); // a row may be a word shorter than the longest
+        const again = wanted.findIndex((id) => id >= 0); // the first word of the second round is given
+        const round = given.slice(0, again);
+        given.forEach((id, at) => expect(id).toBe(round[at % round.length]));
+        expect(wanted.slice(again, given.length)).toEqual([
+          ...given.slice(again + 1),
+          round[given.length % round.length],
+        ]);
+        expect(given.includes(STORY_WORDS.ids(",")[0]!)).toBe(lists === 1);
+      }
   });
 });
 

@@ -4,12 +4,22 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 
 import { Decoder } from "../../web/demo/generate/decoder.js";
-import { readDecoder, textOf, tokensOf } from "../../web/demo/generate/decoderFile.js";
+import {
+  readDecoder,
+  textOf,
+  tokensOf,
+  unitOf,
+  vocabularyOf,
+  type DecoderConfig,
+} from "../../web/demo/generate/decoderFile.js";
 import { candidates, largestChange, softmax, surprise, taken } from "../../web/demo/generate/sampling.js";
 import type { CacheState, Endless, Writing, Written } from "../../web/demo/lab/engine/generateProtocol.js";
 import { endlessText, Writer } from "../../web/demo/lab/engine/writer.js";
-import { BEGINNINGS, fields, gainsOf, placesOf, ringOf, switched } from "../../web/demo/lab/rooms/generate/settings.js"; // prettier-ignore
+import { BEGINNINGS, fields, gainsOf, placesOf, ringOf, STORY_BEGINNINGS, switched } from "../../web/demo/lab/rooms/generate/settings.js"; // prettier-ignore
 import { cacheWords, changeWords, endlessWords, finding, modelWords, sign, speedWords, sumWords, twinWords, unreadWords } from "../../web/demo/lab/rooms/generate/words.js"; // prettier-ignore
+import { storyWords } from "../../web/demo/stories/words.js";
+import { storyVerdict } from "../../web/demo/lab/rooms/generate/verdict.js";
+import { choiceWords, jobWords } from "../../web/demo/lab/rooms/generate/jobs.js";
 import { State } from "../../web/demo/lab/shell/state.js";
 import { randomDecoder } from "../browser/lab/randomDecoder.js";
 import { percent } from "../../web/demo/lab/shell/amounts.js";
@@ -184,6 +194,51 @@ describe("a decoder with its caches", () => {
   });
 });
 
+const STORIES: DecoderConfig = {
+  ...{ kind: "text", words: storyWords(), start: "\n", end: "\n", source: "Stories" },
+  ...{ layers: 2, heads: 2, width: 16, position: "rotary", context: 128 },
+  figures: {
+    parameters: 12_345,
+    stories: {
+      ...{ natsPerWord: 1, seed: 1, stories: 10 },
+      choices: { place: 0.8, agreement: 1 },
+      asked: { place: 10, agreement: 10 },
+      written: { temperature: 0.7, stories: 5, sentences: 50, parse: 0.9, true: 0.8 },
+    },
+    withoutHead: [
+      { layer: 0, head: 0, choices: { place: 0.79, agreement: 1 }, before: 0.9, earlier: 0 },
+      { layer: 0, head: 1, choices: { place: 0.7, agreement: 0.94 }, before: 0, earlier: 0 },
+      { layer: 1, head: 0, choices: { place: 0.2, agreement: 1 }, before: 0.6, earlier: 0 },
+    ],
+  },
+};
+
+describe("a decoder of words", () => {
+  const shown = (text: string) => textOf(tokensOf(text, STORIES), STORIES);
+
+  test("writes spaces, capital letters and quotes as people do", () => {
+    for (const text of [
+      "Kate and Ben lived near the park. She liked it very much.",
+      "The teacher asked: “Who has the red ball?” Ben said: “I have it.” Now Kate had blue socks.",
+      "“What colour is the ball?” asked the teacher. “It is red,” said Ben.",
+      "Anna came home with tea, milk and salt.",
+      "Ida called: “Rex, Rex!” She found Rex at the park.",
+    ])
+      expect(shown(text)).toBe(text);
+  });
+
+  test("reads small and capital letters and straight quotes", () => {
+    expect(shown('KATE said: "I have it."')).toBe("Kate said: “I have it.”");
+    expect(shown("kate had A ball")).toBe("Kate had a ball");
+  });
+
+  test("has one piece of the text for each token; the start has none", () => {
+    const pieces = vocabularyOf(STORIES).pieces(tokensOf("Kate had tea, milk.", STORIES));
+    expect(pieces).toEqual(["", "Kate", " had", " tea", ",", " milk", "."]);
+    expect(unitOf(STORIES)).toBe("word");
+  });
+});
+
 describe("words", () => {
   const { config } = randomDecoder("text");
   const cache = (name: CacheState["name"], bytes: number, change?: number, tokens = 20): CacheState => ({
@@ -232,10 +287,10 @@ describe("words", () => {
 
   test("the twin: where the text goes another way", () => {
     const off = [{ layer: 1, head: 0 }];
-    expect(twinWords(written([1, 2]), off)).toBe("");
-    expect(twinWords(written([1, 2], [1, 2]), off)).toMatch(/write on, and compare/);
-    expect(twinWords(written([1, 2, 3], [1, 2, 3]), off)).toMatch(/the same so far\.$/);
-    expect(twinWords(written([1, 2, 3], [1, 2, 4]), off)).toBe(
+    expect(twinWords(config, written([1, 2]), off)).toBe("");
+    expect(twinWords(config, written([1, 2], [1, 2]), off)).toMatch(/write on, and compare/);
+    expect(twinWords(config, written([1, 2, 3], [1, 2, 3]), off)).toMatch(/the same so far\.$/);
+    expect(twinWords(config, written([1, 2, 3], [1, 2, 4]), off)).toBe(
       "Without layer 1 head 1 the text goes another way from character 3 on. With all heads on it is:",
     );
   });
@@ -245,7 +300,7 @@ describe("words", () => {
     ["123+456=578\n", false, "123 + 456 is 579, and the model says 578."],
     ["7+5=21", true, "7 + 5 = 12 is right. The answer is written from its last digit to its first, as on paper."],
     ["7+5=", false, ""],
-    ["In the beginning", false, ""],
+    ["Kate and Ben", false, ""],
   ])("the sum %j", (text, isReversed, said) => expect(sumWords(text, isReversed)).toBe(said));
 
   test("what the model cannot read is said, not left out in silence", () => {
@@ -259,12 +314,47 @@ describe("words", () => {
     expect(unreadWords(BEGINNINGS.text, config)).toBe("");
   });
 
+  test("a model of words names the words that it does not know", () => {
+    expect(unreadWords(BEGINNINGS.text, STORIES)).toBe("");
+    for (const begin of Object.values(STORY_BEGINNINGS))
+      expect([begin, unreadWords(begin, STORIES)]).toEqual([begin, ""]);
+    expect(unreadWords("Kate had a red dragon.", STORIES)).toBe(
+      "This model does not know the word “dragon”, and leaves out what it does not know.",
+    );
+    expect(unreadWords("In the beginning God said", STORIES)).toMatch(/^This model does not know the words “In”, “beginning” and “God”,/); // prettier-ignore
+  });
+
+  test("the grammar judges a story so far, and says when it has ended", () => {
+    const said = (text: string, begun = 0) => storyVerdict(STORIES, { tokens: tokensOf(text, STORIES), begun });
+    const beginning = "Kate and Ben lived near the park. Kate had a red ball.";
+    expect(said("Kate and Ben")).toBe("");
+    expect(said(`${beginning} Kate had`)).toBe(
+      "The grammar finds 2 sentences, and no fault: each is true in its story.",
+    );
+    expect(said(`${beginning} The red ball belong to Kate. Ben liked it.`)).toBe(
+      "The grammar finds 4 sentences: 1 of another grammar, and 1 not true in this story. The first of these is “The red ball belong to Kate.”",
+    );
+    expect(said(`${beginning}\n`)).toMatch(/The story has ended\. Another seed tells another one\.$/);
+    expect(said("\n", 2)).toBe(""); // nothing is written yet
+    expect(storyVerdict(config, { tokens: Int32Array.of(0, 0), begun: 0 })).toBe("");
+  });
+
+  test("what heads are for: the losses of a head that is off, the largest first, and where it looks", () => {
+    expect(choiceWords(STORIES)).toEqual(["agreement (was or were): 100 %", "the place: 80 %"]);
+    expect(jobWords(STORIES)).toEqual([
+      "Layer 2, head 1 looks at the word before: without it the place falls from 80 % to 20 %.",
+      "Layer 1, head 2: without it the place falls from 80 % to 70 % and agreement (was or were) falls from 100 % to 94 %.",
+    ]);
+    for (const words of jobWords(STORIES)) expect(faults(words)).toEqual([]);
+    expect(jobWords(config)).toEqual([]);
+  });
+
   test("what rings cost is said once they are full", () => {
     const endless: Endless = { whole: [3, 2, 2], sinks: [3, 2.1, 2.3], window: [3, 4, 5], group: 32 };
-    expect(endlessWords(endless, 64)).toBe(
+    expect(endlessWords(config, endless, 64)).toBe(
       "After character 64, where the rings are full: 2.00 nats a character with all tokens, 2.30 with a ring that keeps the first ones, 5.00 with a ring of the last ones only.",
     );
-    expect(endlessWords(endless, 96)).toBe("");
+    expect(endlessWords(config, endless, 96)).toBe("");
   });
 
   test("the model says what it is and what it can do", () => {
@@ -272,8 +362,8 @@ describe("words", () => {
       /^12.3 thousand parameters: 2 layers of 2 heads, 16 wide.*4\.10 nats a character/,
     );
     expect(modelWords(randomDecoder("sums").config)).toMatch(/it answers 0 % exactly/);
-    expect(speedWords(123.4, 2)).toBe("123 characters a second · 2 threads");
-    expect(speedWords(undefined, 1)).toBe("1 thread");
+    expect(speedWords(config, 123.4, 2)).toBe("123 characters a second · 2 threads");
+    expect(speedWords(config, undefined, 1)).toBe("1 thread");
   });
 });
 

@@ -6,32 +6,22 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 import { flatten, random } from "headwise/train";
 
-import { Characters } from "../../web/demo/train/characters.js";
-import { asParameters, Model, type PositionKind } from "../../web/demo/train/model.js";
+import { vocabularyOf, type DecoderConfig } from "../../web/demo/generate/decoderFile.js";
+import type { FactKind } from "../../web/demo/stories/shapes.js";
+import { asParameters, Model } from "../../web/demo/train/model.js";
 import { REPEAT_CHARACTERS } from "../../web/demo/train/repeat.js";
 import { readStored } from "../../web/demo/train/storedWeights.js";
+import { STORY_WORDS } from "../../web/demo/train/storyBatch.js";
+import { choicesOf, judgedShares, unseenStories, type HeadLoss } from "../../web/demo/train/storyFigures.js";
 import { exactShare, SUM_CHARACTERS } from "../../web/demo/train/sums.js";
 import { copiedBy } from "../../web/demo/train/tasks.js";
-import { natsPerCharacter } from "../../web/demo/train/text.js";
 
 const FOLDER = "web/demo/decoders";
 
-interface Facts {
-  readonly characters: string;
-  readonly layers: number;
-  readonly heads: number;
-  readonly width: number;
+type Facts = DecoderConfig & {
   readonly feedForward: number;
-  readonly position: PositionKind;
-  readonly context: number;
-  readonly sample: string;
-  readonly figures: {
-    readonly natsPerCharacter: number;
-    readonly exact: number;
-    readonly copied: number;
-    readonly parameters: number;
-  };
-}
+  readonly figures: { readonly copied?: number };
+};
 
 let hw: Attention;
 beforeAll(async () => {
@@ -41,18 +31,18 @@ afterAll(() => hw.dispose());
 
 const factsOf = (kind: string) => JSON.parse(readFileSync(`${FOLDER}/${kind}.json`, "utf8")) as Facts;
 
-async function shipped(
-  kind: "text" | "sums" | "repeat",
-): Promise<{ facts: Facts; model: Model; characters: Characters }> {
+async function shipped(kind: "text" | "sums" | "repeat"): Promise<{ facts: Facts; model: Model }> {
   const facts = factsOf(kind);
   const { layers, heads, width, feedForward, position, context } = facts;
-  const characters = new Characters(facts.characters);
-  const architecture = {
-    ...{ vocabulary: characters.count, width, layers, heads },
-    ...{ position, length: context, feedForward },
-  };
+  const vocabulary = vocabularyOf(facts).count;
+  const architecture = { vocabulary, width, layers, heads, position, length: context, feedForward };
   const parameters = asParameters(readStored(readFileSync(`${FOLDER}/${kind}.safetensors`)));
-  return { facts, model: await Model.create(hw, architecture, parameters), characters };
+  return { facts, model: await Model.create(hw, architecture, parameters) };
+}
+
+/** How far a share of so many cases may be from the share of the file: four deviations, and a case. */
+function bound(share: number, cases: number): number {
+  return 4 * Math.sqrt((share * (1 - share)) / cases) + 1 / cases;
 }
 
 describe("The decoders of the lab", () => {
@@ -70,27 +60,54 @@ describe("The decoders of the lab", () => {
   });
 
   test("add numbers that they have not seen: at least 99 % of the sums are right in every digit", async () => {
-    const { facts, model, characters } = await shipped("sums");
-    expect(characters.all).toBe(SUM_CHARACTERS.all);
+    const { facts, model } = await shipped("sums");
+    expect(facts.characters).toBe(SUM_CHARACTERS.all);
     expect(facts.figures.exact).toBeGreaterThanOrEqual(0.99);
     expect(await exactShare(model, random(7), 300)).toBeGreaterThanOrEqual(0.98); // 300 sums: 3 more may be wrong
     model.dispose();
   });
 
   test("repeat letters in orders that they have not seen: at least 99 % of them are expected", async () => {
-    const { facts, model, characters } = await shipped("repeat");
-    expect(characters.all).toBe(REPEAT_CHARACTERS.all);
+    const { facts, model } = await shipped("repeat");
+    expect(facts.characters).toBe(REPEAT_CHARACTERS.all);
     expect(facts.figures.copied).toBeGreaterThanOrEqual(0.99);
     expect(await copiedBy(model, 20)).toBeGreaterThanOrEqual(0.99);
     model.dispose();
   });
 
-  test("predict text that they have not seen about as well as it says", async () => {
-    const { facts, model, characters } = await shipped("text");
-    const nats = await natsPerCharacter(model, [characters.ids(facts.sample)], facts.context);
-    // the sample is 1,500 characters of a hundred thousand: a chapter may be easier or harder than the others
-    expect(Math.abs(nats - facts.figures.natsPerCharacter)).toBeLessThan(0.25);
-    expect(nats).toBeLessThan(Math.log(characters.count) / 2);
+  test("choose the right words in stories that they have not seen as often as the file says", async () => {
+    const { facts, model } = await shipped("text");
+    expect(facts.words).toEqual(STORY_WORDS.tokens);
+    const known = facts.figures.stories!;
+    const { choices, asked, natsPerWord } = await choicesOf(model, unseenStories(60, 11));
+    expect(Math.abs(natsPerWord - known.natsPerWord)).toBeLessThan(0.1);
+    for (const [kind, share] of Object.entries(choices) as [FactKind, number][]) {
+      const fromFile = known.choices[kind]!;
+      // The words of a story are not drawn one by one: a third of them counts.
+      expect([kind, Math.abs(share - fromFile) <= bound(fromFile, asked[kind]! / 3)]).toEqual([kind, true]);
+    }
+    model.dispose();
+  });
+
+  test("write sentences of the grammar as often as the file says", async () => {
+    const { facts, model } = await shipped("text");
+    const { written } = facts.figures.stories!;
+    const found = await judgedShares(model, 4, written.temperature, 12);
+    expect(found.sentences).toBeGreaterThan(25);
+    expect(Math.abs(found.parse - written.parse)).toBeLessThanOrEqual(bound(written.parse, found.sentences / 3));
+    expect(Math.abs(found.true - written.true)).toBeLessThanOrEqual(bound(written.true, found.sentences / 3));
+    model.dispose();
+  });
+
+  test("lose as much as the file says without the head that is worth most", async () => {
+    const { facts, model } = await shipped("text");
+    const { stories, withoutHead } = facts.figures;
+    const lost = ({ choices }: HeadLoss) => Math.max(...Object.entries(choices).map(([kind, share]) => stories!.choices[kind as FactKind]! - share)); // prettier-ignore
+    const { layer, head, choices } = withoutHead!.toSorted((a, b) => lost(b) - lost(a))[0]!;
+    model.headGains[layer]![head] = 0;
+    const found = await choicesOf(model, unseenStories(40, 13));
+    for (const [kind, share] of Object.entries(found.choices) as [FactKind, number][])
+      expect([kind, Math.abs(share - choices[kind]!) <= bound(choices[kind]!, found.asked[kind]! / 3)]).toEqual([kind, true]); // prettier-ignore
     model.dispose();
   });
 });

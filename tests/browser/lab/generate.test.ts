@@ -48,16 +48,13 @@ test("a bar that is clicked is written", async () => {
   const third = page.locator(".next-tokens li").nth(2).getByRole("button");
   const letter = (await third.locator("b").textContent())!.replace("␣", " ").replace("⏎", "\n");
   await third.click();
-  await page.waitForFunction(
-    (end) => document.querySelector(".own-text")!.textContent.endsWith(end),
-    `beginning ${letter}`,
-  );
+  await page.waitForFunction((end) => document.querySelector(".own-text")!.textContent.endsWith(end), `park.${letter}`);
 });
 
 test("a sum that cannot be read does not keep the old result", async () => {
   await lab.enter("generate?model=sums", page);
   expect(await page.getByLabel("Beginning").inputValue()).toBe("123+456=");
-  await press("One character");
+  await press("One token");
   await page.getByLabel("Beginning").fill("12x+3=");
   await page.locator(".own-text:not(.twin)", { hasText: /^12\+3=$/ }).waitFor();
   await page.getByText("This model does not know “x”").waitFor();
@@ -111,8 +108,8 @@ test("the sums have their own beginning", async () => {
   await page.getByText("sums", { exact: true }).click();
   await page.locator(".own-text", { hasText: "123+456=" }).waitFor();
   await lab.ready("generate", page);
-  await page.getByText("text", { exact: true }).click();
-  await page.locator(".own-text", { hasText: "In the beginning" }).waitFor();
+  await page.getByText("stories", { exact: true }).click();
+  await page.locator(".own-text", { hasText: "Kate and Ben" }).waitFor();
 });
 
 test("rings are measured on a text that the decoder has not learned from", async () => {
@@ -133,15 +130,21 @@ test("weights that are missing are said in words, with the command that makes th
   await bare.close();
 });
 
-test("the trained decoders add, and write letters", async () => {
+test("the trained decoders add, and tell a story to its end", async () => {
   const trained = await lab.browser.newPage();
   await trained.goto(`${lab.url}#/generate?model=sums&temperature=0&begin=${encodeURIComponent("12+34=")}`);
   await lab.ready("generate", trained);
   await trained.getByRole("button", { name: "Write", exact: true }).click();
   await trained.getByText(/^12 \+ 34 = 46 is right\./).waitFor();
-  await trained.getByText("text", { exact: true }).click();
-  await trained.locator(".own-text", { hasText: /^In the beginning $/ }).waitFor();
-  await trained.getByRole("button", { name: "One character", exact: true }).click();
-  await trained.locator(".own-text", { hasText: /^In the beginning [a-z]$/ }).waitFor();
+  await trained.getByText("stories", { exact: true }).click();
+  await trained.locator(".own-text", { hasText: /^Kate and Ben lived near the park\.$/ }).waitFor();
+  await trained.getByRole("button", { name: "song", exact: true }).click();
+  await trained.locator(".own-text", { hasText: /Leo sang: “$/ }).waitFor();
+  await trained.getByRole("button", { name: "Write", exact: true }).click();
+  await trained.getByText("The story has ended.").waitFor();
+  expect(await trained.locator(".own-text:not(.twin)").textContent()).toMatch(
+    /Leo sang: “[A-Z][a-z ]+\.” .*[.?!”]\n?$/,
+  );
+  expect(await trained.locator(".jobs li").count()).toBeGreaterThan(2);
   await trained.close();
 });

@@ -23,7 +23,7 @@ export interface Said {
   readonly inputs: readonly Floats[];
 }
 
-/** A small transformer that has learned to continue characters, as train/model.ts has it. Sessions share its weights. */
+/** A small transformer that has learned to continue a text, as train/model.ts has it. Sessions share its weights. */
 export class Decoder {
   readonly config: DecoderConfig;
   readonly #hw: Attention;

@@ -1,5 +1,7 @@
+import type { Vocabulary } from "./vocabulary.js";
+
 /** Text as numbers: each different character has an id. */
-export class Characters {
+export class Characters implements Vocabulary {
   readonly #ids: ReadonlyMap<string, number>;
 
   /** @param all - The characters in the order of their ids. */
@@ -21,8 +23,20 @@ export class Characters {
     return Int32Array.from([...text].flatMap((character) => this.#ids.get(character) ?? []));
   }
 
+  get tokens(): readonly string[] {
+    return [...this.all];
+  }
+
+  unknown(text: string): readonly string[] {
+    return [...new Set(text)].filter((character) => !this.#ids.has(character));
+  }
+
+  pieces(ids: Iterable<number>): readonly string[] {
+    const { tokens } = this;
+    return Array.from(ids, (id) => tokens[id] ?? "");
+  }
+
   text(ids: Iterable<number>): string {
-    const all = [...this.all];
-    return Array.from(ids, (id) => all[id] ?? "").join("");
+    return this.pieces(ids).join("");
   }
 }

@@ -1,21 +1,41 @@
 import { random, type AdamWOptions, type Random } from "headwise/train";
 
-import type { Characters } from "./characters.js";
 import { mostProbable } from "./learner.js";
 import type { Architecture, Model } from "./model.js";
 import { copiedShare, REPEAT_CHARACTERS, repeatBatch, repeatSequence, type Batch } from "./repeat.js";
+import { REPEATED_WORDS, repeatedBatch, STORY_WORDS, storiesBatch, storyBatch } from "./storyBatch.js";
+import {
+  choicesOf,
+  headLosses,
+  judgedShares,
+  unseenStories,
+  type HeadLoss,
+  type StoryFigures,
+} from "./storyFigures.js";
 import { exactShare, SUM_CHARACTERS, sumBatch } from "./sums.js";
 import { natsPerCharacter, textBatch, type Corpus } from "./text.js";
+import type { Vocabulary } from "./vocabulary.js";
 
 /** Sequences in a batch. */
 const TEXTS = 4;
 const SUMS = 128;
 const REPEATS = 32;
+const STORIES = 16;
+
+/**
+ * A decoder of stories first learns to repeat words in random order, with attention alone. Where feed-forward blocks were
+ * there from the start, no head had learned to copy after three million tokens. Then the blocks come, and stories.
+ */
+const FIRST_STEPS = 600;
+/** Of so many later batches, one is of repeats, one of stories in a row, and two count only words with a true answer. */
+const CYCLE = 10;
+/** Unseen stories are drawn from it. */
+const UNSEEN_SEED = 2_000_003;
 
 /** What a stored model of the lab learns. */
 export interface Task {
   readonly kind: "text" | "sums" | "repeat";
-  readonly characters: Characters;
+  readonly vocabulary: Vocabulary;
   readonly architecture: Architecture;
   /** The highest learning rate. */
   readonly learningRate: number;
@@ -24,7 +44,9 @@ export interface Task {
   readonly deviation: number;
   /** Sequences in a batch. */
   readonly batchSize: number;
-  batch(source: Random): Batch;
+  batch(source: Random, step: number): Batch;
+  /** What the attention of the model learns before it gets its feed-forward blocks. */
+  readonly first?: { readonly steps: number; batch(source: Random, step: number): Batch };
   /** What the model can do on data that it has not seen. `quickly`: on a small part of them. */
   measure(model: Model, quickly: boolean): Promise<Figures>;
 }
@@ -36,6 +58,9 @@ export interface Figures {
   readonly exact?: number;
   /** The part of the repeated tokens that are expected. */
   readonly copied?: number;
+  readonly stories?: StoryFigures;
+  /** What each head is worth, for stories. */
+  readonly heads?: readonly HeadLoss[];
 }
 
 /** The next character of a text. */
@@ -44,7 +69,7 @@ export function textTask({ characters, train, heldOut }: Corpus): Task {
   const texts = heldOut.map((part) => characters.ids(part));
   return {
     kind: "text",
-    characters,
+    vocabulary: characters,
     architecture: {
       ...{ vocabulary: characters.count, width: 128, layers: 4, heads: 4 },
       ...{ position: "rotary", length, feedForward: 512 },
@@ -60,11 +85,47 @@ export function textTask({ characters, train, heldOut }: Corpus): Task {
   };
 }
 
+/** The next word of stories that a grammar writes. */
+export function storyTask(): Task {
+  const length = 256;
+  return {
+    kind: "text",
+    vocabulary: STORY_WORDS,
+    architecture: {
+      ...{ vocabulary: STORY_WORDS.count, width: 96, layers: 3, heads: 6 },
+      ...{ position: "rotary", length, feedForward: 192 },
+    },
+    learningRate: 0.003,
+    optimizer: { weightDecay: 0 },
+    deviation: 0.1,
+    batchSize: STORIES,
+    first: {
+      steps: FIRST_STEPS,
+      batch: (source, step) =>
+        repeatedBatch(source, { rows: REPEATS, length: 64, words: REPEATED_WORDS, lists: step < FIRST_STEPS - 150 ? 0 : 0.4 }), // prettier-ignore
+    },
+    batch: (source, step) => {
+      const part = step % CYCLE;
+      if (part === 0) return repeatedBatch(source, { rows: REPEATS, length: 64, words: REPEATED_WORDS, lists: 0.5 });
+      if (part === 5) return storiesBatch(source, STORIES / 2, length);
+      return storyBatch(source, STORIES, part === 3 || part === 7 ? "facts" : "all");
+    },
+    measure: async (model, quickly) => {
+      const stories = unseenStories(quickly ? 64 : 600, UNSEEN_SEED);
+      const written = await judgedShares(model, quickly ? 16 : 100, 0.7, UNSEEN_SEED);
+      return {
+        stories: { stories: stories.length, seed: UNSEEN_SEED, ...(await choicesOf(model, stories)), written },
+        ...(!quickly && { heads: await headLosses(model, stories.slice(0, 200)) }),
+      };
+    },
+  };
+}
+
 /** The sum of two numbers of up to three digits. */
 export function sumsTask(): Task {
   return {
     kind: "sums",
-    characters: SUM_CHARACTERS,
+    vocabulary: SUM_CHARACTERS,
     architecture: {
       ...{ vocabulary: SUM_CHARACTERS.count, width: 64, layers: 2, heads: 4 },
       ...{ position: "rotary", length: 16, feedForward: 256 },
@@ -84,7 +145,7 @@ export function repeatTask(): Task {
   const task = { tokens: length, vocabulary: REPEAT_CHARACTERS.count };
   return {
     kind: "repeat",
-    characters: REPEAT_CHARACTERS,
+    vocabulary: REPEAT_CHARACTERS,
     architecture: {
       ...{ vocabulary: task.vocabulary, width: 64, layers: 2, heads: 4 },
       ...{ position: "learned", length, feedForward: 0 },

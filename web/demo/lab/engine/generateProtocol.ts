@@ -46,7 +46,7 @@ export interface Written {
   readonly speed: number | undefined;
 }
 
-/** How much a text surprises the decoder, in nats a character, with three ways to keep it; in groups of characters. */
+/** How much a text surprises the decoder, in nats a token, with three ways to keep it; in groups of tokens. */
 export interface Endless {
   readonly whole: readonly number[];
   readonly sinks: readonly number[];

@@ -1,7 +1,7 @@
 import type { CacheDtype } from "headwise";
 
 import type { Decoder, Said, Session } from "../../generate/decoder.js";
-import { tokensOf } from "../../generate/decoderFile.js";
+import { tokensOf, vocabularyOf } from "../../generate/decoderFile.js";
 import { candidates, largestChange, softmax, surprise, taken, type Taking } from "../../generate/sampling.js";
 import { random } from "../shell/random.js";
 import { difference, type Difference } from "./difference.js";
@@ -10,9 +10,9 @@ import type { CacheState, Endless, Writing, Written } from "./generateProtocol.j
 import { projected } from "./projected.js";
 
 const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
-/** The characters of one point of the endless text. */
+/** The tokens of one point of the endless text. */
 const GROUP = 32;
-/** Letters in a second are those of the latest so many. */
+/** Tokens in a second are those of the latest so many. */
 const LATEST = 20;
 
 type Gains = readonly (readonly number[])[];
@@ -78,8 +78,8 @@ export class Writer {
 
   /** Whether nothing comes after the text. */
   get isAtEnd(): boolean {
-    const { characters, end } = this.#decoder.config;
-    return this.#tokens.length > this.#begun && end !== undefined && [...characters][this.#tokens.at(-1)!] === end;
+    const { config } = this.#decoder;
+    return this.#tokens.length > this.#begun && vocabularyOf(config).tokens[this.#tokens.at(-1)!] === config.end;
   }
 
   /** Takes the next token by chance, or takes this one. */
@@ -160,7 +160,7 @@ function beginningOf({ config }: Decoder, text: string): Int32Array {
   return tokens.length > 0 ? tokens : tokensOf(config.end ?? " ", config);
 }
 
-/** Reads a text character by character with three caches, and tells how much each group of characters surprises. */
+/** Reads a text token by token with three caches, and tells how much each group of tokens surprises. */
 export async function* endlessText(
   decoder: Decoder,
   tokens: Int32Array,

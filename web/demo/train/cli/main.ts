@@ -8,10 +8,12 @@ import { createAttention, HeadwiseError, type Attention } from "headwise";
 import { UsageError } from "../../cli/options.js";
 import { asParameters, Model } from "../model.js";
 import { readStored, storeWeights } from "../storedWeights.js";
-import { repeatTask, sumsTask, textTask, type Figures, type Task } from "../tasks.js";
+import { Characters } from "../characters.js";
+import { storyText, unseenStories } from "../storyFigures.js";
+import { repeatTask, storyTask, sumsTask, textTask, type Figures, type Task } from "../tasks.js";
 import { corpusOf, partsOf, type Corpus } from "../text.js";
+import { BREAK } from "../../stories/words.js";
 import { Checkpoint } from "./checkpoint.js";
-import { kingJames, SOURCE as KING_JAMES } from "./kingJames.js";
 import { HELP, parseTrainOptions, type TrainOptions } from "./options.js";
 import { Training } from "./training.js";
 
@@ -23,6 +25,9 @@ const SECONDS_BETWEEN_MEASUREMENTS = 300;
 
 /** Characters of held-out text that go with the weights, for the room to read. */
 const SAMPLE = 1500;
+/** Held-out stories that go with them. */
+const SAMPLE_STORIES = 6;
+const SAMPLE_SEED = 3_000_001;
 
 await main(process.argv.slice(2));
 
@@ -67,9 +72,12 @@ function dataOf({ task, text }: TrainOptions): Data {
     return { task: sumsTask(), source: "Sums of two numbers of one to three digits", sample: undefined };
   if (task === "repeat")
     return { task: repeatTask(), source: "Letters in random order, each once, that are repeated", sample: undefined };
-  const corpus = text === undefined ? corpusOf(kingJames(path.join(KEPT, "text"))) : ownCorpus(text);
-  const sample = corpus.heldOut.join("\n\n").slice(0, SAMPLE);
-  return { task: textTask(corpus), source: text === undefined ? KING_JAMES : path.basename(text), sample };
+  if (text === undefined) {
+    const sample = unseenStories(SAMPLE_STORIES, SAMPLE_SEED).map(storyText).join("\n");
+    return { task: storyTask(), source: "Stories that a grammar writes", sample };
+  }
+  const corpus = ownCorpus(text);
+  return { task: textTask(corpus), source: path.basename(text), sample: corpus.heldOut.join("\n\n").slice(0, SAMPLE) };
 }
 
 function ownCorpus(file: string): Corpus {
@@ -119,24 +127,31 @@ async function ranToTheEnd(training: Training): Promise<boolean> {
 
 /** Writes the weights, and beside them what they are and what they can do. */
 async function write(hw: Attention, training: Training, data: Data, options: TrainOptions) {
-  const { kind, architecture, characters } = data.task;
+  const { kind, architecture, vocabulary } = data.task;
   const bytes = storeWeights(training.parameters);
   const model = await Model.create(hw, architecture, asParameters(readStored(bytes)));
   say("Measuring the weights as they are stored …");
   const figures = await data.task.measure(model, false);
   model.dispose();
   const { layers, heads, width, feedForward, position, length: context } = architecture;
+  const { heads: worth, ...known } = figures;
   const facts = {
     kind,
-    characters: characters.all,
+    ...(vocabulary instanceof Characters ? { characters: vocabulary.all } : { words: vocabulary.tokens }),
     ...{ layers, heads, width, feedForward, position, context },
     ...(kind === "text" && { sample: data.sample }),
+    ...(figures.stories && { start: BREAK, end: BREAK }),
     ...(kind === "sums" && { end: "\n", reversed: true }),
     source: data.source,
     command: commandOf(options),
     seed: options.seed,
     steps: training.steps,
-    figures: { ...figures, parameters: training.size, minutes: Number((training.seconds / 60).toFixed(1)) },
+    figures: {
+      ...known,
+      ...(worth && { withoutHead: worth }),
+      parameters: training.size,
+      minutes: Number((training.seconds / 60).toFixed(1)),
+    },
   };
   mkdirSync(options.out, { recursive: true });
   const file = path.join(options.out, kind);
@@ -152,11 +167,20 @@ function commandOf({ task, text, budget, seed }: TrainOptions): string {
   return `npm run train:demo -- --task ${task}${file} ${ended} --seed ${seed}`;
 }
 
-function figureText({ natsPerCharacter, exact, copied }: Figures): string {
+function figureText({ natsPerCharacter, exact, copied, stories }: Figures): string {
+  if (stories) {
+    const shares = Object.entries(stories.choices).map(([kind, share]) => `${kind} ${percent(share)}`);
+    const { parse, true: isTrue } = stories.written;
+    return `${stories.natsPerWord.toFixed(3)} nats a word; ${shares.join(", ")}; sentences that parse ${percent(parse)}, true ${percent(isTrue)}`;
+  }
   if (natsPerCharacter !== undefined) return `${natsPerCharacter.toFixed(3)} nats for each character`;
   return exact === undefined
     ? `${(100 * copied!).toFixed(2)} % of the repeated letters expected`
     : `${(100 * exact).toFixed(2)} % of the sums exact`;
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
 }
 
 function say(text: string): void {

@@ -21,10 +21,10 @@ export const HELP = `Trains the small models of the lab's rooms Generate and You
 
   npm run train:demo -- [options]
 
-  --task NAME     text (default): the next character of a text
+  --task NAME     text (default): the next word of stories that a grammar writes
                   sums: the sum of two numbers, digit by digit
                   repeat: letters in random order that are repeated
-  --text FILE     a text of your own (UTF-8) instead of the King James text
+  --text FILE     the next character of a text of your own (UTF-8) instead
   --minutes N     how long to train (default: 60 for text, 10 for sums, 2 for repeat)
   --steps N       how many steps instead; with --fresh, the same seed gives the same weights
   --seed N        for the first weights and the order of the data (default 1)
@@ -33,7 +33,7 @@ export const HELP = `Trains the small models of the lab's rooms Generate and You
   --fresh         begin anew; without it, training goes on from the last checkpoint
   --help          this text
 
-The King James text comes from the Debian package bible-kjv-text. A checkpoint is written every minute, and after
+A checkpoint is written every minute, and after
 Ctrl-C. The same command goes on from it, and more minutes or steps go on from a training that has ended.
 `;
 

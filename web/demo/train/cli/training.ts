@@ -10,6 +10,9 @@ import type { TrainOptions } from "./options.js";
 /** The learning rate grows from 0 over these steps, and then falls to 0 by a cosine until the end. */
 const WARM_UP = 100;
 
+/** The same for what attention learns first. */
+const FIRST_WARM_UP = 50;
+
 /** The loss that is shown is a mean with this weight for the newest step. */
 const NEWEST = 0.02;
 
@@ -36,11 +39,13 @@ export class Training {
 
   static async open(hw: Attention, task: Task, options: TrainOptions, checkpoint: Checkpoint): Promise<Training> {
     const standing = options.fresh ? undefined : checkpoint.read();
+    const begun = performance.now();
     const source = random(standing?.random ?? options.seed);
-    const parameters = standing?.parameters ?? initialParameters(task.architecture, source, task.deviation);
+    const parameters = standing?.parameters ?? (await firstParameters(hw, task, source));
+    const seconds = standing?.seconds ?? (performance.now() - begun) / 1000;
     const model = await Model.create(hw, task.architecture, parameters);
     const learner = new Learner(model, { ...task.optimizer, ...(standing && { state: standing.optimizer }) });
-    return new Training(task, model, options.budget, source, checkpoint, learner, standing?.seconds ?? 0);
+    return new Training(task, model, options.budget, source, checkpoint, learner, seconds);
   }
 
   get steps(): number {
@@ -68,7 +73,7 @@ export class Training {
       this.task.learningRate *
       Math.min(1, (this.steps + 1) / WARM_UP) *
       (0.5 + 0.5 * Math.cos(Math.PI * this.progress));
-    const result = await this.#learner.learn(this.task.batch(this.source), rate);
+    const result = await this.#learner.learn(this.task.batch(this.source, this.steps), rate);
     this.loss = this.loss === undefined ? result.loss : this.loss + NEWEST * (result.loss - this.loss);
     this.seconds += (performance.now() - begun) / 1000;
     return result;
@@ -82,4 +87,27 @@ export class Training {
       seconds: this.seconds,
     });
   }
+}
+
+/** The first weights; those of the attention have learned what a task wants them to learn alone. */
+async function firstParameters(hw: Attention, task: Task, source: Random): Promise<Parameters> {
+  const { architecture, deviation, first, learningRate, optimizer } = task;
+  if (!first) return initialParameters(architecture, source, deviation);
+  const alone = { ...architecture, feedForward: 0 };
+  const model = await Model.create(hw, alone, initialParameters(alone, source, deviation));
+  const learner = new Learner(model, optimizer);
+  for (let step = 0; step < first.steps; step++)
+    await learner.learn(first.batch(source, step), learningRate * Math.min(1, (step + 1) / FIRST_WARM_UP));
+  model.dispose();
+  return withFeedForward(model.parameters, initialParameters(architecture, source, deviation));
+}
+
+/** Attention with feed-forward blocks that add nothing yet. */
+function withFeedForward(attention: Parameters, whole: Parameters): Parameters {
+  const layers = attention.layers.map((layer, n) => {
+    const feedForward = whole.layers[n]!.feedForward!;
+    feedForward.down.weight.data.fill(0);
+    return { ...layer, feedForward };
+  });
+  return { ...attention, layers };
 }

@@ -11,12 +11,13 @@ import { onThemeChange } from "../../shell/themeChange.js";
 import { CacheTable } from "./cacheTable.js";
 import { EndlessCard } from "./endlessCard.js";
 import { HeadStrips } from "./headStrips.js";
+import { JobsCard } from "./jobsCard.js";
 import { NextBars } from "./nextBars.js";
-import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
+import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
 import { TextView } from "./textView.js";
 import { finding, modelWords, speedWords, unreadWords } from "./words.js";
 
-/** So many characters are written at once. */
+/** So many tokens are written at once. */
 const STRETCH = 300;
 
 /** What is written now, and everything that shows it. */
@@ -31,6 +32,8 @@ export class Desk {
   readonly #table = new CacheTable();
   readonly #endless: EndlessCard;
   readonly #about = element("p", { class: "hint" });
+  readonly #jobs = new JobsCard();
+  readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": "Stories to go on from" });
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
   #generating: Generating | undefined;
@@ -59,15 +62,17 @@ export class Desk {
     });
     state.onChange(() => this.#followModel());
     this.#followModel();
-    const model = choices(state, "model", "Model", { text: "text", sums: "sums" });
+    for (const [name, begin] of Object.entries(STORY_BEGINNINGS))
+      this.#beginnings.append(button(name, () => state.set({ begin })));
+    const model = choices(state, "model", "Model", { text: "stories", sums: "sums" });
     const begin = lines(state, "begin", "Beginning", 2);
     this.nodes = [
-      panel(model, begin),
+      panel(model, begin, this.#beginnings),
       element(
         "div",
         { class: "panel run-bar", role: "group", "aria-label": "Writing" },
         this.#write,
-        button("One character", () => this.#writeOn(1)),
+        button("One token", () => this.#writeOn(1)),
         button("Begin again", () => this.#again()),
         slider(state, "temperature", "Temperature", (value) => decimal(value, 1)),
         slider(state, "topK", "Top k"),
@@ -76,21 +81,22 @@ export class Desk {
       ),
       element("div", { class: "run-columns" }, this.#text.node, card("What may come next", this.#next.node)),
       card(
-        "Every head, for the newest character",
+        "Every head, for the newest token",
         element(
           "p",
           { class: "hint" },
-          "Each strip is the text from its first character to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.",
+          "A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.",
         ),
         this.#strips.node,
       ),
+      this.#jobs.node,
       card(
         "The cache of keys and values",
         panel(
           choices(state, "dtype", "Stored as"),
           choices(state, "ring", "Kept", { whole: "all", sinks: "first and last", window: "last only" }),
-          slider(state, "window", "Last characters"),
-          slider(state, "keep", "First characters"),
+          slider(state, "window", "Last tokens"),
+          slider(state, "keep", "First tokens"),
         ),
         this.#table.node,
       ),
@@ -170,7 +176,7 @@ export class Desk {
 
   #hearEndless(endless: Endless, isDone: boolean): void {
     const { window, keep } = this.#view.state.values;
-    this.#endless.show(endless, window + keep, isDone);
+    if (this.#config) this.#endless.show(this.#config, endless, window + keep, isDone);
   }
 
   #fail(error: Error): void {
@@ -183,7 +189,7 @@ export class Desk {
     this.#waiting = undefined;
   }
 
-  /** Another model has another beginning, unless it can read what is there: sums have no letters, the text has no sums. */
+  /** Another model has another beginning, unless it can read what is there: sums have no letters, stories have no sums. */
   #followModel(): void {
     const { model, begin } = this.#view.state.values;
     const isNew = this.#model !== undefined && this.#model !== model;
@@ -224,13 +230,15 @@ export class Desk {
     const chosen = place.layer <= config.layers && place.head < config.heads ? place : { layer: 1, head: 0 };
     const next = candidates(written.scores, values);
     this.#view.finding(finding(config, written, next));
-    this.#status.textContent = speedWords(written.speed, this.#threads);
+    this.#status.textContent = speedWords(config, written.speed, this.#threads);
     this.#text.show(config, written, chosen, off);
     this.#text.tell(unreadWords(values.begin, config));
     this.#next.show(config, next);
     this.#strips.show(config, written, { off, chosen });
     this.#table.show(written.caches, config);
     this.#endless.offer(config);
+    this.#jobs.show(config);
+    this.#beginnings.hidden = !config.words;
     this.#about.textContent = modelWords(config);
   }
 }

@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../../../generate/decoderFile.js";
+import { unitOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Endless } from "../../engine/generateProtocol.js";
 import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
@@ -18,7 +18,7 @@ export class EndlessCard {
       onRead();
     });
     const words =
-      "A ring keeps the last characters and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.";
+      "A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.";
     this.node = card("Endless text", element("p", { class: "hint" }, words), this.#read, this.#picture, this.#words);
   }
 
@@ -27,10 +27,10 @@ export class EndlessCard {
     this.node.hidden = !sample;
   }
 
-  show(endless: Endless, kept: number, isDone: boolean): void {
+  show(config: DecoderConfig, endless: Endless, kept: number, isDone: boolean): void {
     this.#read.disabled = !isDone;
-    this.#picture.replaceChildren(endlessChart(endless, kept));
-    this.#words.textContent = endlessWords(endless, kept);
+    this.#picture.replaceChildren(endlessChart(endless, kept, unitOf(config)));
+    this.#words.textContent = endlessWords(config, endless, kept);
   }
 
   clear(): void {

@@ -6,7 +6,7 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 200, 44, 26];
 const NAMES = { whole: "all tokens", sinks: "ring with the first ones", window: "ring of the last only" } as const;
 
 /** The surprise of three caches along a text, and where the rings are full. */
-export function endlessChart(endless: Endless, kept: number): HTMLElement {
+export function endlessChart(endless: Endless, kept: number, unit: string): HTMLElement {
   const curves = Object.keys(NAMES) as (keyof typeof NAMES)[];
   const count = Math.max(endless.whole.length, 2);
   const highest = Math.max(...curves.flatMap((name) => endless[name]), 1) * 1.05;
@@ -26,13 +26,13 @@ export function endlessChart(endless: Endless, kept: number): HTMLElement {
     text(LEFT - 6, y(0) + 4, "0", "end"),
     text(LEFT - 6, 18, decimal(highest, 1), "end"),
     text(LEFT, HEIGHT - 6, "0", "start"),
-    text(WIDTH - 10, HEIGHT - 6, `${(count * endless.group).toLocaleString("en")} characters`, "end"),
+    text(WIDTH - 10, HEIGHT - 6, `${(count * endless.group).toLocaleString("en")} ${unit}s`, "end"),
   );
   const legend = curves.map((name) => element("span", {}, element("i", { class: `endless-key ${name}` }), NAMES[name]));
   return element(
     "figure",
     { class: "wide-chart" },
-    element("figcaption", {}, "Surprise in nats a character. The dotted line: the rings are full."),
+    element("figcaption", {}, `Surprise in nats a ${unit}. The dotted line: the rings are full.`),
     element("div", { class: "legend" }, ...legend),
     picture,
   );

@@ -6,7 +6,7 @@ import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import { placeName, type HeadPlace } from "./settings.js";
 import { headWords } from "./words.js";
 
-/** What each head of the newest character looks at, as strips along the text. */
+/** What each head of the newest token looks at, as strips along the text. */
 export class HeadStrips {
   readonly node = element("div", { class: "strips" });
   readonly #onChoose: (place: HeadPlace) => void;

@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../../../generate/decoderFile.js";
+import { vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Candidate } from "../../../generate/sampling.js";
 import { percent } from "../../shell/amounts.js";
 import { element } from "../../shell/element.js";
@@ -20,14 +20,14 @@ export class NextBars {
     this.node = element("div", { class: "column" }, this.#list, element("p", { class: "hint" }, words));
   }
 
-  show({ characters }: DecoderConfig, all: readonly Candidate[]): void {
-    const letters = [...characters];
+  show(config: DecoderConfig, all: readonly Candidate[]): void {
+    const names = vocabularyOf(config).tokens;
     this.#candidates = all.slice(0, SHOWN);
     const rows = this.#list.children;
     if (rows.length !== this.#candidates.length) this.#build();
     this.#candidates.forEach(({ token, probability, chance }, at) => {
       const row = rows[at]!.firstElementChild as HTMLElement;
-      const name = sign(letters[token]!);
+      const name = sign(names[token]!);
       row.style.setProperty("--chance", `${(100 * chance).toFixed(1)}%`);
       row.style.setProperty("--probability", `${(100 * probability).toFixed(1)}%`);
       row.querySelector("b")!.textContent = name;

@@ -6,7 +6,7 @@ import { fields } from "./settings.js";
 import { snippet } from "./snippet.js";
 
 export const room = makeRoom(fields, open, {
-  random: "Which of the likely characters is taken is random. The same seed writes the same text.",
+  random: "Which of the likely tokens is taken is random. The same seed writes the same text.",
 });
 
 function open(view: RoomView<typeof fields>): void {

@@ -1,6 +1,17 @@
 import { choice, number, text, type Values } from "../../shell/field.js";
 
-export const BEGINNINGS = { text: "In the beginning ", sums: "123+456=" } as const;
+export const BEGINNINGS = { text: "Kate and Ben lived near the park.", sums: "123+456=" } as const;
+
+/** Beginnings of stories that ask for something: a receiver, a song, a list, a name, a number, a place. */
+export const STORY_BEGINNINGS = {
+  gift: "Kate, Ben and Nora were friends. Kate had a red ball. Ben had blue socks. Kate wanted to give the red ball to Nora. So",
+  song: "One day Anna met Leo at the beach. Anna sang: “Sun moon star rain.” Leo sang: “",
+  list: "Tom and Mary lived near the farm. Tom said to Mary: “Please buy milk, rice, tea and salt.” At the market",
+  pets: "Emma and Paul lived near the river. Emma had a cat, and Paul had a dog. The dog was called Rex. The cat was called Luna. One day the dog ran to the park. Paul called: “",
+  numbers: "Ida and Jack lived near the school. Ida had three apples, and Jack had four nuts. Ida found two more. So",
+  places:
+    "Rosa and Hugo lived near the library. Rosa had a grey scarf. Hugo had green socks. Rosa put the grey scarf under the chair. Hugo put the green socks under the bench. The teacher asked: “Where is the grey scarf?”",
+} as const;
 
 export const fields = {
   model: choice("text", ["text", "sums"]),

@@ -1,10 +1,11 @@
-import { textOf, type DecoderConfig } from "../../../generate/decoderFile.js";
+import { textOf, unitOf, vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Written } from "../../engine/generateProtocol.js";
 import { card, element, setText } from "../../shell/element.js";
 import type { HeadPlace } from "./settings.js";
+import { storyVerdict } from "./verdict.js";
 import { headWords, sumWords, twinWords } from "./words.js";
 
-/** The text, coloured by what one head of its newest character looks at; and the text of the twin. */
+/** The text, coloured by what one head of its newest token looks at; and the text of the twin. */
 export class TextView {
   readonly node: HTMLElement;
   readonly #text = element("p", { class: "own-text", tabindex: "0", role: "group" });
@@ -23,16 +24,16 @@ export class TextView {
 
   show(config: DecoderConfig, written: Written, place: HeadPlace, off: readonly HeadPlace[]): void {
     const { tokens, begun, weights, places, twin } = written;
-    const text = textOf(tokens, config);
-    this.#letter([...text], begun);
+    this.#letter(vocabularyOf(config).pieces(tokens), begun);
     this.#colour(weights[place.layer - 1]!, place.head, config.heads, places);
-    this.#by.textContent = `Darker where ${headWords(place)} of the newest character looks; what the cache has dropped is pale.`;
-    this.#verdict.textContent = config.kind === "sums" ? sumWords(text, config.reversed) : "";
-    this.#twinSays.textContent = twinWords(written, off);
+    this.#by.textContent = `Darker where ${headWords(place)} of the newest ${unitOf(config)} looks; what the cache has dropped is pale.`;
+    this.#verdict.textContent =
+      config.kind === "sums" ? sumWords(textOf(tokens, config), config.reversed) : storyVerdict(config, written);
+    this.#twinSays.textContent = twinWords(config, written, off);
     const from = twin ? tokens.findIndex((token, at) => token !== twin[at]) : -1;
     this.#twin.hidden = from < 0;
     if (!twin || from < 0) return;
-    const other = [...textOf(twin, config)];
+    const other = vocabularyOf(config).pieces(twin);
     this.#twin.replaceChildren(other.slice(0, from).join(""), element("mark", {}, other.slice(from).join("")));
   }
 

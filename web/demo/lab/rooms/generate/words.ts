@@ -1,4 +1,4 @@
-import { textOf, tokensOf, type DecoderConfig } from "../../../generate/decoderFile.js";
+import { textOf, tokensOf, unitOf, vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Candidate } from "../../../generate/sampling.js";
 import type { CacheState, Endless, Written } from "../../engine/generateProtocol.js";
 import { graphemes } from "../../../model/graphemes.js";
@@ -18,14 +18,20 @@ export { headWords };
 
 /** What stands under the room's title. */
 export function finding(
-  { characters }: DecoderConfig,
+  config: DecoderConfig,
   { tokens, caches }: Written,
   [first, second]: readonly Candidate[],
 ): string {
-  const name = ({ token, chance }: Candidate) => `“${sign([...characters][token]!)}” has ${percent(chance, 1)}`;
+  const names = vocabularyOf(config).tokens;
+  const name = ({ token, chance }: Candidate) => `“${sign(names[token]!)}” has ${percent(chance, 1)}`;
   const next = [first!, ...(second && second.chance > 0 ? [second] : [])].map(name);
   const { bytes: size } = caches.find(({ isWriter }) => isWriter)!;
-  return `After ${counted(tokens.length, "character")} ${next.join(", ")} to be taken next; keys and values take ${bytes(size)}.`;
+  return `After ${counted(lengthOf(tokens, config), unitOf(config))} ${next.join(", ")} to be taken next; keys and values take ${bytes(size)}.`;
+}
+
+/** The tokens that are shown: the start is not. */
+function lengthOf(tokens: Int32Array, { start }: DecoderConfig): number {
+  return tokens.length - Number(start !== undefined);
 }
 
 const CACHE_NAMES: Readonly<Record<CacheState["name"], string>> = {
@@ -61,21 +67,33 @@ export function cacheWords(caches: readonly CacheState[], { layers, width }: Dec
 
 /** What of the beginning is not read, and a sum that is none; "" if the model reads it all. */
 export function unreadWords(begin: string, config: DecoderConfig): string {
-  const known = new Set(config.characters);
-  const unknown = [...new Set(graphemes(begin).filter((sign) => [...sign].some((part) => !known.has(part))))];
+  const unknown = unknownOf(begin, config);
   const read = textOf(tokensOf(begin, config), config);
   const isSum = config.kind !== "sums" || /^(\d{0,3}|\d{1,3}\+\d{0,3}|\d{1,3}\+\d{1,3}=\d*)$/.test(read);
+  const unit = unitOf(config);
   const names = unknown.slice(0, 5).map((each) => `“${sign(each)}”`);
   const left = unknown.length - names.length;
-  const all = left > 0 ? [...names, counted(left, "other character")] : names;
+  const all = left > 0 ? [...names, counted(left, `other ${unit}`)] : names;
   const rest = read === "" ? "Nothing of this can be read." : isSum ? "" : `It reads “${read}”, which is no sum.`;
   const sum = isSum && read !== "" ? "" : config.kind === "sums" ? "A sum is two numbers of up to three digits, such as 123+456=." : ""; // prettier-ignore
-  const lost = all.length > 0 ? `This model does not know ${listed(all)}, and leaves out what it does not know.` : "";
+  const lost =
+    all.length > 0
+      ? `This model does not know ${unit === "word" ? wordsOf(unknown.length) : ""}${listed(all)}, and leaves out what it does not know.`
+      : "";
   return begin === "" ? "" : [lost, rest, sum].filter(Boolean).join(" ");
 }
 
+const wordsOf = (count: number) => (count === 1 ? "the word " : "the words ");
+
+/** The words or signs of a text that a model does not know. A sign that people see as one is one, such as 👩‍🚀. */
+function unknownOf(text: string, config: DecoderConfig): readonly string[] {
+  const vocabulary = vocabularyOf(config);
+  if (config.words) return vocabulary.unknown(text);
+  return [...new Set(graphemes(text).filter((sign) => vocabulary.unknown(sign).length > 0))];
+}
+
 /** What the twin has written, beside the text without some heads. */
-export function twinWords({ tokens, twin, begun }: Written, off: readonly HeadPlace[]): string {
+export function twinWords(config: DecoderConfig, { tokens, twin, begun }: Written, off: readonly HeadPlace[]): string {
   if (!twin) return "";
   const same = tokens.findIndex((token, at) => token !== twin[at]);
   const without = `Without ${listed(off.map(headWords))}`;
@@ -83,7 +101,7 @@ export function twinWords({ tokens, twin, begun }: Written, off: readonly HeadPl
     return tokens.length > begun
       ? `${without} it has written the same so far.`
       : `${without}: write on, and compare with what it writes with all heads.`;
-  return `${without} the text goes another way from character ${same + 1} on. With all heads on it is:`;
+  return `${without} the text goes another way from ${unitOf(config)} ${lengthOf(tokens.subarray(0, same + 1), config)} on. With all heads on it is:`;
 }
 
 /** Whether a sum is right: “123+456=579” */
@@ -99,7 +117,7 @@ export function sumWords(text: string, isReversed = false): string {
 }
 
 /** What the three ways to keep a long text cost, over the groups after the ring was full. */
-export function endlessWords({ whole, sinks, window, group }: Endless, kept: number): string {
+export function endlessWords(config: DecoderConfig, { whole, sinks, window, group }: Endless, kept: number): string {
   const full = Math.ceil(kept / group);
   if (whole.length <= full) return "";
   const mean = (values: readonly number[]) => {
@@ -107,24 +125,33 @@ export function endlessWords({ whole, sinks, window, group }: Endless, kept: num
     return after.reduce((sum, value) => sum + value, 0) / after.length;
   };
   const nats = (values: readonly number[]) => decimal(mean(values), 2);
-  return `After character ${(full * group).toLocaleString("en")}, where the rings are full: ${nats(whole)} nats a character with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
+  const unit = unitOf(config);
+  return `After ${unit} ${(full * group).toLocaleString("en")}, where the rings are full: ${nats(whole)} nats a ${unit} with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
 }
 
 /** Where the model comes from, and what it can do. */
-export function modelWords({ kind, layers, heads, width, context, source, figures }: DecoderConfig): string {
-  const sizes = `${many(figures.parameters)} parameters: ${layers} layers of ${heads} heads, ${width} wide, for ${context} characters`;
-  const figure =
-    kind === "sums"
-      ? figures.exact !== undefined &&
-        `Of sums that it has not learned, it answers ${percent(figures.exact, 1)} exactly.`
-      : figures.natsPerCharacter !== undefined &&
-        `On text that it has not learned from it has ${decimal(figures.natsPerCharacter, 2)} nats a character.`;
+export function modelWords(config: DecoderConfig): string {
+  const { layers, heads, width, context, source, figures } = config;
+  const sizes = `${many(figures.parameters)} parameters: ${layers} layers of ${heads} heads, ${width} wide, for ${context} ${unitOf(config)}s`;
+  const figure = figureWords(config);
   const time =
     figures.minutes !== undefined ? ` It learned for ${counted(Math.round(figures.minutes), "minute")}.` : "";
   return `${sizes}. ${source.replace(/\.?$/, ".")}${figure ? ` ${figure}` : ""}${time}`;
 }
 
-export function speedWords(speed: number | undefined, threads: number): string {
-  const rate = speed === undefined ? "" : `${speed < 10 ? decimal(speed, 1) : Math.round(speed).toLocaleString("en")} characters a second · `; // prettier-ignore
+function figureWords({ kind, figures: { exact, natsPerCharacter, stories } }: DecoderConfig): string {
+  if (kind === "sums")
+    return exact === undefined ? "" : `Of sums that it has not learned, it answers ${percent(exact, 1)} exactly.`;
+  if (stories) {
+    const { temperature, parse, true: isTrue } = stories.written;
+    return `It writes at temperature ${temperature} without a top k: ${percent(parse, 1)} of its sentences are of the grammar, and ${percent(isTrue, 1)} are also true in their story. A comma, a stop or a quote counts as a word.`;
+  }
+  return natsPerCharacter === undefined
+    ? ""
+    : `On text that it has not learned from it has ${decimal(natsPerCharacter, 2)} nats a character.`;
+}
+
+export function speedWords(config: DecoderConfig, speed: number | undefined, threads: number): string {
+  const rate = speed === undefined ? "" : `${speed < 10 ? decimal(speed, 1) : Math.round(speed).toLocaleString("en")} ${unitOf(config)}s a second · `; // prettier-ignore
   return `${rate}${counted(threads, "thread")}`;
 }
