@@ -563,23 +563,19 @@ std::function<Status()> linear_call(LinearShape shape, std::function<void(ConstA
   };
 }
 
-std::function<Status()> normed(std::function<void(NormedRows&)> breaks) {
+template <class Call>
+std::function<Status()> row_call(Status (*run)(ThreadPool&, const Call&), std::function<void(Call&)> breaks) {
   return [=] {
     float numbers[4] = {};
-    NormedRows call{.rows = 1, .width = 4, .x = {numbers, 4}, .y = numbers};
+    Call call{.rows = 1, .width = 4, .x = {numbers, 4}, .y = numbers};
     breaks(call);
-    return norm_rows(pool_of(1), call);
+    return run(pool_of(1), call);
   };
 }
 
-std::function<Status()> mapped(std::function<void(MappedRows&)> breaks) {
-  return [=] {
-    float numbers[4] = {};
-    MappedRows call{.rows = 1, .width = 4, .x = {numbers, 4}, .y = numbers};
-    breaks(call);
-    return map_rows(pool_of(1), call);
-  };
-}
+std::function<Status()> normed(std::function<void(NormedRows&)> breaks) { return row_call(norm_rows, breaks); }
+
+std::function<Status()> mapped(std::function<void(MappedRows&)> breaks) { return row_call(map_rows, breaks); }
 
 std::function<Status()> taken(std::function<void(TakenRows&)> breaks) {
   return [=] {

@@ -374,6 +374,19 @@ describe.each(variants)("a step on %s", (variant) => {
       }
     });
 
+    test("a weight is read once, also if its getters give something else the next time", async () => {
+      const { data } = randomTensor(37, [37, 5]);
+      let reads = 0;
+      const weight = {
+        data,
+        get shape() {
+          return reads++ === 0 ? [37, 5] : [5, 37];
+        },
+      };
+      const y = await of((r, given) => r.linear(given, weight));
+      expect([reads, y.shape]).toEqual([1, [3, 5]]);
+    });
+
     test("what cannot be recorded is refused by name, and nothing stays", async () => {
       const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // prettier-ignore
       const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
@@ -404,7 +417,23 @@ describe.each(variants)("a step on %s", (variant) => {
           (r, given) => ({ y: r.rmsNorm(given, gain, { eps: 1 } as never) }),
           /^recorder\.rmsNorm: unknown option "eps"/,
         ],
-        [(r, given) => ({ y: r.activation(given, "swish" as never) }), /^recorder\.activation: name must be/],
+        [
+          (r, given) => ({ y: r.activation(given, "swish" as never) }),
+          /^recorder\.activation: name must be one of gelu, geluTanh, quickGelu, silu, relu, tanh, got "swish"/,
+        ],
+        [
+          (r) => ({ y: r.activation(undefined as never, "relu", r.input("z", [3, 37])) }),
+          /^recorder\.activation: x must be a tensor of this step, got undefined/,
+        ],
+        [(r, given) => ({ y: r.activation(given, "relu", null as never) }), /^recorder\.activation: times must be/],
+        [
+          (r) => ({ y: r.add(undefined as never, bias) }),
+          /^recorder\.add: a must be a tensor of this step, got undefined/,
+        ],
+        [
+          (r, given) => ({ y: r.layer(Object.create(Object.getPrototypeOf(layer) as object) as never, given) }),
+          /^recorder\.layer: layer must be a layer of this instance/,
+        ],
         [
           (r, given) => ({ y: r.linear(given, randomTensor(1, [36, 2])) }),
           /^recorder\.linear: x\.shape\[1\] must be weight\.shape\[0\]/,

@@ -220,6 +220,11 @@ export class Layer extends Disposing {
     return this.#context.run(call, make, problem.signal);
   }
 
+  /** @internal Whether a value is a layer. */
+  static is(value: unknown): value is Layer {
+    return typeof value === "object" && value !== null && #layer in value;
+  }
+
   /**
    * @internal A call that a step runs many times.
    * @param options - What forward would get, with `into`.

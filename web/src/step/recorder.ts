@@ -108,7 +108,7 @@ export class Recorder {
   layer(layer: Layer, x: StepTensor, options: RecordedLayerOptions = {}): StepTensor {
     const call = this.#arguments("layer");
     const { operation } = call;
-    if (!(layer instanceof Layer))
+    if (!Layer.is(layer))
       throw new OptionError(`${operation}: layer must be a layer of this instance, got ${describe(layer)}`);
     const given = this.#given(operation, "x", x);
     const reader = readOptions(call, options, RECORDED_NAMES);
@@ -140,12 +140,11 @@ export class Recorder {
     const call = this.#arguments("linear");
     const { operation } = call;
     const dense = this.#dense(call, this.#given(operation, "x", x));
-    const reader = readOptions(call, options, ["weightLayout"]);
-    const weightLayout = reader.value("weightLayout");
-    const { outputDim } = linearProblem(call, this, dense, weight, bias, { weightLayout });
-    const y = this.#tensor(operation, [...x.shape.slice(0, -1), outputDim]);
-    const problem = linearProblem(call, this, dense, weight, bias, { weightLayout, into: tensorOf(y) });
-    this.#parts.push({ kind: "linear", problem });
+    const weightLayout = readOptions(call, options, ["weightLayout"]).value("weightLayout");
+    const problem = linearProblem(call, this, dense, weight, bias, { weightLayout });
+    const y = this.#tensor(operation, problem.output.shape);
+    const into = { tensor: tensorOf(y), place: placed(call, y) };
+    this.#parts.push({ kind: "linear", problem: { ...problem, output: { ...problem.output, into } } });
     return y;
   }
 
@@ -182,23 +181,25 @@ export class Recorder {
    */
   activation(x: StepTensor, name: StepActivation, times?: StepTensor): StepTensor {
     const call = this.#arguments("activation");
-    const f = argument(call, "name", name).oneOf("name", [...ACTIVATIONS, ""], "");
-    if (f === "") throw argument(call, "name", name).missing("name", `one of ${ACTIVATIONS.join(", ")}`);
-    return this.#map(call, x, { f, times: times && this.#operand(call, "times", times, x) });
+    if (!ACTIVATIONS.includes(name))
+      throw argument(call, "name", name).refuse("name", `be one of ${ACTIVATIONS.join(", ")}`);
+    const given = this.#given(call.operation, "x", x);
+    const factor = times === undefined ? undefined : this.#operand(call, "times", times, given);
+    return this.#map(call, given, { f: name, times: factor });
   }
 
   /** a + b. `b` has the shape of a, or it is a row `[width]` that repeats; also a tensor of numbers, such as a bias. */
   add(a: StepTensor, b: StepTensor | FloatTensorLike): StepTensor {
     const call = this.#arguments("add");
-    this.#given(call.operation, "a", a);
-    return this.#map(call, a, { plus: this.#operand(call, "b", b, a) }, "a");
+    const given = this.#given(call.operation, "a", a);
+    return this.#map(call, given, { plus: this.#operand(call, "b", b, given) });
   }
 
   /** a · b, number by number. `b` as in `add`. */
   multiply(a: StepTensor, b: StepTensor | FloatTensorLike): StepTensor {
     const call = this.#arguments("multiply");
-    this.#given(call.operation, "a", a);
-    return this.#map(call, a, { times: this.#operand(call, "b", b, a) }, "a");
+    const given = this.#given(call.operation, "a", a);
+    return this.#map(call, given, { times: this.#operand(call, "b", b, given) });
   }
 
   /** factor · x */
@@ -270,9 +271,8 @@ export class Recorder {
     call: CallArguments,
     x: StepTensor,
     change: Partial<Pick<MapPart, "f" | "divisor" | "scale" | "times" | "plus">>,
-    name = "x",
   ): StepTensor {
-    const given = this.#given(call.operation, name, x);
+    const given = this.#given(call.operation, "x", x);
     const y = this.#tensor(call.operation, given.shape);
     const usual = { f: undefined, divisor: 1, scale: 1, times: undefined, plus: undefined };
     const { rows, width } = given;
