@@ -10,8 +10,13 @@ import { summary } from "../harness/statistics.mjs";
 const cases = process.env.HEADWISE_CASES ?? fileURLToPath(new URL("../../../../shared/cases", import.meta.url));
 const FOLDER = path.join(cases, "models/stories260K");
 const TOKENS = 256;
+/** Rounds before the first that counts: until then the engine of JavaScript still compiles. */
+const WARMING = 6;
 
-/** The median of tokens a second, or undefined if the checkpoint is not on this machine. */
+/**
+ * The medians of tokens a second: with a recorded step for each token, and call by call, which `returns` asks for. undefined if
+ * the checkpoint is not on this machine.
+ */
 export async function storiesOf({ createAttention, loadModel, threads, rounds }) {
   if (!existsSync(FOLDER)) return undefined;
   const read = (name) => new Uint8Array(readFileSync(path.join(FOLDER, name)));
@@ -20,16 +25,20 @@ export async function storiesOf({ createAttention, loadModel, threads, rounds })
     "config.json": read("config.json"),
     "model.safetensors": read("model.safetensors"),
   });
-  const rates = [];
-  for (let round = 0; round <= rounds; round++) rates.push(await rateOf(model));
+  const rates = { first: await rateOf(model, {}), steps: [], calls: [] };
+  for (let round = 0; round < WARMING; round++) await rateOf(model, {});
+  for (let round = 0; round < rounds; round++) {
+    rates.steps.push(await rateOf(model, {}));
+    rates.calls.push(await rateOf(model, { returns: {} }));
+  }
   model.dispose();
   hw.dispose();
-  return summary(rates.slice(1)).median; // the first round warms up
+  return { first: rates.first, steps: summary(rates.steps).median, calls: summary(rates.calls).median };
 }
 
-async function rateOf(model) {
+async function rateOf(model, options) {
   const begun = performance.now();
-  const steps = model.generate([1], { maxNewTokens: TOKENS, stopTokens: [] });
+  const steps = model.generate([1], { maxNewTokens: TOKENS, stopTokens: [], ...options });
   while (!(await steps.next()).done);
   return (1000 * TOKENS) / (performance.now() - begun);
 }

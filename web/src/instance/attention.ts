@@ -384,8 +384,8 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Records a step: a fixed list of operations that then runs as one call, many times. So a token of a model, which is a
-   * hundred small calls, costs hardly more than its arithmetic. Each result has the bits that the call of its own has.
+   * Records a step: a fixed list of operations that then runs as one call, many times. A token of a model is a hundred small
+   * calls; so it pays for one of them only. Attention and products have the bits that their own calls have.
    *
    *     const step = await hw.record((recorder) => {
    *       const x = recorder.rows(embedding, recorder.numbers("token"));

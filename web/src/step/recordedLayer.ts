@@ -1,6 +1,6 @@
 import type { OptionReader } from "../call/options.js";
 import { UnsupportedError } from "../errors/errors.js";
-import { FORWARD_NAMES, type ForwardOptions } from "../layer/forwardOptions.js";
+import type { ForwardOptions } from "../layer/forwardOptions.js";
 
 /** Options of forward that differ from call to call, or ask for more than the output. */
 const NEVER = [
@@ -27,9 +27,6 @@ const WITHOUT_CACHE = ["mask", "bias", "keyLengths", "queryLengths", "queryOffse
 
 /** Options of a layer in a step: those of `forward` that every run has in common. */
 export type RecordedLayerOptions = Omit<ForwardOptions, Exclude<(typeof NEVER)[number], "encoder">>;
-
-/** All names of forward: those that a step does not have are refused by name. */
-export const RECORDED_NAMES = FORWARD_NAMES;
 
 /** Refuses what a step cannot hold. */
 export function refuseChanging(options: OptionReader): void {

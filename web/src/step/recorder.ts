@@ -3,12 +3,13 @@ import type { Context } from "../call/context.js";
 import { argument, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import { FORWARD_NAMES } from "../layer/forwardOptions.js";
 import { Layer } from "../layer/layer.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import { linearProblem } from "../linear/linearProblem.js";
 import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../linear/weight.js";
 import type { CheckedTensor, FloatTensorLike, FloatWeightLike } from "../tensor/tensor.js";
-import { RECORDED_NAMES, refuseChanging, type RecordedLayerOptions } from "./recordedLayer.js";
+import { refuseChanging, type RecordedLayerOptions } from "./recordedLayer.js";
 import {
   ACTIVATIONS,
   type MapPart,
@@ -111,7 +112,7 @@ export class Recorder {
     if (!Layer.is(layer))
       throw new OptionError(`${operation}: layer must be a layer of this instance, got ${describe(layer)}`);
     const given = this.#given(operation, "x", x);
-    const reader = readOptions(call, options, RECORDED_NAMES);
+    const reader = readOptions(call, options, FORWARD_NAMES);
     refuseChanging(reader);
     const axis = layer.layout === "BES" ? given.shape.length - 2 : given.shape.length - 1;
     const y = this.#tensor(
@@ -332,7 +333,7 @@ export class Recorder {
 
 /** The options as they were read. */
 const valuesOf = (options: OptionReader) =>
-  Object.fromEntries(RECORDED_NAMES.filter((name) => options.has(name)).map((name) => [name, options.value(name)]));
+  Object.fromEntries(FORWARD_NAMES.filter((name) => options.has(name)).map((name) => [name, options.value(name)]));
 
 /** The array of a tensor without gaps. */
 function tensorOf({ shape, rows, width, place: { memory, offset } }: StepTensor) {
