@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -23,6 +24,8 @@ using tolerance::kEpsilon;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::uint32_t float_bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
 // Around one vector, several vectors, and several tasks of a row.
 constexpr std::int64_t kWidths[] = {1, 3, 4, 7, 16, 17, 64, 100, 1024, 1030, 3000};
@@ -224,6 +227,120 @@ TEST(TakenRows, ANumberBeyondTheTableIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(status.code, StatusCode::invalid_option);
   EXPECT_STREQ(status.message().text, "numbers[1] must be 0..2 (the last row of the table), got 3");
   EXPECT_EQ(y, Floats(4, 7.0f));
+}
+
+/// A softmax in double. A scaled score s is off by |s| epsilon, and its distance from the largest by that of both and
+/// of the difference. The exponential errs by 1.3 ulp, which is at most 1.3 epsilon; a sum of n weights in 16 or more
+/// lanes rounds at most n / 16 + 8 times, and the quotient once. What is below 2^-114 may be 0.
+void expect_softmax(const float* x, std::int64_t width, float scale, const float* y) {
+  double largest = -kInfinity, sum = 0, magnitude = 0;
+  for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, static_cast<double>(scale) * x[i]);
+  for (std::int64_t i = 0; i < width; ++i) {
+    const double score = static_cast<double>(scale) * x[i];
+    sum += std::exp(score - largest);
+    if (std::isfinite(score)) magnitude = std::max(magnitude, std::abs(score));
+  }
+  const double error = (4 * magnitude + 2 * 1.3 + static_cast<double>(width) / 16 + 8 + 1) * kEpsilon;
+  for (std::int64_t i = 0; i < width; ++i) {
+    const double expected = std::exp(static_cast<double>(scale) * x[i] - largest) / sum;
+    ASSERT_LE(std::abs(y[i] - expected), expected * 2 * error + 0x1p-114) << width << " " << i;
+  }
+}
+
+TEST(SoftmaxRows, AgreeWithDoubleForEveryWidthAndScaleOnAnyThreads) {
+  for (const std::int64_t width : kWidths)
+    for (const float scale : {1.0f, 0.25f, 8.0f, -2.0f}) {
+      const std::int64_t rows = 3, stride = width + 2;
+      Floats x = random_floats(rows * stride, 11);
+      if (width > 2) x[1] = -kInfinity * (scale < 0 ? -1.0f : 1.0f);  // has no weight
+      Floats y(static_cast<std::size_t>(rows * width)), again(y.size());
+      SoftmaxRows call{.rows = rows, .width = width, .x = {x.data(), stride}, .scale = scale, .y = y.data()};
+      ASSERT_TRUE(softmax_rows(pool_of(1), call).ok());
+      for (std::int64_t r = 0; r < rows; ++r) expect_softmax(&x[r * stride], width, scale, &y[r * width]);
+      call.y = again.data();
+      ASSERT_TRUE(softmax_rows(pool_of(3), call).ok());
+      ASSERT_EQ(again, y);
+    }
+}
+
+TEST(SoftmaxRows, OfMinusInfinityAreZeroAndOfNanOrInfinityNanAndOthersKeepTheirBits) {
+  const std::int64_t width = 21;
+  Floats x = random_floats(4 * width, 12);
+  Floats before(x.size());
+  SoftmaxRows call{.rows = 4, .width = width, .x = {x.data(), width}, .y = before.data()};
+  ASSERT_TRUE(softmax_rows(pool_of(1), call).ok());
+  std::fill_n(x.begin(), width, -kInfinity);
+  x[width + 20] = kNan;
+  x[2 * width + 3] = kInfinity;
+  Floats y(x.size());
+  call.y = y.data();
+  ASSERT_TRUE(softmax_rows(pool_of(2), call).ok());
+  for (std::int64_t i = 0; i < width; ++i) {
+    EXPECT_EQ(y[i], 0.0f);
+    EXPECT_TRUE(std::isnan(y[width + i]));
+    EXPECT_TRUE(std::isnan(y[2 * width + i]));
+    EXPECT_EQ(y[3 * width + i], before[3 * width + i]);
+  }
+}
+
+TEST(SoftmaxRows, OfTheLargestNumbersAreFiniteAndMayBeWrittenOverX) {
+  constexpr float most = std::numeric_limits<float>::max();
+  Floats x{most, -most, most, 0.0f, -0.0f};
+  ASSERT_TRUE(softmax_rows(pool_of(1), {.rows = 1, .width = 5, .x = {x.data(), 5}, .y = x.data()}).ok());
+  EXPECT_EQ(x, (Floats{0.5f, 0.0f, 0.5f, 0.0f, 0.0f}));
+}
+
+/// The columns of a row, sorted: NaN, then from the largest number to the smallest; equal ones in their order.
+std::vector<std::int32_t> sorted_columns(const float* x, std::int64_t width) {
+  std::vector<std::int32_t> columns(static_cast<std::size_t>(width));
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<std::int32_t>(i);
+  std::stable_sort(columns.begin(), columns.end(),
+                   [x](std::int32_t a, std::int32_t b) { return std::isnan(x[a]) ? !std::isnan(x[b]) : x[a] > x[b]; });
+  return columns;
+}
+
+TEST(TopRows, AreTheFirstOfAStableSortForEveryWidthAndKOnAnyThreads) {
+  for (const std::int64_t width : kWidths)
+    for (const std::int64_t k : {std::int64_t{1}, std::int64_t{2}, width / 2, width}) {
+      if (k < 1 || k > width) continue;
+      const std::int64_t rows = 3, stride = width + 3;
+      Floats x = random_floats(rows * stride, 13);
+      for (std::size_t i = 0; i < x.size(); i += 3) x[i] = std::round(4 * x[i]);  // many equal ones, 0 and -0
+      for (std::size_t i = 5; i < x.size(); i += 11) x[i] = i % 2 == 0 ? kNan : -kInfinity;
+      for (const int threads : {1, 2, 4}) {
+        Floats values(static_cast<std::size_t>(rows * k));
+        std::vector<std::int32_t> indices(values.size());
+        const TopRows call{rows, width, {x.data(), stride}, k, values.data(), indices.data()};
+        ASSERT_TRUE(top_rows(pool_of(threads), call).ok());
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const std::vector<std::int32_t> expected = sorted_columns(&x[r * stride], width);
+          for (std::int64_t n = 0; n < k; ++n) {
+            ASSERT_EQ(indices[r * k + n], expected[n]) << width << " " << k << " " << n;
+            ASSERT_EQ(float_bits(values[r * k + n]), float_bits(x[r * stride + expected[n]]));
+          }
+        }
+      }
+    }
+}
+
+TEST(TopRows, OfARowOfMinusInfinityAreItsFirstColumns) {
+  const Floats x(6, -kInfinity);
+  Floats values(2);
+  std::vector<std::int32_t> indices(2);
+  ASSERT_TRUE(top_rows(pool_of(1), {1, 6, {x.data(), 6}, 2, values.data(), indices.data()}).ok());
+  EXPECT_EQ(values, Floats(2, -kInfinity));
+  EXPECT_EQ(indices, (std::vector<std::int32_t>{0, 1}));
+}
+
+TEST(TopRows, AreNoMoreThanTheColumns) {
+  const Floats x(6);
+  Floats values(7);
+  std::vector<std::int32_t> indices(7);
+  for (const std::int64_t k : {0, 7}) {
+    const Status status = top_rows(pool_of(1), {1, 6, {x.data(), 6}, k, values.data(), indices.data()});
+    EXPECT_EQ(status.code, StatusCode::invalid_option);
+    EXPECT_EQ(status.message().text, "k must be 1..6 (the columns of a row), got " + std::to_string(k));
+  }
 }
 
 }  // namespace headwise::test_row_operations

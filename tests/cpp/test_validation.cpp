@@ -577,6 +577,14 @@ std::function<Status()> normed(std::function<void(NormedRows&)> breaks) { return
 
 std::function<Status()> mapped(std::function<void(MappedRows&)> breaks) { return row_call(map_rows, breaks); }
 
+std::function<Status()> topped() {
+  return [] {
+    float numbers[4] = {};
+    std::int32_t indices[1];
+    return top_rows(pool_of(1), {1, 2, {numbers, 2}, 3, numbers + 2, indices});
+  };
+}
+
 std::function<Status()> taken(std::function<void(TakenRows&)> breaks) {
   return [=] {
     float numbers[4] = {};
@@ -847,6 +855,7 @@ std::vector<Refusal> refusals() {
       {Rule::row_divisor, mapped([](MappedRows& call) { call.divisor = 0; })},
       {Rule::row_scale, taken([](TakenRows& call) { call.scale = std::numeric_limits<float>::infinity(); })},
       {Rule::row_scales, taken([](TakenRows& call) { call.table.dtype = Dtype::int8; })},
+      {Rule::row_top, topped()},
       {Rule::row_number, taken([](TakenRows& call) { call.table_rows = 2; })},
 
       {Rule::table_extents, [] { return sinusoidal_positions(-1, 4, SinusoidalSplit::halves, 1e4, some); }},

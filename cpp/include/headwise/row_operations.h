@@ -69,4 +69,25 @@ struct TakenRows {
 };
 [[nodiscard]] Status take_rows(ThreadPool& pool, const TakenRows& call);
 
+/// y = softmax(scale x) of each row. A row that is -inf in every column gives 0. A row in which scale x is NaN or +inf
+/// somewhere gives NaN in every column.
+struct SoftmaxRows {
+  std::int64_t rows = 0, width = 1;
+  FloatRows x;
+  float scale = 1.0f;  ///< finite
+  float* y = nullptr;  ///< [rows, width]
+};
+[[nodiscard]] Status softmax_rows(ThreadPool& pool, const SoftmaxRows& call);
+
+/// The k largest numbers of each row, the largest first. Of equal ones the lower index is first; -0 equals 0. NaN comes
+/// before every number.
+struct TopRows {
+  std::int64_t rows = 0, width = 1;  ///< width < 2^31
+  FloatRows x;
+  std::int64_t k = 1;               ///< 1..width
+  float* values = nullptr;          ///< [rows, k]; must not overlap x
+  std::int32_t* indices = nullptr;  ///< [rows, k]: the columns of the values
+};
+[[nodiscard]] Status top_rows(ThreadPool& pool, const TopRows& call);
+
 }  // namespace headwise

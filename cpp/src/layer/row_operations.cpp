@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "base/memory.h"
 #include "base/numbers.h"
@@ -123,6 +125,72 @@ void with_function(RowFunction kind, Use use) {
   }
 }
 
+/// `count` numbers times `scale`, at most a vector of them. The other lanes are -inf.
+V scaled_scores(const float* x, std::int64_t count, V scale) {
+  const V scores = load_some(x, count) * scale;
+  if (count >= kLanes) return scores;
+  float some[kLanes];
+  scores.store_unaligned(some);
+  std::fill(some + count, some + kLanes, -kInfinity);
+  return V::load_unaligned(some);
+}
+
+/// The largest scale x of a row; NaN if one is NaN or +inf.
+float largest_score(const float* x, std::int64_t width, V scale) {
+  V largest(-kInfinity);
+  auto poisoned = largest != largest;
+  for (std::int64_t i = 0; i < width; i += kLanes) {
+    const V scores = scaled_scores(x + i, width - i, scale);
+    largest = xsimd::max(largest, scores);
+    poisoned = poisoned | !(scores < V(kInfinity));
+  }
+  return xsimd::any(poisoned) ? kNan : xsimd::reduce_max(largest);
+}
+
+void softmax_row(const SoftmaxRows& call, const float* x, float* y) {
+  const V scale(call.scale);
+  const float largest = largest_score(x, call.width, scale);
+  if (std::isnan(largest) || largest == -kInfinity) {
+    std::fill_n(y, call.width, std::isnan(largest) ? kNan : 0.0f);
+    return;
+  }
+  const Exponential<Arch> exponential;
+  V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
+  for (std::int64_t i = 0; i < call.width; i += kLanes) {
+    const V weights = exponential(scaled_scores(x + i, call.width - i, scale) - V(largest));
+    sums[i / kLanes % 4] += weights;
+    store_some(weights, y + i, call.width - i);
+  }
+  const V sum(xsimd::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3])));
+  for (std::int64_t i = 0; i < call.width; i += kLanes)
+    store_some(load_some(y + i, call.width - i) / sum, y + i, call.width - i);
+}
+
+/// Whether column a of a row comes before column b among the largest.
+struct ComesBefore {
+  const float* x;
+
+  bool operator()(std::int32_t a, std::int32_t b) const {
+    if (std::isnan(x[a]) != std::isnan(x[b])) return std::isnan(x[a]);
+    return x[a] > x[b] || (!(x[a] < x[b]) && a < b);
+  }
+};
+
+/// The first columns of the row are a heap, whose top is the last of those kept. A later column takes its place.
+void top_row(const float* x, std::int64_t width, std::int64_t k, float* values, std::int32_t* indices) {
+  const ComesBefore before{x};
+  std::iota(indices, indices + k, 0);
+  std::make_heap(indices, indices + k, before);
+  for (std::int64_t i = k; i < width; ++i) {
+    if (x[i] <= x[indices[0]] || !before(static_cast<std::int32_t>(i), indices[0])) continue;
+    std::pop_heap(indices, indices + k, before);
+    indices[k - 1] = static_cast<std::int32_t>(i);
+    std::push_heap(indices, indices + k, before);
+  }
+  std::sort_heap(indices, indices + k, before);
+  for (std::int64_t n = 0; n < k; ++n) values[n] = x[indices[n]];
+}
+
 /// Columns [first, end) of a row.
 template <class F>
 void map_piece(const MappedRows& call, std::int64_t row, std::int64_t first, std::int64_t end, F function) {
@@ -184,6 +252,26 @@ Status take_rows(ThreadPool& pool, const TakenRows& call) {
     kernel_table().widen(run, call.width, y, call.width);
     const float scale = call.scales ? call.scales[number] * call.scale : call.scale;
     if (scale != 1.0f) kernel_table().scale(y, call.width, scale);
+  });
+  return {};
+}
+
+Status softmax_rows(ThreadPool& pool, const SoftmaxRows& call) {
+  if (Error e = check_rows(call.rows, call.width, {call.x.data, call.y})) return e;
+  if (!std::isfinite(call.scale)) return refuse(Rule::row_scale, call.scale);
+  pool.parallel_for(call.rows, [&](std::int64_t row, int) {
+    softmax_row(call, call.x.data + row * call.x.stride, call.y + row * call.width);
+  });
+  return {};
+}
+
+Status top_rows(ThreadPool& pool, const TopRows& call) {
+  if (Error e = check_rows(call.rows, call.width, {call.x.data, call.values, call.indices})) return e;
+  if (call.width > std::numeric_limits<std::int32_t>::max()) return refuse(Rule::row_size);
+  if (call.k < 1 || call.k > call.width) return refuse(Rule::row_top, call.width, call.k);
+  pool.parallel_for(call.rows, [&](std::int64_t row, int) {
+    top_row(call.x.data + row * call.x.stride, call.width, call.k, call.values + row * call.k,
+            call.indices + row * call.k);
   });
   return {};
 }
