@@ -554,9 +554,10 @@ void rows_fields(Class& binding, const char* name) {
 /// JavaScript writes an array of these as words.
 static_assert(sizeof(StepPart) == 2 * sizeof(std::int32_t));
 
-/// A layer's call that JavaScript has copied to `address`: its formulas are now those of the copy.
-void moved_layer_call(Address address) {
-  auto& call = *reinterpret_cast<LayerCall*>(address);
+/// A call of attention or of a layer that JavaScript has copied to `address`: its formulas are now those of the copy.
+/// The base of a layer's call is where the call begins.
+void moved_call(Address address) {
+  auto& call = *reinterpret_cast<AttentionCall*>(address);
   if (call.options.score) call.options.score = &call.score;
   if (call.options.visible) call.options.visible = &call.visible;
 }
@@ -615,11 +616,40 @@ Address step_fields() {
     field<&T::scales>(take, "scales");
     field<&T::scale>(take, "scale");
     field<&T::y>(take, "y");
+
+    using S = SoftmaxRows;
+    PlainCall<S> softmax;
+    field<&S::rows>(softmax, "rows");
+    field<&S::width>(softmax, "width");
+    rows_fields<&S::x>(softmax, "x");
+    field<&S::scale>(softmax, "scale");
+    field<&S::y>(softmax, "y");
+
+    using K = TopRows;
+    PlainCall<K> top;
+    field<&K::rows>(top, "rows");
+    field<&K::width>(top, "width");
+    rows_fields<&K::x>(top, "x");
+    field<&K::k>(top, "k");
+    field<&K::values>(top, "values");
+    field<&K::indices>(top, "indices");
+
+    using P = TurnedTokens;
+    PlainCall<P> turn;
+    field<&P::turn>(turn, "turn");
+    field<&P::numbers>(turn, "numbers");
+    field<&P::positions>(turn, "positions");
+    field<&P::follows_length>(turn, "followsLength");
     std::string all;
     add_lines<N>(all, "NormedRows");
     add_lines<M>(all, "MappedRows");
     add_lines<T>(all, "TakenRows");
+    add_lines<S>(all, "SoftmaxRows");
+    add_lines<K>(all, "TopRows");
+    add_lines<P>(all, "TurnedTokens");
     add_lines<LinearCall>(all, "LinearCall");
+    add_lines<RotaryCall>(all, "RotaryCall");
+    add_lines<AttentionCall>(all, "AttentionCall");
     add_lines<LayerCall>(all, "LayerCall");
     return all;
   }();
@@ -628,7 +658,7 @@ Address step_fields() {
 
 void register_steps() {
   function("stepFields", &step_fields);
-  function("movedLayerCall", &moved_layer_call);
+  function("movedCall", &moved_call);
 }
 
 // ---- engine ---------------------------------------------------------------------------------------------------------

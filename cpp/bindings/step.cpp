@@ -9,6 +9,18 @@ namespace headwise {
 Status run(ThreadPool& pool, const NormedRows& call) { return norm_rows(pool, call); }
 Status run(ThreadPool& pool, const MappedRows& call) { return map_rows(pool, call); }
 Status run(ThreadPool& pool, const TakenRows& call) { return take_rows(pool, call); }
+Status run(ThreadPool& pool, const SoftmaxRows& call) { return softmax_rows(pool, call); }
+Status run(ThreadPool& pool, const TopRows& call) { return top_rows(pool, call); }
+
+Status run(ThreadPool& pool, const TurnedTokens& call) {
+  if (!call.numbers) return run(pool, *call.turn);
+  RotaryCall turn = *call.turn;
+  const std::int64_t count = turn.batch_size * turn.length;
+  std::copy_n(call.numbers, count, call.positions);
+  if (call.follows_length && count > 0)
+    turn.options.sequence_length = *std::max_element(call.positions, call.positions + count) + 1;
+  return run(pool, turn);
+}
 
 namespace {
 
@@ -18,8 +30,9 @@ Status run_part(ThreadPool& pool, const void* call) {
 }
 
 // In the order of StepKind.
-constexpr Status (*kRun[])(ThreadPool&, const void*) = {run_part<LayerCall>, run_part<LinearCall>, run_part<NormedRows>,
-                                                        run_part<MappedRows>, run_part<TakenRows>};
+constexpr Status (*kRun[])(ThreadPool&, const void*) = {
+    run_part<LayerCall>,   run_part<LinearCall>, run_part<NormedRows>,   run_part<MappedRows>,   run_part<TakenRows>,
+    run_part<SoftmaxRows>, run_part<TopRows>,    run_part<TurnedTokens>, run_part<AttentionCall>};
 
 /// The inputs of a part that appends to a cache, or null.
 const LayerInputs* appending(const StepPart& part) {

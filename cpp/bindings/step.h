@@ -7,7 +7,25 @@
 
 namespace headwise {
 
-enum class StepKind : std::int32_t { layer = 0, linear = 1, norm = 2, map = 3, take = 4 };
+enum class StepKind : std::int32_t {
+  layer = 0,
+  linear = 1,
+  norm = 2,
+  map = 3,
+  take = 4,
+  softmax = 5,
+  top = 6,
+  turn = 7,
+  attention = 8
+};
+
+/// A rotary embedding of a step. Its tokens may get their positions when the step runs.
+struct TurnedTokens {
+  const RotaryCall* turn = nullptr;
+  const std::int32_t* numbers = nullptr;  ///< [B, S]: what each run gets; null: the positions of `turn`
+  double* positions = nullptr;            ///< [B, S]: the numbers are copied to here, where `turn` has its positions
+  bool follows_length = false;            ///< whether the angles follow the highest position
+};
 
 /// A call of the kind's struct.
 struct StepPart {
@@ -27,5 +45,8 @@ struct StepCall {
 [[nodiscard]] Status run(ThreadPool& pool, const NormedRows& call);
 [[nodiscard]] Status run(ThreadPool& pool, const MappedRows& call);
 [[nodiscard]] Status run(ThreadPool& pool, const TakenRows& call);
+[[nodiscard]] Status run(ThreadPool& pool, const SoftmaxRows& call);
+[[nodiscard]] Status run(ThreadPool& pool, const TopRows& call);
+[[nodiscard]] Status run(ThreadPool& pool, const TurnedTokens& call);
 
 }  // namespace headwise

@@ -84,6 +84,102 @@ describe.each(variants)("a step on %s", (variant) => {
     });
     afterAll(() => hw.dispose());
 
+    test("attends without a layer with the bits of the calls, at the positions that each run gets", async () => {
+      const heads = { numHeads: 4, numKvHeads: 2 };
+      const tokens = 5;
+      const shape = (width: number) => [2, tokens, width];
+      const scaling = { kind: "dynamic-ntk", factor: 2, originalLength: 8 } as const;
+      const key = { layout: "BSE", numHeads: 2, base: 500 } as const;
+      const score = formula("s - 0.1 * abs(q - k)");
+      const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => Number(n % 3 !== 1)), shape: [tokens, tokens] };
+      const options = { layout: "BSE", ...heads, causal: true, softcap: 3, score, mask } as const;
+      const step = await hw.record((recorder) => {
+        const x = recorder.input("x", shape(64));
+        const positions = recorder.numbers("positions", 2 * tokens);
+        const q = recorder.rotary(recorder.columns(x, 0, 32), { layout: "BSE", numHeads: 4, scaling, positions });
+        const k = recorder.rotary(recorder.columns(x, 32, 48), { ...key, positions: 7 });
+        return { q, k, y: recorder.attention(q, k, recorder.columns(x, 48, 64), options) };
+      });
+      for (const first of [0, 3, 20]) {
+        const x = randomTensor(50 + first, shape(64));
+        const part = (from: number, to: number) => ({
+          data: x.data.filter((_, n) => from <= n % 64 && n % 64 < to),
+          shape: shape(to - from),
+        });
+        const positions = Int32Array.from({ length: 2 * tokens }, (_, n) => (first + n * 3) % 23);
+        const given = { data: positions, shape: [2, tokens] };
+        const q = await hw.rotaryEmbedding(part(0, 32), { layout: "BSE", numHeads: 4, scaling, positions: given });
+        const k = await hw.rotaryEmbedding(part(32, 48), { ...key, positions: 7 });
+        const { output } = await hw.scaledDotProductAttention(q, k, part(48, 64), options);
+        const result = await step.run({ x, positions });
+        expect(bits(result.q.data)).toEqual(bits(q.data));
+        expect(bits(result.k.data)).toEqual(bits(k.data));
+        expect(bits(result.y.data)).toEqual(bits(output.data));
+        expect(result.y.shape).toEqual(shape(32));
+      }
+    });
+
+    test("turns by rows of given tables", async () => {
+      const angle = (f: (x: number) => number) => ({ data: Float32Array.from({ length: 44 }, (_, n) => f(n / 7)), shape: [11, 4] }); // prettier-ignore
+      const tables = { cos: angle(Math.cos), sin: angle(Math.sin) };
+      const step = await hw.record((recorder) => {
+        const x = recorder.reshape(recorder.input("x", [3, 16]), [3, 2, 8]);
+        return { y: recorder.rotary(x, { layout: "BSHD", ...tables, positions: recorder.numbers("at", 3) }) };
+      });
+      const x = randomTensor(60, [3, 16]);
+      for (const positions of [
+        [0, 1, 2],
+        [10, 0, 10],
+      ]) {
+        const heads = { data: x.data, shape: [3, 2, 8] };
+        const expected = await hw.rotaryEmbedding(heads, { layout: "BSHD", ...tables, positions });
+        expect(bits((await step.run({ x, at: positions })).y.data)).toEqual(bits(expected.data));
+      }
+      await expect(step.run({ x, at: [0, 11, 0] })).rejects.toThrow(
+        /^step\.run: inputs\.at\[1\] must be an integer from 0 to 10/,
+      );
+    });
+
+    test("gives the largest of each row, and their softmax, with the bits of every number of threads", async () => {
+      const one = await createAttention({ backend: "wasm", variant, threads: 1 });
+      const build = (recorder: Recorder) => {
+        const x = recorder.input("x", [5, 700]);
+        const { values, indices } = recorder.topK(x, 9);
+        const probs = recorder.softmax(x, { scale: 2 });
+        const rows = recorder.rows(randomTensor(70, [700, 3]), indices);
+        return { values, indices, probs, rows, few: recorder.softmax(values) };
+      };
+      const x = randomTensor(61, [5, 700]);
+      x.data.fill(-Infinity, 700, 1400);
+      x.data[1500] = NaN;
+      x.data.fill(0.5, 2110, 2120);
+      x.data[2111] = x.data[2115] = 99;
+      const [step, same] = [await hw.record(build), await one.record(build)];
+      const [result, expected] = [await step.run({ x }), await same.run({ x })];
+      for (const name of ["values", "probs", "rows", "few"] as const)
+        expect(bits(result[name].data)).toEqual(bits(expected[name].data));
+      expect(result.indices).toEqual(expected.indices);
+      expect(result.indices.data).toBeInstanceOf(Int32Array);
+      expect(result.indices.shape).toEqual([5, 9]);
+      for (let row = 0; row < 5; row++) {
+        const numbers = Array.from(x.data.subarray(row * 700, (row + 1) * 700));
+        const order = (value: number) => (Number.isNaN(value) ? Infinity : value);
+        const columns = [...numbers.keys()].sort((a, b) => order(numbers[b]!) - order(numbers[a]!) || a - b);
+        const largest = columns.slice(0, 9);
+        expect(Array.from(result.indices.data.subarray(row * 9, row * 9 + 9))).toEqual(largest);
+        expect(Array.from(result.values.data.subarray(row * 9, row * 9 + 9))).toEqual(largest.map((n) => numbers[n]!));
+        const sum = numbers.reduce((total, value) => total + Math.exp(2 * value), 0);
+        const probs = row === 1 ? numbers.map(() => 0) : numbers.map((value) => Math.exp(2 * value) / sum);
+        if (row !== 3)
+          probs.forEach((value, n) => {
+            const computed = result.probs.data[row * 700 + n]!;
+            if (Number.isNaN(value)) expect(computed).toBeNaN();
+            else expect(Math.abs(computed - value)).toBeLessThanOrEqual(1e-5 * value);
+          });
+      }
+      one.dispose();
+    });
+
     test.each([
       ["a cache", {}],
       ["a ring", { ring: { window: 6, keepFirst: 2 } }],
@@ -438,6 +534,38 @@ describe.each(variants)("a step on %s", (variant) => {
           (r, given) => ({ y: r.linear(given, randomTensor(1, [36, 2])) }),
           /^recorder\.linear: x\.shape\[1\] must be weight\.shape\[0\]/,
         ],
+        ...[0, 38, 1.5].map((k): [Build, RegExp] => [
+          (r, given) => ({ y: r.topK(given, k).values }),
+          new RegExp(`^recorder\\.topK: k must be an integer from 1 to 37, got ${k}`),
+        ]),
+        [(r, given) => ({ y: r.softmax(given, { scale: Infinity }) }), /^recorder\.softmax: scale must be/],
+        [(r, given) => ({ y: r.softmax(given, { axis: 1 } as never) }), /^recorder\.softmax: unknown option "axis"/],
+        [
+          (r, given) => ({ y: r.rows(randomTensor(1, [36, 2]), r.topK(given, 2).indices) }),
+          /^recorder\.rows: numbers must be below the 36 rows of the table, and the step may compute 36/,
+        ],
+        [
+          (r, given) => ({ y: r.reshape(given, [3, 36]) }),
+          /^recorder\.reshape: shape must hold the 111 numbers of x, of shape \[3, 37\], got \[3, 36\]/,
+        ],
+        [
+          (r) => ({ y: r.rotary(r.input("z", [3, 8]), { positions: r.numbers("at", 2) }) }),
+          /^recorder\.rotary: positions must have a number for each token \(3\), got 2/,
+        ],
+        [
+          (r) => ({ y: r.rotary(r.input("z", [3, 8]), { into: randomTensor(1, [3, 8]) } as never) }),
+          /^recorder\.rotary: into must be absent in a step/,
+        ],
+        ...(["returns", "into", "signal", "dropout", "positions", "cuSeqLensQuery"] as const).map(
+          (name): [Build, RegExp] => [
+            (r, given) => ({ y: r.attention(given, given, given, { [name]: {} }) }),
+            new RegExp(`^recorder\\.attention: ${name} must be absent in a step`),
+          ],
+        ),
+        [
+          (r, given) => ({ y: r.attention(given, given, x as never) }),
+          /^recorder\.attention: value must be a tensor of this step/,
+        ],
         [(r, given) => ({ y: r.columns(given, 5, 38) }), /^recorder\.columns: from and to must be/],
         [(r, given) => ({ y: r.scale(given, NaN) }), /^recorder\.scale: factor must be a finite number/],
         [(r, given) => ({ y: r.softcap(given, 0) }), /^recorder\.softcap: cap must be/],
@@ -524,6 +652,27 @@ test("a step in a worker has the same bits, and news of its caches come with eac
   hw.dispose();
   await expect(full.run({ token: [1] })).rejects.toThrow(/the instance was disposed/);
   here.dispose();
+});
+
+test("attention, positions and numbers of a step in a worker have the bits of the calls", async () => {
+  const hw = await createInWorker({ backend: "wasm", threads: 2 });
+  const score = formula("s - 0.1 * abs(q - k)");
+  const step = await hw.record((recorder) => {
+    const x = recorder.input("x", [2, 4, 8]);
+    const q = recorder.rotary(x, { positions: recorder.numbers("at", 4) });
+    const y = recorder.attention(q, x, x, { causal: true, score });
+    return { y, top: recorder.topK(y, 3).indices };
+  });
+  const x = randomTensor(5, [2, 4, 8]);
+  for (const first of [0, 9]) {
+    const positions = [0, 1, 2, 3].map((n) => first + n);
+    const q = await hw.rotaryEmbedding(x, { positions });
+    const { output } = await hw.scaledDotProductAttention(q, x, x, { causal: true, score });
+    const { y, top } = await step.run({ x, at: positions });
+    expect(bits(y.data)).toEqual(bits(output.data));
+    expect([top.dtype, top.shape, top.data.length]).toEqual(["int32", [2, 4, 3], 24]);
+  }
+  hw.dispose();
 });
 
 test("a formula in a step of a worker is the one of the call", async () => {

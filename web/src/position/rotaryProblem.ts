@@ -42,6 +42,8 @@ export interface RotaryProblem {
   readonly heads: HeadsShape;
   readonly x: PlacedFloats;
   readonly angles: CheckedAngles;
+  /** Whether the angles follow the highest position. */
+  readonly followsLength: boolean;
   /** `[B, S]`. */
   readonly positions: Float64Array;
   readonly output: OutputForm;
@@ -49,7 +51,7 @@ export interface RotaryProblem {
   readonly signal: AbortSignal | undefined;
 }
 
-const OPTION_NAMES = [
+export const OPTION_NAMES = [
   ...ANGLE_NAMES,
   ...namesOf<Omit<RotaryOptions, keyof RotaryAngles> & LocationOption>({
     layout: true,
@@ -84,6 +86,7 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
     heads,
     x,
     angles: withLength(angles, positions),
+    followsLength: followsLength(angles),
     positions,
     output: outputForm(options, x.shape, x),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),

@@ -1,3 +1,4 @@
+import { attentionProblem, OPTION_NAMES as ATTENTION_NAMES } from "../attention/attentionProblem.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { argument, readOptions, type OptionReader } from "../call/options.js";
@@ -8,8 +9,16 @@ import { Layer } from "../layer/layer.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import { linearProblem } from "../linear/linearProblem.js";
 import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../linear/weight.js";
+import { OPTION_NAMES as ROTARY_NAMES, rotaryProblem } from "../position/rotaryProblem.js";
+import { headsShape, LAYOUTS } from "../tensor/layout.js";
+import { elements } from "../tensor/plainTensor.js";
 import type { CheckedTensor, FloatTensorLike, FloatWeightLike } from "../tensor/tensor.js";
-import { refuseChanging, type RecordedLayerOptions } from "./recordedLayer.js";
+import {
+  refuseChanging,
+  type RecordedAttentionOptions,
+  type RecordedLayerOptions,
+  type RecordedRotaryOptions,
+} from "./recordedLayer.js";
 import {
   ACTIVATIONS,
   type MapPart,
@@ -62,7 +71,7 @@ export class Recorder {
   numbers(name: string, length = 1): StepNumbers {
     const call = this.#arguments("numbers");
     const count = argument(call, "length", length).requiredInteger("length", { min: 1 });
-    const numbers = new StepNumbers(this, this.#memory.allocate(call.operation, [count], "int32"));
+    const numbers = new StepNumbers(this, [count], this.#memory.allocate(call.operation, [count], "int32"));
     this.#take(call, name, { numbers });
     return numbers;
   }
@@ -92,9 +101,9 @@ export class Recorder {
     if (read.shape.length !== 2 || !rows || !width)
       throw new ShapeError(`${operation}: table.shape must be [rows, width], got ${describe(read.shape)}`);
     const scales = readScales(call, table, read, rows, "table");
-    given.limit = Math.min(given.limit, rows);
+    given.mustBeBelow(operation, "numbers", rows);
     const y = this.#tensor(operation, [given.length, width]);
-    const places = { numbers: whole(call, given.memory) as CheckedTensor<"int32">, y: placed(call, y) };
+    const places = { numbers: wholeOf(call, given), y: placed(call, y) };
     this.#parts.push({ kind: "take", rows: given.length, width, table: read, scales, scale, ...places });
     return y;
   }
@@ -113,14 +122,17 @@ export class Recorder {
       throw new OptionError(`${operation}: layer must be a layer of this instance, got ${describe(layer)}`);
     const given = this.#given(operation, "x", x);
     const reader = readOptions(call, options, FORWARD_NAMES);
-    refuseChanging(reader);
+    refuseChanging(reader, "layer.forward");
     const axis = layer.layout === "BES" ? given.shape.length - 2 : given.shape.length - 1;
     const y = this.#tensor(
       operation,
       given.shape.map((extent, n) => (n === axis ? layer.shape.outputDim : extent)),
     );
     const into = tensorOf(y);
-    const part = layer.recorded(call, this.#context, this.#dense(call, given), { ...valuesOf(reader), into });
+    const part = layer.recorded(call, this.#context, this.#dense(call, given), {
+      ...valuesOf(reader, FORWARD_NAMES),
+      into,
+    });
     this.#layers.push(part);
     this.#parts.push({ kind: "layer", ...part });
     return y;
@@ -220,6 +232,120 @@ export class Recorder {
     return this.#map(call, x, { f: "tanh", divisor: number, scale: number });
   }
 
+  /**
+   * The softmax of each row of the last axis: exp(scale · x) / Σ exp(scale · x). A row of −Infinity gives 0, as a row of
+   * attention that sees nothing. A row in which a number is NaN, or scale · x is Infinity, gives NaN.
+   *
+   * @param options - `scale`: a factor for x, such as 1 / temperature. Default: 1.
+   */
+  softmax(x: StepTensor, options: { readonly scale?: number | undefined } = {}): StepTensor {
+    const call = this.#arguments("softmax");
+    const { operation } = call;
+    const given = this.#given(operation, "x", x);
+    const scale = readOptions(call, options, ["scale"]).number("scale") ?? 1;
+    const y = this.#tensor(operation, given.shape);
+    const { rows, width } = given;
+    this.#parts.push({ kind: "softmax", rows, width, scale, x: rowsOf(call, given), y: placed(call, y) });
+    return y;
+  }
+
+  /**
+   * The k largest numbers of each row `[…, width]`, the largest first, and their columns: both `[…, k]`. Of equal numbers the
+   * lower column is first; −0 equals 0. NaN comes before every number.
+   *
+   * @param k - From 1 to the width of x.
+   * @throws OptionError if k is not in this range.
+   */
+  topK(x: StepTensor, k: number): { readonly values: StepTensor; readonly indices: StepNumbers } {
+    const call = this.#arguments("topK");
+    const { operation } = call;
+    const given = this.#given(operation, "x", x);
+    const { rows, width } = given;
+    const count = argument(call, "k", k).requiredInteger("k", { min: 1, max: width });
+    const shape = [...given.shape.slice(0, -1), count];
+    const values = this.#tensor(operation, shape);
+    const indices = new StepNumbers(this, shape, this.#memory.allocate(operation, shape, "int32"), width);
+    const places = { x: rowsOf(call, given), values: placed(call, values), indices: wholeOf(call, indices) };
+    this.#parts.push({ kind: "top", rows, width, k: count, ...places });
+    return { values, indices };
+  }
+
+  /** The same numbers in another shape, such as `[1, S, width]` for the batch axis that attention needs. */
+  reshape(x: StepTensor, shape: readonly number[]): StepTensor {
+    const call = this.#arguments("reshape");
+    const given = this.#given(call.operation, "x", x);
+    const extents = call.shape("shape", shape);
+    const [count, wanted] = [elements(given.shape), elements(extents)];
+    if (extents.length === 0 || count !== wanted)
+      throw new ShapeError(
+        `${call.operation}: shape must hold the ${count} numbers of x, of shape ${describe(given.shape)}, got ${describe(extents)}`,
+      );
+    const { memory, offset } = this.#denseOf(call, given).place;
+    return new StepTensor(this, extents, { memory, offset, stride: extents.at(-1)! });
+  }
+
+  /**
+   * `rotaryEmbedding`: turns the features of each head by the positions of its tokens.
+   *
+   * @param x - In `layout`, by default `[B, H, S, D]`.
+   * @param options - Those of `rotaryEmbedding`. `positions` may be numbers of the step, one for each token.
+   * @throws UnsupportedError if an option cannot be recorded; the errors of `rotaryEmbedding`.
+   */
+  rotary(x: StepTensor, options: RecordedRotaryOptions = {}): StepTensor {
+    const call = this.#arguments("rotary");
+    const given = this.#given(call.operation, "x", x);
+    const reader = readOptions(call, options, ROTARY_NAMES);
+    refuseChanging(reader, "rotaryEmbedding", "positions");
+    const values = valuesOf(reader, ROTARY_NAMES);
+    const numbers = StepNumbers.is(values.positions) ? this.#positions(reader, values.positions, given) : undefined;
+    const problem = rotaryProblem(call, this.#dense(call, given), { ...values, ...numbers?.instead });
+    const { tables } = problem.angles;
+    if (tables) numbers?.given.mustBeBelow(call.operation, "positions", tables.rows);
+    const y = this.#tensor(call.operation, problem.output.shape);
+    const into = { tensor: tensorOf(y), place: placed(call, y) };
+    this.#parts.push({
+      kind: "turn",
+      problem: { ...problem, output: { ...problem.output, into } },
+      numbers: numbers && wholeOf(call, numbers.given),
+    });
+    return y;
+  }
+
+  /**
+   * `scaledDotProductAttention` of tensors of the step.
+   *
+   * @param query - In `layout`, by default `[B, H, S, D]`; key and value in `kvLayout`.
+   * @param options - Those that every run has in common.
+   * @throws UnsupportedError if an option cannot be recorded; the errors of `scaledDotProductAttention`.
+   */
+  attention(query: StepTensor, key: StepTensor, value: StepTensor, options: RecordedAttentionOptions = {}): StepTensor {
+    const call = this.#arguments("attention");
+    const { operation } = call;
+    const dense = (name: string, x: StepTensor) => this.#dense(call, this.#given(operation, name, x));
+    const reader = readOptions(call, options, ATTENTION_NAMES);
+    refuseChanging(reader, "scaledDotProductAttention");
+    const [q, k, v] = [dense("query", query), dense("key", key), dense("value", value)];
+    const problem = attentionProblem(call, q, k, v, reader);
+    const y = this.#tensor(operation, problem.output.shape);
+    const into = { tensor: tensorOf(y), place: placed(call, y) };
+    this.#parts.push({ kind: "attention", problem: { ...problem, output: { ...problem.output, into } } });
+    return y;
+  }
+
+  /** Positions that a run has, and what the checks of rotary embedding read in their place. */
+  #positions(reader: OptionReader, positions: StepNumbers, { shape }: StepTensor) {
+    const { operation } = reader;
+    const given = StepNumbers.in(this, operation, "positions", positions);
+    const layout = reader.oneOf("layout", LAYOUTS, "BHSD");
+    const numHeads = reader.integer("numHeads", { min: 1 });
+    const { batchSize, length } = headsShape(operation, "x", shape, layout, numHeads, "numHeads");
+    if (given.length !== batchSize * length)
+      throw new ShapeError(
+        `${operation}: positions must have a number for each token (${batchSize * length}), got ${given.length}`,
+      );
+    return { given, instead: { positions: { data: new Int32Array(given.length), shape: [batchSize, length] } } };
+  }
+
   /** The columns from `from` to before `to` of every row. Nothing is copied until an operation needs them side by side. */
   columns(x: StepTensor, from: number, to: number): StepTensor {
     const call = this.#arguments("columns");
@@ -298,7 +424,11 @@ export class Recorder {
 
   /** A tensor without gaps, as an array in the engine: x, or a copy of it that the step makes. */
   #dense(call: CallArguments, x: StepTensor) {
-    return tensorOf(x.isDense ? x : this.#map(call, x, {}));
+    return tensorOf(this.#denseOf(call, x));
+  }
+
+  #denseOf(call: CallArguments, x: StepTensor): StepTensor {
+    return x.isDense ? x : this.#map(call, x, {});
   }
 
   #given(operation: string, name: string, value: unknown): StepTensor {
@@ -332,8 +462,8 @@ export class Recorder {
 }
 
 /** The options as they were read. */
-const valuesOf = (options: OptionReader) =>
-  Object.fromEntries(FORWARD_NAMES.filter((name) => options.has(name)).map((name) => [name, options.value(name)]));
+const valuesOf = (options: OptionReader, names: readonly string[]) =>
+  Object.fromEntries(names.filter((name) => options.has(name)).map((name) => [name, options.value(name)]));
 
 /** The array of a tensor without gaps. */
 function tensorOf({ shape, rows, width, place: { memory, offset } }: StepTensor) {
@@ -346,6 +476,8 @@ const placed = (call: CallArguments, x: StepTensor) => call.tensor("y", tensorOf
 export function rowsOf(call: CallArguments, { place: { memory, offset, stride } }: StepTensor): Rows {
   return { tensor: whole(call, memory) as CheckedTensor<"float32">, offset, stride };
 }
+
+export const wholeOf = (call: CallArguments, { memory }: StepNumbers) => whole(call, memory) as CheckedTensor<"int32">;
 
 /** All of an array. */
 export const whole = (call: CallArguments, data: Float32Array | Int32Array) =>

@@ -6,19 +6,21 @@ import { DisposedError, OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import type { CheckedTensor, FloatTensorLike, TypedTensor } from "../tensor/tensor.js";
-import { Recorder, rowsOf, whole, type StepInput } from "./recorder.js";
+import { Recorder, rowsOf, whole, wholeOf, type StepInput } from "./recorder.js";
 import { StepMemory } from "./stepMemory.js";
-import type { EngineStep, StepNumbersGiven, StepProblem } from "./stepProblem.js";
-import { StepTensor } from "./stepTensor.js";
+import type { EngineStep, StepArray, StepOutput, StepProblem } from "./stepProblem.js";
+import { StepNumbers, StepTensor } from "./stepTensor.js";
 
-/** What a recording gives: tensors by name. */
-export type StepOutputs = Readonly<Record<string, StepTensor>>;
+/** What a recording gives by name: tensors, and whole numbers that the step computes. */
+export type StepOutputs = Readonly<Record<string, StepTensor | StepNumbers>>;
 
 /** The inputs of a run, by the names that were recorded: lists of whole numbers, or float32 tensors. */
 export type StepInputs = Readonly<Record<string, NumberList | FloatTensorLike>>;
 
-/** The result of a run: float32 tensors, by name. */
-export type StepResult<O extends StepOutputs> = { readonly [Name in keyof O]: TypedTensor<"float32"> };
+/** The result of a run: tensors by name, of float32 or, for whole numbers, of int32. */
+export type StepResult<O extends StepOutputs> = {
+  readonly [Name in keyof O]: TypedTensor<O[Name] extends StepNumbers ? "int32" : "float32">;
+};
 
 /** What a step asks of its engine. */
 export interface StepEngine {
@@ -47,7 +49,7 @@ export async function recordStep<O extends StepOutputs>(
       parts,
       bytes: memory.bytes,
       inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // prettier-ignore
-      outputs: [...outputs.values()].map((x) => ({ rows: x.rows, width: x.width, x: rowsOf(inStep, x) })),
+      outputs: [...outputs.values()].map((x) => outputOf(inStep, x)),
     };
     const made = await context.run(call, () => engine.createStep(problem), signal);
     return new Step<O>(context, made, { layers, inputs, outputs });
@@ -56,19 +58,30 @@ export async function recordStep<O extends StepOutputs>(
   }
 }
 
-function readOutputs(call: CallArguments, recorder: Recorder, given: unknown): ReadonlyMap<string, StepTensor> {
+/** A tensor or numbers that every run gives. */
+type Output = StepTensor | StepNumbers;
+
+function outputOf(call: CallArguments, x: Output): StepOutput {
+  if (StepTensor.is(x)) return { rows: x.rows, width: x.width, x: rowsOf(call, x) };
+  return { rows: 1, width: x.length, x: { tensor: wholeOf(call, x), offset: 0, stride: x.length } };
+}
+
+function readOutputs(call: CallArguments, recorder: Recorder, given: unknown): ReadonlyMap<string, Output> {
   const { operation } = call;
   const outputs = call.record("outputs", given ?? null, []);
   if (outputs.size === 0) throw new OptionError(`${operation}: build must return at least one output by name, got {}`);
   return new Map(
-    [...outputs].map(([name, value]) => [name, StepTensor.in(recorder, operation, `outputs.${name}`, value)]),
+    [...outputs].map(([name, value]) => {
+      const of = StepNumbers.is(value) ? StepNumbers : StepTensor;
+      return [name, of.in(recorder, operation, `outputs.${name}`, value)];
+    }),
   );
 }
 
 interface Recorded {
   readonly layers: readonly RecordedForward[];
   readonly inputs: ReadonlyMap<string, StepInput>;
-  readonly outputs: ReadonlyMap<string, StepTensor>;
+  readonly outputs: ReadonlyMap<string, Output>;
 }
 
 /**
@@ -127,7 +140,7 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
   }
 
   /** Reads the inputs of a run. */
-  #read(call: CallArguments, given: unknown): readonly StepNumbersGiven[] {
+  #read(call: CallArguments, given: unknown): readonly StepArray[] {
     const { inputs } = this.#recorded;
     const reader = readOptions(call, given, [...inputs.keys()], "inputs", "input");
     return [...inputs].map(([name, input]) => {
@@ -138,12 +151,14 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
     });
   }
 
-  #results(numbers: readonly Float32Array[]): StepResult<O> {
+  #results(numbers: readonly StepArray[]): StepResult<O> {
     for (const layer of this.#recorded.layers) layer.note();
-    const results: Record<string, TypedTensor<"float32">> = {};
+    const results: Record<string, TypedTensor<"float32" | "int32">> = {};
     let n = 0;
-    for (const [name, { shape }] of this.#recorded.outputs)
-      results[name] = { data: numbers[n++]!, shape: [...shape], dtype: "float32" };
+    for (const [name, x] of this.#recorded.outputs) {
+      const dtype = StepTensor.is(x) ? "float32" : "int32";
+      results[name] = { data: numbers[n++]!, shape: [...x.shape], dtype };
+    }
     return results as StepResult<O>;
   }
 }

@@ -1,9 +1,12 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { Eventually } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LinearProblem } from "../linear/linearProblem.js";
 import type { WeightTensor } from "../linear/weight.js";
+import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { CheckedTensor, PlacedTensor } from "../tensor/tensor.js";
 
 /**
@@ -12,9 +15,9 @@ import type { CheckedTensor, PlacedTensor } from "../tensor/tensor.js";
  */
 export const STEP_MEMORY = 2 ** 40;
 
-/** Rows of float32 in the engine. */
-export interface Rows {
-  readonly tensor: CheckedTensor<"float32">;
+/** Rows in the engine. */
+export interface Rows<D extends "float32" | "int32" = "float32"> {
+  readonly tensor: CheckedTensor<D>;
   /** The element of the tensor at which the first row begins. */
   readonly offset: number;
   /** How many elements lie between the beginnings of two rows; 0: all rows are the same one. */
@@ -67,6 +70,38 @@ export interface TakePart extends RowPart {
   readonly scale: number;
 }
 
+/** y = softmax(scale · x) */
+export interface SoftmaxPart extends RowPart {
+  readonly kind: "softmax";
+  readonly x: Rows;
+  readonly scale: number;
+}
+
+/** The k largest numbers of each row, and their columns. */
+export interface TopPart {
+  readonly kind: "top";
+  readonly rows: number;
+  readonly width: number;
+  readonly x: Rows;
+  readonly k: number;
+  readonly values: CheckedTensor<"float32">;
+  readonly indices: CheckedTensor<"int32">;
+}
+
+/** A rotary embedding. */
+export interface TurnPart {
+  readonly kind: "turn";
+  readonly problem: RotaryProblem;
+  /** The positions `[B, S]` that each run has; undefined: those of the problem. */
+  readonly numbers: CheckedTensor<"int32"> | undefined;
+}
+
+/** Attention without a layer. */
+export interface AttentionPart {
+  readonly kind: "attention";
+  readonly problem: AttentionProblem;
+}
+
 export interface LinearPart {
   readonly kind: "linear";
   readonly problem: LinearProblem;
@@ -79,13 +114,14 @@ export interface LayerPart {
 }
 
 /** One operation of a step. All that it reads and writes has its place. */
-export type StepPart = NormPart | MapPart | TakePart | LinearPart | LayerPart;
+export type StepPart =
+  NormPart | MapPart | TakePart | SoftmaxPart | TopPart | TurnPart | AttentionPart | LinearPart | LayerPart;
 
 /** What a run gives: rows, side by side. */
 export interface StepOutput {
   readonly rows: number;
   readonly width: number;
-  readonly x: Rows;
+  readonly x: Rows | Rows<"int32">;
 }
 
 /** A step that has passed every check. */
@@ -99,8 +135,8 @@ export interface StepProblem {
   readonly outputs: readonly StepOutput[];
 }
 
-/** The numbers of an input. */
-export type StepNumbersGiven = Float32Array | Int32Array;
+/** The numbers of an input or an output. */
+export type StepArray = Float32Array | Int32Array;
 
 /** A step in an engine. */
 export interface EngineStep {
@@ -112,7 +148,7 @@ export interface EngineStep {
    * @param inputs - The numbers of each input.
    * @returns The numbers of each output.
    */
-  run(operation: string, inputs: readonly StepNumbersGiven[]): Eventually<readonly Float32Array[]>;
+  run(operation: string, inputs: readonly StepArray[]): Eventually<readonly StepArray[]>;
   release(): Eventually<void>;
 }
 
@@ -136,6 +172,21 @@ export function withTensors(part: StepPart, change: Change): StepPart {
         scales: some(part.scales),
         y: change(part.y),
       };
+    case "softmax":
+      return { ...part, x: rows(part.x), y: change(part.y) };
+    case "top":
+      return { ...part, x: rows(part.x), values: change(part.values), indices: change(part.indices) };
+    case "turn": {
+      const { x, output } = part.problem;
+      const problem = { ...part.problem, x: change(x), output: withInto(output, change) };
+      return { ...part, numbers: some(part.numbers), problem };
+    }
+    case "attention": {
+      const { query, key, value, settings, output } = part.problem;
+      const tensors = { query: change(query), key: change(key), value: change(value) };
+      const changed = { settings: withMasks(settings, change), output: withInto(output, change) };
+      return { ...part, problem: { ...part.problem, ...tensors, ...changed } };
+    }
     case "linear": {
       const { x, weight, scales, bias, output } = part.problem;
       const tensors = { x: change(x), weight: change(weight), scales: some(scales), bias: some(bias) };
@@ -143,12 +194,19 @@ export function withTensors(part: StepPart, change: Change): StepPart {
     }
     case "layer": {
       const { x, settings, output } = part.problem;
-      const mask = settings.mask && { ...settings.mask, tensor: change(settings.mask.tensor) };
-      const bias = settings.bias && { ...settings.bias, tensor: change(settings.bias.tensor) };
-      const changed = { x: change(x), settings: { ...settings, mask, bias }, output: withInto(output, change) };
+      const changed = { x: change(x), settings: withMasks(settings, change), output: withInto(output, change) };
       return { ...part, problem: { ...part.problem, ...changed } };
     }
   }
+}
+
+function withMasks<S extends Pick<AttentionSettings, "mask" | "bias">>(settings: S, change: Change): S {
+  const { mask, bias } = settings;
+  const changed = {
+    mask: mask && { ...mask, tensor: change(mask.tensor) },
+    bias: bias && { ...bias, tensor: change(bias.tensor) },
+  };
+  return { ...settings, ...changed };
 }
 
 function withInto(output: OutputForm, change: Change): OutputForm {

@@ -68,22 +68,49 @@ export class StepTensor {
   }
 }
 
-/** Whole numbers that a step gets when it runs, such as tokens. `recorder.numbers` makes it. */
+/**
+ * Whole numbers of a recorded step, such as tokens: what each run gets (`recorder.numbers`), or what it computes
+ * (`recorder.topK`).
+ */
 export class StepNumbers {
   readonly #maker: Maker;
   readonly #memory: Int32Array;
-  /** @internal Each number must be below it. */
-  limit = 2 ** 31;
+  readonly #isComputed: boolean;
+  #limit: number;
+  readonly shape: readonly number[];
 
-  /** @internal */
-  constructor(maker: Maker, memory: Int32Array) {
+  /**
+   * @internal
+   * @param below - What the step computes is below it. undefined: each run gets the numbers.
+   */
+  constructor(maker: Maker, shape: readonly number[], memory: Int32Array, below?: number) {
     this.#maker = maker;
+    this.shape = shape;
     this.#memory = memory;
+    this.#isComputed = below !== undefined;
+    this.#limit = below ?? 2 ** 31;
   }
 
   /** How many there are. */
   get length(): number {
     return this.#memory.length;
+  }
+
+  /** @internal Each number is below it. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /**
+   * @internal Says that each number must be below `limit`, the rows of a table.
+   * @throws OptionError if the step may compute larger ones.
+   */
+  mustBeBelow(operation: string, argument: string, limit: number): void {
+    if (this.#isComputed && this.#limit > limit)
+      throw new OptionError(
+        `${operation}: ${argument} must be below the ${limit} rows of the table, and the step may compute ${this.#limit - 1}`,
+      );
+    this.#limit = Math.min(this.#limit, limit);
   }
 
   /** @internal */
@@ -95,7 +122,12 @@ export class StepNumbers {
   static in(maker: Maker, operation: string, argument: string, value: unknown): StepNumbers {
     if (typeof value === "object" && value !== null && #maker in value && value.#maker === maker) return value;
     throw new OptionError(
-      `${operation}: ${argument} must be numbers of this step, which recorder.numbers makes, got ${describe(value)}`,
+      `${operation}: ${argument} must be numbers of this step, which recorder.numbers or recorder.topK makes, got ${describe(value)}`,
     );
+  }
+
+  /** @internal */
+  static is(value: unknown): value is StepNumbers {
+    return typeof value === "object" && value !== null && #maker in value;
   }
 }

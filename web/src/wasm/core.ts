@@ -27,6 +27,9 @@ const ERRORS: Readonly<Record<number, readonly [typeof HeadwiseError, ErrorDetai
 /** How often a wait reads the word if the engine has no Atomics.waitAsync. */
 const POLL_MILLISECONDS = 1;
 
+/** The calls that a step copies. */
+export type CopiedCall = "LayerCall" | "LinearCall" | "RotaryCall" | "AttentionCall";
+
 /** One wasm module with its memory. It runs one call at a time; the instance's queue guarantees that. */
 export class WasmCore {
   readonly module: WasmModule;
@@ -85,7 +88,7 @@ export class WasmCore {
   }
 
   /** Copies the struct as it is now, for a call that runs many times. Returns the address of the copy. */
-  copyOf(kind: "LayerCall" | "LinearCall", size: number, arena: Arena): number {
+  copyOf(kind: CopiedCall, size: number, arena: Arena): number {
     const to = arena.bytes(size);
     this.heap.move((this.#structs[kind] as unknown as CallStruct).at, size, to);
     return to;

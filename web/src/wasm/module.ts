@@ -393,6 +393,27 @@ export interface TakenRows extends RowsCall {
   scale: number;
 }
 
+export interface SoftmaxRows extends RowsCall {
+  x: number;
+  xStride: number;
+  scale: number;
+}
+
+export interface TopRows extends Omit<RowsCall, "y"> {
+  x: number;
+  xStride: number;
+  k: number;
+  values: number;
+  indices: number;
+}
+
+export interface TurnedTokens {
+  turn: number;
+  numbers: number;
+  positions: number;
+  followsLength: number;
+}
+
 /** An address, and the bytes to copy there. */
 export type LateCopy = readonly [address: number, bytes: Uint8Array];
 
@@ -452,6 +473,9 @@ export interface RowsCalls {
   NormedRows: NormedRows;
   MappedRows: MappedRows;
   TakenRows: TakenRows;
+  SoftmaxRows: SoftmaxRows;
+  TopRows: TopRows;
+  TurnedTokens: TurnedTokens;
 }
 
 type CallConstructors = { readonly [Kind in keyof CallStructs]: CallClass<CallStructs[Kind]> };
@@ -476,8 +500,8 @@ export interface WasmModule extends CallConstructors {
    * an empty line.
    */
   stepFields(): number;
-  /** Says that a LayerCall was copied to this address. */
-  movedLayerCall(call: number): void;
+  /** Says that an AttentionCall or a LayerCall was copied to this address. */
+  movedCall(call: number): void;
   layerBytes(layer: number): number;
   releaseLayer(layer: number): void;
   savedBytes(saved: number): number;

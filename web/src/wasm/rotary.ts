@@ -6,39 +6,50 @@ import { placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
-import type { RotaryProperties } from "./module.js";
+import type { RotaryCall, RotaryProperties } from "./module.js";
 
 export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<PlacedOutput> {
-  const { operation, heads, x, positions } = problem;
-  const { tables, ...angles } = problem.angles;
-  const { heap } = core;
+  const { operation, x } = problem;
   const inPlace = problem.output.into?.place.data === x.data;
   if (!inPlace) refuseOverlap(operation, problem.output, { x });
   return core.call(operation, (arena) => {
     const call = core.struct("RotaryCall");
-    call.reset();
-    call.layout = LAYOUT[problem.layout];
-    call.batchSize = heads.batchSize;
-    call.numHeads = heads.numHeads;
-    call.length = heads.length;
-    call.headDim = heads.headDim;
-    writeAngles(call, angles, arena);
-    call.x = placeInput(arena, x);
-    call.xDtype = DTYPE[x.dtype];
-    if (tables) {
-      call.cosines = arena.copy(tables.cos);
-      call.sines = arena.copy(tables.sin);
-      call.tableRows = tables.rows;
-      call.rows = arena.copy(Int32Array.from(positions));
-    } else {
-      call.positions = arena.copy(new Uint8Array(positions.buffer));
-    }
-    const y = placeOutput(heap, arena, operation, problem.output);
-    call.y = y.address;
-    call.yDtype = DTYPE[problem.output.dtype];
+    const collect = writeRotary(core, call, arena, problem);
     core.native.rotary(call);
-    return y.collect;
+    return collect;
   });
+}
+
+/** Writes a call. The function that it returns collects the result. */
+export function writeRotary(
+  core: WasmCore,
+  call: RotaryCall,
+  arena: Arena,
+  problem: RotaryProblem,
+): () => PlacedOutput {
+  const { heads, x, positions, output } = problem;
+  const { tables, ...angles } = problem.angles;
+  call.reset();
+  call.layout = LAYOUT[problem.layout];
+  call.batchSize = heads.batchSize;
+  call.numHeads = heads.numHeads;
+  call.length = heads.length;
+  call.headDim = heads.headDim;
+  writeAngles(call, angles, arena);
+  call.x = placeInput(arena, x);
+  call.xDtype = DTYPE[x.dtype];
+  if (tables) {
+    call.cosines = arena.copy(tables.cos);
+    call.sines = arena.copy(tables.sin);
+    call.tableRows = tables.rows;
+    call.rows = arena.copy(Int32Array.from(positions));
+  } else {
+    call.positions = arena.copy(new Uint8Array(positions.buffer));
+  }
+  const y = placeOutput(core.heap, arena, problem.operation, output);
+  call.y = y.address;
+  call.yDtype = DTYPE[output.dtype];
+  return y.collect;
 }
 
 /** Options that are absent keep their defaults in C++. Arrays lie in the arena. */

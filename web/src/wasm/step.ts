@@ -7,22 +7,27 @@ import {
   type MapPart,
   type NormPart,
   type Rows,
-  type StepNumbersGiven,
+  type SoftmaxPart,
+  type StepArray,
   type StepPart,
   type StepProblem,
   type TakePart,
+  type TopPart,
+  type TurnPart,
 } from "../step/stepProblem.js";
 import { DTYPE, placeInput } from "./inputs.js";
 import type { WasmCache } from "./cache.js";
 import { defineFields } from "./callFields.js";
-import type { WasmCore } from "./core.js";
+import type { CopiedCall, WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import type { WasmLayer } from "./layer.js";
 import { writeLinear } from "./linear.js";
-import type { MappedRows, NormedRows, RowsCalls, TakenRows } from "./module.js";
+import { writeInputs, writeWanted } from "./attention.js";
+import type { MappedRows, NormedRows, RowsCalls, SoftmaxRows, TakenRows, TopRows } from "./module.js";
+import { writeRotary } from "./rotary.js";
 
 /** The enumerators of bindings/step.h and row_operations.h. */
-const KIND = { layer: 0, linear: 1, norm: 2, map: 3, take: 4 } as const;
+const KIND = { layer: 0, linear: 1, norm: 2, map: 3, take: 4, softmax: 5, top: 6, turn: 7, attention: 8 } as const;
 const NORM = { layer: 0, rms: 1 } as const;
 const IDENTITY = 0;
 const FUNCTION = { gelu: 1, geluTanh: 2, quickGelu: 3, silu: 4, relu: 5, tanh: 6 } as const;
@@ -54,7 +59,8 @@ export function createStep(core: WasmCore, problem: StepProblem): EngineStep {
       inputs: problem.inputs.map((tensor) => placed(tensor, memory).address!),
       outputs: problem.outputs.map(({ rows, width, x }) => ({
         ...{ rows, width, stride: x.stride },
-        address: placed(x.tensor, memory).address! + x.offset * BYTES.float32,
+        dtype: x.tensor.dtype,
+        address: placed<PlacedTensor>(x.tensor, memory).address! + x.offset * BYTES[x.tensor.dtype],
       })),
       caches: cachesOf(parts),
     });
@@ -76,12 +82,28 @@ function placePart(core: WasmCore, arena: Arena, calls: StepCalls, part: StepPar
     case "layer": {
       (part.layer as WasmLayer).write(core.struct("LayerCall"), arena, part.problem);
       const address = core.copyOf("LayerCall", calls.size("LayerCall"), arena);
-      core.module.movedLayerCall(address);
+      core.module.movedCall(address);
       return address;
     }
     case "linear":
       writeLinear(core, core.struct("LinearCall"), arena, part.problem);
       return core.copyOf("LinearCall", calls.size("LinearCall"), arena);
+    case "attention": {
+      const call = core.struct("AttentionCall");
+      call.reset();
+      writeInputs(call, arena, part.problem);
+      writeWanted(call, core.heap, arena, part.problem);
+      const address = core.copyOf("AttentionCall", calls.size("AttentionCall"), arena);
+      core.module.movedCall(address);
+      return address;
+    }
+    case "turn":
+      writeRotary(core, core.struct("RotaryCall"), arena, part.problem);
+      return calls.place(arena, "TurnedTokens", turnOf(core, arena, calls, part));
+    case "softmax":
+      return calls.place(arena, "SoftmaxRows", softmaxOf(arena, part));
+    case "top":
+      return calls.place(arena, "TopRows", topOf(arena, part));
     case "norm":
       return calls.place(arena, "NormedRows", normOf(arena, part));
     case "map":
@@ -132,6 +154,26 @@ function takeOf(arena: Arena, { rows, width, numbers, table, scales, scale, y }:
   };
 }
 
+function softmaxOf(arena: Arena, { rows, width, x, scale, y }: SoftmaxPart): SoftmaxRows {
+  return { rows, width, ...placeRows(arena, "x", x), scale, y: placeInput(arena, y) };
+}
+
+function topOf(arena: Arena, { rows, width, x, k, values, indices }: TopPart): TopRows {
+  const places = { values: placeInput(arena, values), indices: placeInput(arena, indices) };
+  return { rows, width, ...placeRows(arena, "x", x), k, ...places };
+}
+
+/** The positions of the call that was written are 64-bit; those that a run gets are 32-bit, which rows of tables are too. */
+function turnOf(core: WasmCore, arena: Arena, calls: StepCalls, { problem, numbers }: TurnPart) {
+  const call = core.struct("RotaryCall");
+  const given = numbers ? placeInput(arena, numbers) : 0;
+  if (numbers && problem.angles.tables) call.rows = given;
+  const { positions } = call;
+  const turn = core.copyOf("RotaryCall", calls.size("RotaryCall"), arena);
+  const runs = problem.angles.tables ? 0 : given;
+  return { turn, numbers: runs, positions, followsLength: Number(problem.followsLength) };
+}
+
 /** The address of the first row, and how far apart rows lie; 0 without rows. */
 function placeRows<N extends string>(arena: Arena, name: N, rows: Rows | undefined) {
   const address = rows ? placeInput(arena, rows.tensor) + rows.offset * BYTES.float32 : 0;
@@ -157,7 +199,7 @@ class StepCalls {
     );
   }
 
-  size(kind: "LayerCall" | "LinearCall"): number {
+  size(kind: CopiedCall): number {
     return this.#kinds.get(kind)!.size;
   }
 
@@ -187,6 +229,7 @@ interface StepForm {
   readonly numParts: number;
   readonly inputs: readonly number[];
   readonly outputs: readonly {
+    readonly dtype: "float32" | "int32";
     readonly address: number;
     readonly rows: number;
     readonly width: number;
@@ -214,7 +257,7 @@ class WasmStep implements EngineStep {
     this.#changing = { refresh: () => form.caches.forEach((cache) => cache.refresh()) };
   }
 
-  run(operation: string, inputs: readonly StepNumbersGiven[]): Eventually<readonly Float32Array[]> {
+  run(operation: string, inputs: readonly StepArray[]): Eventually<readonly StepArray[]> {
     const { heap, native } = this.#core;
     const { parts, numParts } = this.#form;
     const start = () => {
@@ -227,9 +270,9 @@ class WasmStep implements EngineStep {
   }
 
   /** Rows, side by side. */
-  #read({ address, rows, width, stride }: StepForm["outputs"][number]): Float32Array {
+  #read({ dtype, address, rows, width, stride }: StepForm["outputs"][number]): StepArray {
     const { heap } = this.#core;
-    if (stride === width || rows === 1) return heap.read(address, "float32", rows * width);
+    if (stride === width || rows === 1) return heap.read(address, dtype, rows * width);
     const gathered = new Float32Array(rows * width);
     for (let row = 0; row < rows; row++)
       heap.readInto(address + row * stride * BYTES.float32, gathered.subarray(row * width, (row + 1) * width));

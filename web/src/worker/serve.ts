@@ -169,8 +169,8 @@ class Server {
 
   /** A part of a step, with the objects of this worker. */
   #unpackedPart(part: SentPart): unknown {
-    if (part.layer === undefined) return part;
-    return { ...part, layer: this.#objects.get(part.layer), problem: this.#unpacked(part.problem) };
+    const unpacked = { ...part, ...(part.problem && { problem: this.#unpacked(part.problem) }) };
+    return part.layer === undefined ? unpacked : { ...unpacked, layer: this.#objects.get(part.layer) };
   }
 
   /** Keeps the object that a call has made: its result, or what it saved beside other results. */

@@ -21,13 +21,7 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
-import {
-  withTensors,
-  type EngineStep,
-  type StepNumbersGiven,
-  type StepPart,
-  type StepProblem,
-} from "../step/stepProblem.js";
+import { withTensors, type EngineStep, type StepArray, type StepPart, type StepProblem } from "../step/stepProblem.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import {
   ARRAYS,
@@ -159,7 +153,7 @@ export class WorkerEngine implements Engine {
     const parts = problem.parts.map((part) => sentPart(withTensors(part, sentTensor)));
     const outputs = problem.outputs.map((output) => ({
       ...output,
-      x: { ...output.x, tensor: sentTensor(output.x.tensor) },
+      x: { ...output.x, tensor: sentTensor<PlacedTensor>(output.x.tensor) },
     }));
     const { made } = await this.#call(problem.operation, "createStep", {
       ...problem,
@@ -351,9 +345,9 @@ class RemoteLayer extends RemoteObject implements EngineLayer {
 class RemoteSaved extends RemoteObject implements EngineSaved {}
 
 class RemoteStep extends RemoteObject implements EngineStep {
-  async run(operation: string, inputs: readonly StepNumbersGiven[]): Promise<readonly Float32Array[]> {
+  async run(operation: string, inputs: readonly StepArray[]): Promise<readonly StepArray[]> {
     const { result } = await this.call(operation, "run", operation, inputs);
-    return result as readonly Float32Array[];
+    return result as readonly StepArray[];
   }
 }
 
@@ -364,6 +358,7 @@ function sentTensor<T extends PlacedTensor>(tensor: T): T {
 
 /** A part with the numbers of the worker's objects in place of those of this thread. */
 function sentPart(part: StepPart): object {
+  if (part.kind === "attention") return { ...part, problem: { ...part.problem, keepRank: undefined, ...UNWATCHED } };
   if (part.kind !== "layer") return part;
   const { layer, problem } = part;
   const cache = (problem.cache as RemoteCache | undefined)?.object;
