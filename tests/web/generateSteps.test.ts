@@ -1,7 +1,7 @@
 // What model.generate computes as a recorded step, against the same tokens call by call.
 
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import { createAttention, OutOfMemoryError, type Attention } from "headwise";
 import { loadModel, type GenerateOptions, type Model } from "headwise/models";
 import { createAttention as createInWorker } from "headwise/worker";
 
@@ -53,6 +53,92 @@ describe("tokens after the prompt", () => {
     expect(record).toHaveBeenCalledTimes(2);
     record.mockRestore();
     model.dispose();
+  });
+
+  test("of the next text run the same step, until the model is disposed or another model is loaded", async () => {
+    const model = await loadModel(hw, filesFor("llama"));
+    const record = jest.spyOn(hw, "record");
+    const first = await generated(model);
+    expect(await generated(model)).toEqual(first);
+    for await (const { token } of model.generate([9, 9], { maxNewTokens: 50, stopTokens: [] })) if (token >= 0) break;
+    expect(await generated(model)).toEqual(first);
+    expect(record).toHaveBeenCalledTimes(1);
+    const signal = AbortSignal.abort();
+    await expect(generated(model, { signal })).rejects.toThrow();
+    expect(await generated(model)).toEqual(first);
+    expect(record).toHaveBeenCalledTimes(2);
+    const other = await loadModel(hw, filesFor("gpt2"));
+    expect(await generated(model)).toEqual(first);
+    expect(record).toHaveBeenCalledTimes(3);
+    record.mockRestore();
+    model.dispose();
+    other.dispose();
+  });
+
+  test("of two texts at a time have a step each, and one of them is kept", async () => {
+    const model = await loadModel(hw, filesFor("llama"));
+    const first = await generated(model);
+    const record = jest.spyOn(hw, "record");
+    const [a, b] = await Promise.all([generated(model), generated(model)]);
+    expect(a).toEqual(first);
+    expect(b).toEqual(first);
+    expect(record).toHaveBeenCalledTimes(1);
+    const narrow = await generated(model, { cacheDtype: "int8" });
+    expect(await generated(model, { cacheDtype: "int8" })).toEqual(narrow);
+    expect(record).toHaveBeenCalledTimes(2);
+    record.mockRestore();
+    model.dispose();
+  });
+
+  test("leave no memory behind when the model is disposed", async () => {
+    const small = await createAttention({ backend: "wasm", threads: 1, maximumMemory: 24 * 2 ** 20 });
+    const files = filesFor("llama");
+    for (let n = 0; n < 40; n++) {
+      const model = await loadModel(small, files);
+      await generated(model);
+      model.dispose();
+    }
+    const most = small.allocate([3 * 2 ** 20]); // 12 MiB
+    most.dispose();
+    small.dispose();
+  });
+
+  test.each(["run", "generate"])("a step that was kept is given back when model.%s finds no memory", async (method) => {
+    const model = await loadModel(hw, filesFor("llama"));
+    const first = await generated(model);
+    const run = async () => (await model.run([3, 17, 5], { logits: "last" })).logits!.data;
+    const logits = await run();
+    const record = jest.spyOn(hw, "record");
+    const linear = jest.spyOn(hw, "linear").mockRejectedValueOnce(new OutOfMemoryError("linear: no room"));
+    if (method === "run") expect(await run()).toEqual(logits);
+    else expect(await generated(model)).toEqual(first);
+    expect(await generated(model)).toEqual(first);
+    expect(record).toHaveBeenCalledTimes(1);
+    linear.mockRejectedValue(new OutOfMemoryError("linear: no room"));
+    await expect(run()).rejects.toThrow("linear: no room");
+    await expect(generated(model)).rejects.toThrow("linear: no room");
+    jest.restoreAllMocks();
+    expect(await generated(model)).toEqual(first);
+    model.dispose();
+  });
+
+  test("a step is not kept if it holds more than a quarter of the memory", async () => {
+    const words = [60_000, 16];
+    const tables = { "model.embed_tokens.weight": words, "lm_head.weight": words };
+    const weights = randomWeights({ ...shapesOf("llama", CONFIGS.llama, FORMS.llama), ...tables });
+    const files = filesOf({ ...CONFIGS.llama, vocab_size: words[0]! }, weights, "F32");
+    for (const [megabytes, times] of [
+      [128, 1],
+      [32, 2],
+    ] as const) {
+      const worker = await createInWorker({ backend: "wasm", threads: 1, maximumMemory: megabytes * 2 ** 20 });
+      const model = await loadModel(worker, files);
+      const record = jest.spyOn(worker, "record");
+      const first = await generated(model, { maxNewTokens: 3 });
+      expect(await generated(model, { maxNewTokens: 3 })).toEqual(first);
+      expect(record).toHaveBeenCalledTimes(times);
+      worker.dispose();
+    }
   });
 
   test("of a model in a worker are the same", async () => {

@@ -1,9 +1,9 @@
 import type { CacheDtype } from "../cache/cacheProblem.js";
-import type { KvCache } from "../cache/kvCache.js";
 import { throwIfAborted } from "../call/abort.js";
 import type { OptionReader } from "../call/options.js";
 import type { ForwardReturns } from "../layer/views.js";
 import type { Attention } from "../instance/attention.js";
+import { cachesFor, Decoder, inRoom, type KeptDecoder } from "./decoder.js";
 import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";
@@ -79,15 +79,18 @@ export async function* generated(
   network: Network,
   logits: Linear,
   problem: GenerateProblem,
+  kept: KeptDecoder,
 ): AsyncGenerator<GeneratedToken, void> {
   const { prompt, options, watched, patchAt, maxNewTokens, stopTokens } = problem;
   const { signal, cacheDtype: dtype = "float32" } = options;
   const choose = sampler(options);
-  const caches = new Map<string, KvCache>();
-  const steps = isRecordable(hw, network, problem) ? new TokenSteps(hw, network, logits, { caches, ...options }) : undefined; // prettier-ignore
+  const isPlain = isRecordable(hw, network, problem);
+  const isShared = isPlain && options.headGain === undefined;
+  const decoder =
+    (isShared ? kept.take(dtype) : undefined) ?? (await decoderFor(hw, network, logits, problem, isPlain));
+  const { caches, steps } = decoder;
+  let isWhole = true;
   try {
-    for (const { name, layer } of network.attention)
-      caches.set(name, await layer.kvCache({ dtype, placement: layer.placement }));
     let tokens = prompt;
     let length = prompt.data.length;
     for (let n = 0; n < maxNewTokens && length <= (network.limit ?? Infinity); n++, length++) {
@@ -95,18 +98,36 @@ export async function* generated(
       const step = { position: length - tokens.data.length, length: tokens.data.length };
       const patch = await patchAt?.(step);
       const pass = new Pass({ ...options, ...(patch && { patch }) }, watched, tokens, undefined, caches);
-      const recorded = n > 0 ? await steps?.scores(tokens, step.position) : undefined;
+      const called = async () =>
+        (await logits(tokenAt(await pass.hidden(network, tokens), step.length - 1), pass)).data;
       const scores =
-        recorded ?? (await logits(tokenAt(await pass.hidden(network, tokens), step.length - 1), pass)).data;
+        n > 0
+          ? ((await steps?.scores(tokens, step.position, signal)) ?? (await called()))
+          : await inRoom(hw, called, decoder);
       const token = choose(scores);
       yield { token, probability: probabilityOf(scores, token), logits: scores, layers: pass.results };
       if (stopTokens.includes(token)) return;
       tokens = { data: Int32Array.of(token), shape: [1], lengths: undefined };
     }
+  } catch (error) {
+    isWhole = false;
+    throw error;
   } finally {
-    steps?.dispose();
-    for (const cache of caches.values()) cache.dispose();
+    if (isWhole && isShared) await kept.keep(decoder);
+    else decoder.dispose();
   }
+}
+
+async function decoderFor(
+  hw: Attention,
+  network: Network,
+  logits: Linear,
+  { options }: GenerateProblem,
+  isPlain: boolean,
+) {
+  const { cacheDtype: dtype = "float32" } = options;
+  const caches = await cachesFor(network, dtype);
+  return new Decoder(dtype, caches, isPlain ? new TokenSteps(hw, network, logits, { caches, ...options }) : undefined);
 }
 
 /** Whether the tokens after the prompt go through one recorded step: nothing inside it is shown or overwritten. */

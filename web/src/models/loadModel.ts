@@ -3,6 +3,7 @@ import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
 import { checkInstance } from "../instance/givenInstance.js";
+import { releaseKept } from "./decoder.js";
 import { readKnown } from "./knownNames.js";
 import { Model } from "./model.js";
 import type { ModelFileList } from "./modelFiles.js";
@@ -85,6 +86,7 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
   const { parts, network, sentence } = opened;
   assertRoom(OPERATION, parts, precision, roomOf(hw));
   const ready = tokenizer && (await openTokenizer(OPERATION, opened.files, tokenizer, template));
+  releaseKept(hw);
   try {
     await parts.load(hw, precision, onProgress, signal);
     throwIfAborted(signal);

@@ -8,6 +8,7 @@ import type { Attention } from "../instance/attention.js";
 import type { ForwardReturns } from "../layer/views.js";
 import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
+import { inRoom, KeptDecoder } from "./decoder.js";
 import { tokenAt } from "./elementwise.js";
 import {
   generated,
@@ -102,6 +103,7 @@ export class Model extends Disposing {
   readonly #parts: Parts;
   readonly #sentence: SentencePart | undefined;
   readonly #tokenizer: Tokenizer | undefined;
+  readonly #kept: KeptDecoder;
   #disposed = false;
 
   /** @internal */
@@ -118,6 +120,7 @@ export class Model extends Disposing {
     this.#parts = parts;
     this.#sentence = sentence;
     this.#tokenizer = tokenizer;
+    this.#kept = new KeptDecoder(hw);
   }
 
   /** The checked configuration. */
@@ -164,21 +167,23 @@ export class Model extends Disposing {
       throw new UnsupportedError(`${operation}: logits must not be "last" for texts that are filled up`);
     const { options: changes, watched } = readPassOptions(reader, this.names);
     const patch = readPatches(reader.call, "patch", known.patch, this.names);
-    const pass = new Pass({ ...changes, ...(patch && { patch }) }, watched, batch, mask);
-
     const { logits, labels, pooled } = this.#network;
     const input = { ...batch, tokenTypes, shown: mask?.data };
-    const last = await pass.hidden(this.#network, input);
-    const scored = wanted === "last" ? tokenAt(last, batch.shape.at(-1)! - 1) : last;
-    const scores = wanted && (labels ? labels(last, input, pass) : logits?.(scored, pass));
-    return {
-      lastHiddenState: typed(last),
-      ...(scores && { logits: typed(await scores) }),
-      ...(pooled && { pooled: typed(await pooled(last, pass)) }),
-      ...(this.#sentence && { embedding: typed(this.#sentence(last, input)) }),
-      ...(hiddenStates && { hiddenStates: pass.hiddenStates.map(typed) }),
-      layers: pass.results as Record<string, LayerResult<R>>,
+    const compute = async () => {
+      const pass = new Pass({ ...changes, ...(patch && { patch }) }, watched, batch, mask);
+      const last = await pass.hidden(this.#network, input);
+      const scored = wanted === "last" ? tokenAt(last, batch.shape.at(-1)! - 1) : last;
+      const scores = wanted && (labels ? labels(last, input, pass) : logits?.(scored, pass));
+      return {
+        lastHiddenState: typed(last),
+        ...(scores && { logits: typed(await scores) }),
+        ...(pooled && { pooled: typed(await pooled(last, pass)) }),
+        ...(this.#sentence && { embedding: typed(this.#sentence(last, input)) }),
+        ...(hiddenStates && { hiddenStates: pass.hiddenStates.map(typed) }),
+        layers: pass.results as Record<string, LayerResult<R>>,
+      };
     };
+    return inRoom(this.#hw, compute);
   }
 
   /**
@@ -219,12 +224,13 @@ export class Model extends Disposing {
       maxNewTokens: known.maxNewTokens ?? 100,
       stopTokens: this.#readStopTokens(operation, known.stopTokens),
     };
-    return generated(this.#hw, this.#network, logits, problem) as AsyncGenerator<GeneratedToken<R>, void>;
+    return generated(this.#hw, this.#network, logits, problem, this.#kept) as AsyncGenerator<GeneratedToken<R>, void>;
   }
 
-  /** Gives the memory of the weights back. A second call does nothing. */
+  /** Gives the memory of the weights and of the kept step back. A second call does nothing. */
   override dispose(): void {
     this.#disposed = true;
+    this.#kept.dispose();
     this.#parts.dispose();
   }
 

@@ -30,7 +30,7 @@ const NAMES = {
 } as const satisfies Readonly<Record<ActivationName | "tanh", StepActivation>>;
 
 /** What a token needs to go through a model: caches by the names of layers, and factors of heads. */
-export interface TokenPass extends Pick<PassOptions, "headGain" | "signal"> {
+export interface TokenPass extends Pick<PassOptions, "headGain"> {
   readonly caches: ReadonlyMap<string, KvCache>;
 }
 
@@ -41,26 +41,29 @@ export interface TokenPass extends Pick<PassOptions, "headGain" | "signal"> {
 export class TokenSteps {
   readonly #record: () => Promise<Step<{ logits: StepTensor }>>;
   readonly #network: Network;
-  readonly #signal: AbortSignal | undefined;
   #step: Step<{ logits: StepTensor }> | undefined;
   #isFull = false;
 
   constructor(hw: Attention, network: Network, logits: Linear, pass: TokenPass) {
     this.#network = network;
-    this.#signal = pass.signal;
     this.#record = () => hw.record((recorder) => recorded(recorder, network, logits, pass));
+  }
+
+  /** Bytes of the step, if it was recorded. */
+  get bytes(): number | undefined {
+    return this.#step?.bytes;
   }
 
   /**
    * The scores after a token, which stands at position `start`. undefined if the memory has no room for a step, and from then
    * on: in a worker it has copies of all weights.
    */
-  async scores(token: TokenBatch, start: number): Promise<Float32Array | undefined> {
+  async scores(token: TokenBatch, start: number, signal: AbortSignal | undefined): Promise<Float32Array | undefined> {
     if (this.#isFull) return undefined;
     const inputs = this.#network.tables.map(({ numbers }, n) => [String(n), numbers(token, start).data]);
     try {
       this.#step ??= await this.#record();
-      const { logits } = await this.#step.run(Object.fromEntries(inputs) as StepInputs, { signal: this.#signal });
+      const { logits } = await this.#step.run(Object.fromEntries(inputs) as StepInputs, { signal });
       return logits.data;
     } catch (error) {
       if (!OutOfMemoryError.is(error)) throw error;
@@ -70,8 +73,10 @@ export class TokenSteps {
     }
   }
 
+  /** Gives the memory of the step back. A later token records it again. */
   dispose(): void {
     this.#step?.dispose();
+    this.#step = undefined;
   }
 }
 
