@@ -116,7 +116,7 @@ export {
 export type { RotaryOptions } from "../position/rotaryProblem.js";
 export type { FrequencyList, RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
 export type { GivenPositions } from "../position/tokenPositions.js";
-export type { RecordedLayerOptions } from "../step/recordedLayer.js";
+export type { RecordedAttentionOptions, RecordedLayerOptions, RecordedRotaryOptions } from "../step/recordedOptions.js";
 export type { Recorder } from "../step/recorder.js";
 export type { Step, StepInputs, StepOutputs, StepResult } from "../step/step.js";
 export type { StepActivation } from "../step/stepProblem.js";

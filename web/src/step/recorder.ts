@@ -18,7 +18,7 @@ import {
   type RecordedAttentionOptions,
   type RecordedLayerOptions,
   type RecordedRotaryOptions,
-} from "./recordedLayer.js";
+} from "./recordedOptions.js";
 import {
   ACTIVATIONS,
   type MapPart,
