@@ -47,12 +47,12 @@ export async function cachesFor(network: Network, dtype: CacheDtype): Promise<Ma
 /** Of the memory that an instance may have, the part that a kept step may hold. */
 const MOST_KEPT = 1 / 4;
 
-/** What the models of each instance keep. */
-const KEPT = new WeakMap<Attention, Set<KeptDecoder>>();
+/** What models of each instance keep now. A model that was dropped can still be collected. */
+const KEPT = new WeakMap<Attention, Set<WeakRef<KeptDecoder>>>();
 
 /** Gives back what models of this instance keep between texts. Returns whether there was something. */
 export function releaseKept(hw: Attention): boolean {
-  return [...(KEPT.get(hw) ?? [])].map((kept) => kept.release()).includes(true);
+  return [...(KEPT.get(hw) ?? [])].map((kept) => kept.deref()?.release()).includes(true);
 }
 
 /**
@@ -75,21 +75,18 @@ export async function inRoom<T>(hw: Attention, compute: () => Promise<T>, decode
 /** The decoder that a model keeps from one text to the next: recording a step costs more than a token. */
 export class KeptDecoder {
   readonly #hw: Attention;
+  readonly #self = new WeakRef(this);
   #decoder: Decoder | undefined;
   #isClosed = false;
 
   constructor(hw: Attention) {
     this.#hw = hw;
-    const all = KEPT.get(hw) ?? new Set();
-    KEPT.set(hw, all.add(this));
   }
 
   /** The kept decoder, which is then the caller's. undefined if there is none with caches of this type. */
   take(dtype: CacheDtype): Decoder | undefined {
     if (this.#decoder?.dtype !== dtype) return undefined;
-    const decoder = this.#decoder;
-    this.#decoder = undefined;
-    return decoder;
+    return this.#given();
   }
 
   /** Keeps a decoder in place of an earlier one, or disposes it: without a step it is quickly made again. */
@@ -100,21 +97,28 @@ export class KeptDecoder {
     if (!isKept || this.#isClosed) return decoder.dispose();
     this.release();
     this.#decoder = decoder;
+    KEPT.set(this.#hw, (KEPT.get(this.#hw) ?? new Set()).add(this.#self));
   }
 
   /** Gives the memory back. Returns whether there was something. */
   release(): boolean {
-    const hadOne = this.#decoder !== undefined;
-    this.#decoder?.dispose();
-    this.#decoder = undefined;
-    return hadOne;
+    const decoder = this.#given();
+    decoder?.dispose();
+    return decoder !== undefined;
   }
 
   /** Keeps nothing any more. */
   dispose(): void {
     this.#isClosed = true;
     this.release();
-    KEPT.get(this.#hw)?.delete(this);
+  }
+
+  /** What was kept, which is then no longer kept. */
+  #given(): Decoder | undefined {
+    const decoder = this.#decoder;
+    this.#decoder = undefined;
+    KEPT.get(this.#hw)?.delete(this.#self);
+    return decoder;
   }
 }
 
