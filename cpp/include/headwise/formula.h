@@ -29,10 +29,8 @@ enum class FormulaOperation : std::int32_t {
 #include "headwise/formula_operations.def"
 };
 
-#define OPERATION(name, operands, step, script) +1
-inline constexpr int kFormulaOperations =
-#include "headwise/formula_operations.def"
-    ;
+/// How many there are.
+inline constexpr int kFormulaOperations = static_cast<int>(FormulaOperation::select) + 1;
 
 /// An instruction. Its result has its own number.
 struct FormulaInstruction {

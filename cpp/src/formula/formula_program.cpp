@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <iterator>
 #include <limits>
 
 #include "base/memory.h"
@@ -104,6 +105,7 @@ int count_operands(FormulaOperation operation) {
   static constexpr std::int8_t kOperands[] = {
 #include "headwise/formula_operations.def"
   };
+  static_assert(std::size(kOperands) == kFormulaOperations, "select must be the last operation");
   return kOperands[static_cast<int>(operation)];
 }
 
