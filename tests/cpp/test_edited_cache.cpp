@@ -175,7 +175,7 @@ TEST(KvCacheSelect, RefusesBatchesThatAreNotThere) {
   const auto cache = filled(shape, tokens);
   const auto before = saved(*cache);
   const std::int32_t high[3] = {0, 3, 1}, low[3] = {0, 1, -1};
-  expect_refused(cache->select(high), "indices[1] must be in 0..2, got 3");
+  expect_refused(cache->select(high), "indices[1] must be an integer from 0 to 2, got 3");
   expect_refused(cache->select(low), "indices[2]");
   EXPECT_EQ(saved(*cache), before);
 }
@@ -290,7 +290,7 @@ TEST(KvCacheKeep, RefusesWhatIsNotThereAndStaysAsItWas) {
   const Tokens tokens(shape, 300, 9);
   const auto cache = filled(shape, tokens);
   const auto before = saved(*cache);
-  expect_refused(Kept({300, 251, 280}, {{}, {}, {}}).in(*cache), "from[1] must be in 0..250, got 251");
+  expect_refused(Kept({300, 251, 280}, {{}, {}, {}}).in(*cache), "from[1] must be an integer from 0 to 250, got 251");
   expect_refused(Kept({300, -1, 280}, {{}, {}, {}}).in(*cache), "from[1]");
   expect_refused(Kept({290, 240, 280}, {{1}, {10}, {}}).in(*cache), "rows of batch 1 must ascend and be in 0..9");
   expect_refused(Kept({290, 240, 280}, {{1, 1}, {}, {}}).in(*cache), "rows of batch 0 must ascend");

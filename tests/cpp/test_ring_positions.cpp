@@ -338,7 +338,7 @@ TEST(RingPositions, RefusesWhatItDoesNotDefine) {
   std::unique_ptr<KvCache> cache;
   KvCacheShape shape = ring_of(2, 5);
   shape = ring_of(0, 0);
-  expect_refused(KvCache::create(shape, &cache), StatusCode::invalid_option, "need a ring");
+  expect_refused(KvCache::create(shape, &cache), StatusCode::invalid_option, "needs a ring");
   shape = ring_of(2, 5);
   const std::vector<float> table(60, 1.0f);
   shape.rotary->scaling = RotaryScaling::tables;

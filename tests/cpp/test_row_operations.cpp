@@ -225,7 +225,7 @@ TEST(TakenRows, ANumberBeyondTheTableIsRefusedBeforeAnythingIsWritten) {
       .rows = 2, .width = 2, .numbers = numbers.data(), .table = {table.data()}, .table_rows = 3, .y = y.data()};
   const Status status = take_rows(pool_of(1), call);
   EXPECT_EQ(status.code, StatusCode::invalid_option);
-  EXPECT_STREQ(status.message().text, "numbers[1] must be 0..2 (the last row of the table), got 3");
+  EXPECT_STREQ(status.message().text, "numbers[1] must be an integer from 0 to 2 (the last row of the table), got 3");
   EXPECT_EQ(y, Floats(4, 7.0f));
 }
 

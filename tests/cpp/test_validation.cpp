@@ -290,7 +290,7 @@ std::vector<Breach> breaches() {
        }},
       {"cache_extent", Rule::cache_extent, "headDim",
        [](Call& c) { c.inputs.cache = cache_of({.batch_size = 2, .num_kv_heads = 2, .head_dim = 9, .value_dim = 6}); }},
-      {"tokens_held", Rule::key_lengths_held, "keyLengths[1]",
+      {"tokens_held", Rule::key_lengths, "keyLengths[1]",
        [](Call& c) {
          attends(c);
          c.options.key_lengths = integers({0, 1});
@@ -930,12 +930,12 @@ TEST(Rules, WriteNumbersAsPrintfDoes) {
                              1e22, 1.0 / 3, std::numeric_limits<double>::max(), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     char text[64];
-    std::snprintf(text, sizeof text, "base must be finite and > 0, got %g", value);
+    std::snprintf(text, sizeof text, "base must be finite and greater than 0, got %g", value);
     EXPECT_STREQ(Status(refuse(Rule::positive, Argument::base, value)).message().text, text);
   }
   for (const std::int64_t value : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{0},
                                    std::numeric_limits<std::int64_t>::max()})
-    EXPECT_EQ("length must be >= 0, got " + std::to_string(value),
+    EXPECT_EQ("length must be at least 0, got " + std::to_string(value),
               Status(refuse(Rule::rewind_length, value)).message().text);
   static_assert(sizeof(Status) == 32);
 }

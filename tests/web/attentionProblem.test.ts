@@ -175,7 +175,7 @@ describe("options", () => {
   test.each([
     [{ keyLengths: [5] }, "keyLengths[0] must be an integer from 0 to 4, got 5"],
     [{ softcap: -1 }, "softcap must be at least 0, got -1"],
-    [{ returns: { probs: { heads: [2] } } }, "returns.probs.heads must hold indices below 2, got 2"],
+    [{ returns: { probs: { heads: [2] } } }, "returns.probs.heads[0] must be an integer from 0 to 1, got 2"],
     [{ returns: { topK: { heads: [0] } } }, "returns.topK.k must be given: an integer of at least 1"],
     [
       { returns: { scores: { heads: [0] } } },

@@ -501,11 +501,15 @@ describe.each(variants)("the inside of a layer (%s)", (variant) => {
     const row = (data: unknown, more: object = {}) => ({ data, ...more }) as never;
     const refused: [string, ForwardOptions, string][] = [
       ["an unknown view", { returns: { keys: true } as never }, 'unknown option "keys" in returns'],
-      ["a head that is not there", { returns: { key: { heads: [2] } } }, "returns.key.heads must hold indices below 2"],
+      [
+        "a head that is not there",
+        { returns: { key: { heads: [2] } } },
+        "returns.key.heads[0] must be an integer from 0 to 1, got 2",
+      ],
       [
         "a row that is not there",
         { returns: { value: { keys: [7] } } },
-        "returns.value.keys must hold indices below 7",
+        "returns.value.keys[0] must be an integer from 0 to 6",
       ],
       [
         "two names of rows",
@@ -519,7 +523,7 @@ describe.each(variants)("the inside of a layer (%s)", (variant) => {
       [
         "an index twice",
         { patch: { query: row([0], { heads: [1, 1] }) } },
-        "patch.query.heads must not have an index twice",
+        "patch.query.heads[1] must not occur twice, got 1 again",
       ],
       ["keys of queries", { patch: { query: row([0], { keys: [1] }) } }, 'unknown option "keys" in patch.query'],
       ["another word", { patch: { query: "zero" as never } }, "patch.query must be"],
@@ -563,7 +567,7 @@ describe.each(variants)("the inside of a layer (%s)", (variant) => {
         "patch.value must be absent with attendOnly",
       );
       await expect(layer.forward(x, { cache, attendOnly: true, returns: { key: { keys: [7] } } })).rejects.toThrow(
-        "returns.key.keys must hold indices below 7",
+        "returns.key.keys[0] must be an integer from 0 to 6",
       );
       expect(cache.length).toBe(7);
       cache.dispose();

@@ -17,7 +17,7 @@ const LATE_OBJECT = /\/headwise_late_\w+\.dir\//;
  */
 const LATE_NAMES = [
   /7kernels.*(step[123]I|tanh_stepI|table[12]_stepI|3mapI|gradient_stepI|multiply_stored|multiply_bytes)/,
-  /13StoredProduct/,
+  /17multiply_in_place|12StoredWeight|13multiply_kept/,
   /9overwriteERK?N|17overwrite_by_mean|11copy_chosen|19for_each_chosen_row|20show_keys_and_values/,
   /_GLOBAL__N_110(save|load)_cache/,
   /6Engine4workINS_(12BackwardCall|9MergeCall|17LayerBackwardCall|10LinearCall|18LinearBackwardCall|8StepCall)E/,

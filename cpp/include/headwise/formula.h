@@ -19,44 +19,18 @@ enum class FormulaVariable : std::int32_t {
   d = 10,   ///< head_dim
 };
 
-/// The operations, in the order of web/src/formula/graph.ts. Booleans are 1 and 0.
+/// The operations: lines of formula_operations.def, which says what each computes. Booleans are 1 and 0.
 ///
 /// Arithmetic, divisions and sqrt round once. exp, log and power err by at most 0.501 ulp, tanh by 4, sin and cos by
 /// 0.501 for |x| <= 2^24; beyond they are somewhere in [-1, 1]. A remainder is exact for |a / b| < 2^28, and 0 beyond.
 /// Powers are those of JavaScript: 1 to the power of an infinity is NaN.
+#define OPERATION(name, operands, step, script) name,
 enum class FormulaOperation : std::int32_t {
-  number = 0,     ///< numbers[a]
-  variable = 1,   ///< FormulaVariable a
-  parameter = 2,  ///< numbers[a]
-  table1 = 3,     ///< tables[a][b]; an index is rounded down; 0 outside and for NaN
-  table2 = 4,     ///< tables[a][b][c]
-  negate = 5,     ///< from here on a, b and c are the numbers of earlier instructions
-  abs = 6,
-  floor = 7,
-  sign = 8,
-  sqrt = 9,
-  exp = 10,
-  log = 11,
-  tanh = 12,
-  sin = 13,
-  cos = 14,
-  logical_not = 15,
-  add = 16,
-  subtract = 17,
-  multiply = 18,
-  divide = 19,
-  remainder = 20,  ///< the sign of a, as fmod
-  power = 21,
-  minimum = 22,  ///< NaN if an operand is NaN
-  maximum = 23,
-  less = 24,  ///< comparisons with NaN are 0
-  less_or_equal = 25,
-  equal = 26,
-  not_equal = 27,  ///< with NaN: 1
-  logical_and = 28,
-  logical_or = 29,
-  select = 30,  ///< a != 0 ? b : c
+#include "headwise/formula_operations.def"
 };
+
+/// How many there are.
+inline constexpr int kFormulaOperations = static_cast<int>(FormulaOperation::select) + 1;
 
 /// An instruction. Its result has its own number.
 struct FormulaInstruction {

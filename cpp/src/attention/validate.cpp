@@ -65,9 +65,10 @@ Error check_extents(const AttentionShape& s) {
 Error check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options) {
   if (!options.cu_seq_lens_query && !options.cu_seq_lens_key) return {};
   if (!options.cu_seq_lens_query || !options.cu_seq_lens_key) return refuse(Rule::ragged_together);
-  if (shape.batch_size != 1) return refuse(Rule::ragged_batch_size, shape.batch_size);
+  if (shape.batch_size != 1) return refuse(Rule::ragged_batch_size, Argument::batch_size, shape.batch_size);
   if (options.num_sequences < 0) return refuse(Rule::ragged_count);
-  if (options.key_lengths || options.query_lengths) return refuse(Rule::ragged_lengths);
+  if (options.key_lengths) return refuse(Rule::ragged_lengths, Argument::key_lengths);
+  if (options.query_lengths) return refuse(Rule::ragged_lengths, Argument::query_lengths);
   if (inputs.cache) return refuse(Rule::ragged_cache);
   if (inputs.arrival) return refuse(Rule::ragged_arrival);
   if (Error e = check_cumulative(Argument::cu_seq_lens_query, options.cu_seq_lens_query, options.num_sequences,
@@ -77,7 +78,7 @@ Error check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, c
 }
 
 Error check_values(const AttentionShape& shape, const AttentionOptions& options) {
-  if (options.scale && !std::isfinite(*options.scale)) return refuse(Rule::scale);
+  if (options.scale && !std::isfinite(*options.scale)) return refuse(Rule::scale, *options.scale);
   if (!is_not_negative(options.softcap)) return refuse(Rule::softcap);
   if (options.window_left < -1 || options.window_right < -1) return refuse(Rule::window_sides);
   if (Error e = check_finite(Argument::alibi_slopes, options.alibi_slopes, shape.num_heads)) return e;
@@ -89,7 +90,7 @@ Error check_values(const AttentionShape& shape, const AttentionOptions& options)
 }
 
 Error check_dropout(const AttentionInputs& inputs, const Dropout& dropout) {
-  if (!(dropout.rate >= 0.0 && dropout.rate <= 1.0)) return refuse(Rule::dropout_rate);
+  if (!(dropout.rate >= 0.0 && dropout.rate <= 1.0)) return refuse(Rule::dropout_rate, dropout.rate);
   if (dropout.rate == 0.0) return {};
   if (inputs.cache) return refuse(Rule::dropout_cache);
   if (inputs.probs.given()) return refuse(Rule::dropout_patch);
@@ -133,7 +134,7 @@ Error check_outputs(const AttentionShape& shape, std::int64_t key_length, const 
   if (Error e = check(Argument::probs, outputs.probs, outputs.probs_selection)) return e;
   if (outputs.scores && outputs.scores_selection.average) return refuse(Rule::average, Argument::scores);
   if (Error e = check(Argument::scores, outputs.scores, outputs.scores_selection)) return e;
-  if (outputs.top_k_values && outputs.top_k < 1) return refuse(Rule::top_k);
+  if (outputs.top_k_values && outputs.top_k < 1) return refuse(Rule::top_k, Argument::top_k, outputs.top_k);
   if (Error e = check(Argument::top_k, outputs.top_k_values, outputs.top_k_selection)) return e;
   if (outputs.key_room && *outputs.key_room != key_length) return refuse(Rule::key_room, *outputs.key_room, key_length);
   if ((outputs.probs || outputs.scores) &&
@@ -248,7 +249,7 @@ Error validate_options(const AttentionShape& shape, const AttentionInputs& input
   if (Error e = check_dropout(inputs, options.dropout)) return e;
   const std::int32_t *const keys = options.key_lengths, *const queries = options.query_lengths;
   for (std::int64_t b = 0; inputs.cache && keys && b < batches; ++b)
-    if (keys[b] < 0 || keys[b] > length_held(b)) return refuse(Rule::key_lengths_held, at(b), length_held(b), keys[b]);
+    if (keys[b] < 0 || keys[b] > length_held(b)) return refuse(Rule::key_lengths, at(b), length_held(b), keys[b]);
   if (Error e = check_indices(Rule::key_lengths, Argument::none, keys, inputs.cache ? 0 : batches, key_length))
     return e;
   if (Error e = check_indices(Rule::query_lengths, Argument::none, queries, batches, shape.query_length)) return e;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <iterator>
 #include <limits>
 
 #include "base/memory.h"
@@ -57,7 +58,7 @@ class Rules {
     const FormulaInstruction& instruction = formula_.instructions[n];
     const auto [operation, a, b, c] = instruction;
     const At here{name_, n};
-    if (operation < FormulaOperation::number || operation > FormulaOperation::select)
+    if (static_cast<std::int32_t>(operation) < 0 || static_cast<std::int32_t>(operation) >= kFormulaOperations)
       return refuse(Rule::formula_operation, here);
     if (operation == FormulaOperation::variable) {
       if (a < 0 || a > static_cast<std::int32_t>(FormulaVariable::d)) return refuse(Rule::formula_variable, here);
@@ -100,11 +101,12 @@ class Rules {
 }  // namespace
 
 int count_operands(FormulaOperation operation) {
-  if (operation <= FormulaOperation::parameter) return 0;
-  if (operation == FormulaOperation::table1) return 1;
-  if (operation == FormulaOperation::table2) return 2;
-  if (operation <= FormulaOperation::logical_not) return 1;
-  return operation == FormulaOperation::select ? 3 : 2;
+#define OPERATION(name, operands, step, script) operands,
+  static constexpr std::int8_t kOperands[] = {
+#include "headwise/formula_operations.def"
+  };
+  static_assert(std::size(kOperands) == kFormulaOperations, "select must be the last operation");
+  return kOperands[static_cast<int>(operation)];
 }
 
 Error validate_formula(const Formula& formula, FormulaRole role) { return Rules(formula, role).check(); }

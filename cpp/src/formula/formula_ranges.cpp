@@ -309,9 +309,12 @@ ValueRange FormulaRanges::combine(std::int32_t n, FormulaOperation operation, Va
       if (a.maybe_false()) range.include(c);
       return range;
     }
-    default:
-      return ValueRange::anything();
+    case FormulaOperation::number:
+    case FormulaOperation::variable:
+    case FormulaOperation::parameter:
+      break;  // of no operands
   }
+  return ValueRange::anything();
 }
 
 /// x^y has its extremes at the corners where x > 0. For other x, y must be a whole number that is known.

@@ -175,9 +175,7 @@ inline void add_to_strip(const WeightedValues<Q, T>& sum, std::ptrdiff_t c) {
   using V = Floats<Arch>;
   constexpr std::ptrdiff_t kLine = 64 / sizeof(T), width = Vectors * V::size;
   float* const out = sum.out + c;
-  V total[Q][Vectors];
-  for (int r = 0; r < Q; ++r)
-    for (int v = 0; v < Vectors; ++v) total[r][v] = V::load_unaligned(out + r * sum.ldo + v * V::size);
+  Block<Arch, Q, Vectors> block(out, sum.ldo);
   const T *value = sum.values + c, *ahead = sum.next + c * (sum.next_is_one_run ? sum.count : 1);
   const std::ptrdiff_t ld = sum.ld, step = sum.next_is_one_run ? width : sum.ld;
   const float* weight = sum.weights[0];
@@ -185,13 +183,9 @@ inline void add_to_strip(const WeightedValues<Q, T>& sum, std::ptrdiff_t c) {
     V row[Vectors];
     load_stored<Arch>(value, row);
     for (std::ptrdiff_t line = 0; line < width; line += kLine) touch(ahead + line);
-    for (int r = 0; r < Q; ++r) {
-      const V broadcast(weight[r * kValuesAtATime]);
-      for (int v = 0; v < Vectors; ++v) total[r][v] = multiply_add<Arch>(broadcast, row[v], total[r][v]);
-    }
+    block.add(row, [&](int r) { return weight[r * kValuesAtATime]; });
   }
-  for (int r = 0; r < Q; ++r)
-    for (int v = 0; v < Vectors; ++v) total[r][v].store_unaligned(out + r * sum.ldo + v * V::size);
+  block.store(out, sum.ldo);
 }
 
 /// Adds the values to columns c, c + 1, … in strips of Vectors vectors, then in narrower ones.

@@ -194,42 +194,23 @@ void table2_step(const StepArrays& arrays, std::int64_t count) {
   }
 }
 
-/// In the order of FormulaOperation. The first three need no function.
+// How a line of formula_operations.def is computed. Functions of double need so many registers that they take one
+// vector at a time.
+#define STEP_none(name, operands) nullptr
+#define STEP_loop(name, operands) name##_step<Arch>
+#define STEP_floats(name, operands) step##operands<Arch, FormulaFunctions<Arch>::name>
+#define STEP_doubles(name, operands) step##operands<Arch, FormulaFunctions<Arch>::name, 1>
+#define OPERATION(name, operands, step, script) STEP_##step(name, operands),
 template <class Arch>
 constexpr FormulaSteps make_formula_steps() {
-  using F = FormulaFunctions<Arch>;
-  return {{nullptr,
-           nullptr,
-           nullptr,
-           table1_step<Arch>,
-           table2_step<Arch>,
-           step1<Arch, F::negate>,
-           step1<Arch, F::abs>,
-           step1<Arch, F::floor>,
-           step1<Arch, F::sign>,
-           step1<Arch, F::sqrt>,
-           step1<Arch, F::exp, 1>,
-           step1<Arch, F::log, 1>,
-           tanh_step<Arch>,
-           step1<Arch, F::sin, 1>,
-           step1<Arch, F::cos, 1>,
-           step1<Arch, F::logical_not>,
-           step2<Arch, F::add>,
-           step2<Arch, F::subtract>,
-           step2<Arch, F::multiply>,
-           step2<Arch, F::divide>,
-           step2<Arch, F::remainder, 1>,
-           step2<Arch, F::power, 1>,
-           step2<Arch, F::minimum>,
-           step2<Arch, F::maximum>,
-           step2<Arch, F::less>,
-           step2<Arch, F::less_or_equal>,
-           step2<Arch, F::equal>,
-           step2<Arch, F::not_equal>,
-           step2<Arch, F::logical_and>,
-           step2<Arch, F::logical_or>,
-           step3<Arch, F::select>}};
+  return {{
+#include "headwise/formula_operations.def"
+  }};
 }
+#undef STEP_none
+#undef STEP_loop
+#undef STEP_floats
+#undef STEP_doubles
 
 }  // namespace
 }  // namespace headwise::kernels

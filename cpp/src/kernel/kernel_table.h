@@ -28,7 +28,7 @@ struct StepArrays {
 using FormulaStep = void (*)(const StepArrays& arrays, std::int64_t count);
 
 /// One function for each FormulaOperation; null for those that only name a value.
-using FormulaSteps = std::array<FormulaStep, 31>;
+using FormulaSteps = std::array<FormulaStep, kFormulaOperations>;
 
 /// Vectors that a step computes at a time, at most.
 constexpr int kBlockVectors = 4;

@@ -23,26 +23,51 @@ struct RowPointers {
   }
 };
 
-/// C = A * B or C += A * B for Rows rows of A and Vectors vectors of a panel's columns. The sums stay in registers. If
-/// kTransposed, `a` holds the columns of A as rows.
+/// Rows x Vectors sums of a product C, which stay in registers while columns come by. The loops differ in where a
+/// column comes from.
+template <class Arch, int Rows, int Vectors>
+struct Block {
+  using V = Floats<Arch>;
+  V sum[Rows][Vectors];
+
+  /// Begins with C, or with 0 if not `accumulate`.
+  Block(const float* c, std::ptrdiff_t ldc, bool accumulate = true) {
+    for (int r = 0; r < Rows; ++r)
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = accumulate ? V::load_unaligned(c + r * ldc + v * V::size) : V(0.0f);
+  }
+  /// Adds left(r) * column to each row r.
+  template <class Left>
+  void add(const V (&column)[Vectors], Left left) {
+    for (int r = 0; r < Rows; ++r) {
+      const V broadcast(left(r));
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = multiply_add<Arch>(broadcast, column[v], sum[r][v]);
+    }
+  }
+  /// The same for vector v alone.
+  template <class Left>
+  void add(int v, V column, Left left) {
+    for (int r = 0; r < Rows; ++r) sum[r][v] = multiply_add<Arch>(V(left(r)), column, sum[r][v]);
+  }
+  void store(float* c, std::ptrdiff_t ldc) const {
+    for (int r = 0; r < Rows; ++r)
+      for (int v = 0; v < Vectors; ++v) sum[r][v].store_unaligned(c + r * ldc + v * V::size);
+  }
+};
+
+/// C = A * B or C += A * B for Rows rows of A and Vectors vectors of a panel's columns. If kTransposed, `a` holds the
+/// columns of A as rows.
 template <class Arch, int Rows, int Vectors, bool kTransposed>
 inline void multiply_block(const float* a, std::ptrdiff_t lda, const float* b, const float* b_end, float* c,
                            std::ptrdiff_t ldc, bool accumulate) {
   using V = Floats<Arch>;
-  V sum[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = accumulate ? V::load_unaligned(c + r * ldc + v * V::size) : V(0.0f);
+  Block<Arch, Rows, Vectors> block(c, ldc, accumulate);
   RowPointers<const float, Rows> left(a, kTransposed ? 1 : lda);
   for (; b != b_end; b += kPanelWidth<Arch>, left.advance(kTransposed ? lda : 1)) {
     V column[Vectors];
     for (int v = 0; v < Vectors; ++v) column[v] = V::load_aligned(b + v * V::size);
-    for (int r = 0; r < Rows; ++r) {
-      const V broadcast(*left.at[r]);
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = multiply_add<Arch>(broadcast, column[v], sum[r][v]);
-    }
+    block.add(column, [&](int r) { return *left.at[r]; });
   }
-  for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < Vectors; ++v) sum[r][v].store_unaligned(c + r * ldc + v * V::size);
+  block.store(c, ldc);
 }
 
 /// In blocks of Rows x Vectors; the last rows in blocks of kRowStep rows and whole panels.
@@ -70,8 +95,7 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
   }
 }
 
-// Products with panels that come from memory, as weights do. A block is Rows rows by Panels panels, whose sums stay in
-// registers.
+// Products with panels that come from memory, as weights do. A block is Rows rows by Panels panels.
 
 /// What a block touches while it computes: the panel that comes next, `step` bytes for each row of its own panel.
 struct ReadAhead {
@@ -84,11 +108,8 @@ inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* pane
                            std::int64_t depth, float* c, std::ptrdiff_t ldc, ReadAhead ahead) {
   using V = Floats<Arch>;
   constexpr int vectors = kPanelVectors<Arch>;
-  constexpr std::ptrdiff_t width = kPanelWidth<Arch>, lanes = V::size;
-  V sum[Rows][Panels][vectors];
-  for (int r = 0; r < Rows; ++r)
-    for (int p = 0; p < Panels; ++p)
-      for (int v = 0; v < vectors; ++v) sum[r][p][v] = V::load_unaligned(c + r * ldc + p * width + v * lanes);
+  constexpr std::ptrdiff_t width = kPanelWidth<Arch>;
+  Block<Arch, Rows, Panels * vectors> block(c, ldc);
   RowPointers<const float, Rows> left(a, lda);
   RowPointers<const float, Panels> b(panel, panel_stride);
   for (const float* end = panel + depth * width; b.at[0] != end; b.advance(width), left.advance(1)) {
@@ -96,18 +117,12 @@ inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* pane
       touch(ahead.next);
       ahead.next += ahead.step;
     }
-    V column[Panels][vectors];
+    V column[Panels * vectors];
     for (int p = 0; p < Panels; ++p)
-      for (int v = 0; v < vectors; ++v) column[p][v] = V::load_aligned(b.at[p] + v * lanes);
-    for (int r = 0; r < Rows; ++r) {
-      const V broadcast(*left.at[r]);
-      for (int p = 0; p < Panels; ++p)
-        for (int v = 0; v < vectors; ++v) sum[r][p][v] = multiply_add<Arch>(broadcast, column[p][v], sum[r][p][v]);
-    }
+      for (int v = 0; v < vectors; ++v) column[p * vectors + v] = V::load_aligned(b.at[p] + v * V::size);
+    block.add(column, [&](int r) { return *left.at[r]; });
   }
-  for (int r = 0; r < Rows; ++r)
-    for (int p = 0; p < Panels; ++p)
-      for (int v = 0; v < vectors; ++v) sum[r][p][v].store_unaligned(c + r * ldc + p * width + v * lanes);
+  block.store(c, ldc);
 }
 
 /// `rows` is a multiple of kRowStep. All rows meet a panel before the next panel. Together they touch each line of the

@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "kernel/arch.h"
+#include "kernel/products.h"
 #include "kernel/row_run.h"
 #include "kernel/stored_rows.h"
 
@@ -44,21 +45,14 @@ constexpr std::ptrdiff_t kColumns = 2 * static_cast<std::ptrdiff_t>(Floats<Arch>
 template <class Arch, int Q, int Inputs, class T>
 inline void add_weight_rows(const float* x, std::ptrdiff_t ldx, const T* weight, std::ptrdiff_t ld, float* y,
                             std::ptrdiff_t ldy) {
-  using V = Floats<Arch>;
   constexpr int kVectors = 2;
-  V sum[Q][kVectors];
-  for (int q = 0; q < Q; ++q)
-    for (int v = 0; v < kVectors; ++v) sum[q][v] = V::load_unaligned(y + q * ldy + v * V::size);
+  Block<Arch, Q, kVectors> block(y, ldy);
   for (int i = 0; i < Inputs; ++i) {
-    V row[kVectors];
+    Floats<Arch> row[kVectors];
     StoredRows<T>::template load_unscaled<Arch>(weight + i * ld, row);
-    for (int q = 0; q < Q; ++q) {
-      const V broadcast(x[q * ldx + i]);
-      for (int v = 0; v < kVectors; ++v) sum[q][v] = multiply_add<Arch>(broadcast, row[v], sum[q][v]);
-    }
+    block.add(row, [&](int q) { return x[q * ldx + i]; });
   }
-  for (int q = 0; q < Q; ++q)
-    for (int v = 0; v < kVectors; ++v) sum[q][v].store_unaligned(y + q * ldy + v * V::size);
+  block.store(y, ldy);
 }
 
 /// Adds all rows of the weight to fewer columns than a vector has, or as many.
@@ -157,17 +151,14 @@ bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
   // Rows that overlap end before their lengths have passed.
   const bool touches = kTouches<T> && first + 2 * outputs <= weight.count && weight.ld >= depth;
   const char* ahead = reinterpret_cast<const char*>(touches ? weight.row(first + outputs) : row[0]);
-  V sum[Q][kGroups];
-  for (int q = 0; q < Q; ++q)
-    for (int g = 0; g < kGroups; ++g) sum[q][g] = V::load_unaligned(y + q * ldy + g * lanes);
+  Block<Arch, Q, kGroups> block(y, ldy);
   Columns columns;
   std::int64_t d = 0;
   for (; d + inputs <= depth; d += inputs) {
     for (int g = 0; g < kGroups; ++g) {
       V column[inputs];
       columns.load(row + g * lanes, d, column);
-      for (int i = 0; i < inputs; ++i)
-        for (int q = 0; q < Q; ++q) sum[q][g] = multiply_add<Arch>(V(x[q * ldx + d + i]), column[i], sum[q][g]);
+      for (int i = 0; i < inputs; ++i) block.add(g, column[i], [&](int q) { return x[q * ldx + d + i]; });
     }
     if (touches)
       for (std::ptrdiff_t line = 0; line < bytes; line += kLine) touch(ahead + line);
@@ -177,12 +168,10 @@ bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
     for (int g = 0; g < kGroups; ++g) {
       float elements[lanes];
       for (int o = 0; o < lanes; ++o) elements[o] = widened(row[g * lanes + o][d]) / Columns::kUnit;
-      const V column = V::load_unaligned(elements);
-      for (int q = 0; q < Q; ++q) sum[q][g] = multiply_add<Arch>(V(x[q * ldx + d]), column, sum[q][g]);
+      block.add(g, V::load_unaligned(elements), [&](int q) { return x[q * ldx + d]; });
     }
   if (!columns.are_right()) return false;
-  for (int q = 0; q < Q; ++q)
-    for (int g = 0; g < kGroups; ++g) sum[q][g].store_unaligned(y + q * ldy + g * lanes);
+  block.store(y, ldy);
   return true;
 }
 

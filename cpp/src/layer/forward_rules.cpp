@@ -19,11 +19,11 @@ Error Forward::check_inputs() const {
     if (Error e = check_dtype(Argument::x, array.dtype)) return e;
   if (saves_ && inputs_.cache) return refuse(Rule::save_cache);
   if (inputs_.attend_only && (inputs_.key_context.data || inputs_.value_context.data))
-    return refuse(Rule::attend_only_context);
+    return refuse(Rule::attend_only_context, inputs_.key_context.data ? Argument::key : Argument::value);
   if (inputs_.attend_only && !inputs_.cache) return refuse(Rule::attend_only_cache);
   if (inputs_.append_lengths && !appends()) return refuse(Rule::append_lengths_cache);
   if (inputs_.value_context.data && !inputs_.key_context.data && key_length_ != inputs_.query_length)
-    return refuse(Rule::value_length, inputs_.query_length, key_length_);
+    return refuse(Rule::value_length, key_length_, inputs_.query_length);
   const std::int64_t key_dim = inputs_.key_context.data ? s.key_input_dim : s.input_dim;
   if (projects_keys() && !inputs_.key_context.data && s.key_input_dim != s.input_dim)
     return refuse(Rule::key_input_dim, s.input_dim, s.key_input_dim);
@@ -58,11 +58,13 @@ Error Forward::check_inside() const {
   if (saves_ &&
       (patches_keys || patches.query.given() || patches.head_outputs.given() || attention_inputs_.probs.given()))
     return refuse(Rule::save_patches);
-  if (patches_keys && !projects_keys()) return refuse(Rule::attend_only_patches);
+  if (patches_keys && !projects_keys())
+    return refuse(Rule::attend_only_patches, patches.key.given() ? Argument::patch_key : Argument::patch_value);
   if (inputs_.cache && inputs_.cache->shape().rotary &&
       (patches.query.given() || patches.key.given() || views_.query.data))
     return refuse(Rule::rotary_cache_patches);
-  if (views_.contributions.data && !layer_.shape.output_projection) return refuse(Rule::contributions_projection);
+  if (views_.contributions.data && !layer_.shape.output_projection)
+    return refuse(Rule::contributions_projection, Argument::contributions);
   return {};
 }
 

@@ -49,14 +49,14 @@ Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const Li
   if (Error e = check_shape(shape, weights)) return e;
   if (Error e = check_floats({x.dtype, y.dtype})) return e;
   if (Error e = check_weight(weights, shape.out)) return e;
-  if (StoredProduct::suits(weights, shape.rows))
-    return StoredProduct(weights, shape.in, shape.out)
-        .run(pool, rows_of(x, shape.rows, shape.in), contiguous_rows(y, shape.rows, shape.out));
+  const ConstTokenRows rows = rows_of(x, shape.rows, shape.in);
+  const TokenRows results = contiguous_rows(y, shape.rows, shape.out);
+  if (suits_in_place(weights, shape.rows)) return multiply_in_place(pool, weights, shape.in, shape.out, rows, results);
   Projection projection;
   if (Error e = projection.create(weights, shape.in, shape.out, 1)) return e;
   Buffer<float> scratch;
   if (Error e = scratch.allocate(pool.size() * projection.scratch_floats())) return e;
-  const ProjectionJob job{&projection, rows_of(x, shape.rows, shape.in), contiguous_rows(y, shape.rows, shape.out)};
+  const ProjectionJob job{&projection, rows, results};
   project(pool, {&job, 1}, scratch);
   return {};
 }

@@ -8,10 +8,20 @@ namespace headwise {
 
 namespace {
 
-/// sums[c] = sums[c] * scales[c] + bias[c]: the end of a product with int8, whose sums began with 0. A null bias is 0.
-void scale_sums(const float* scales, const float* bias, std::int64_t columns, float* sums) {
-  for (std::int64_t c = 0; c < columns; ++c) sums[c] = sums[c] * scales[c] + (bias ? bias[c] : 0.0f);
-}
+/// How the sums of a tile begin and end: bias + x_0 w_0 + …, or (x_0 w_0 + …) scale + bias if there are scales.
+struct SumEnds {
+  const float *bias, *scales;  ///< from the tile's first column on; a null bias is 0
+
+  void begin(std::int64_t columns, float* sums) const {
+    if (scales || !bias)
+      std::fill_n(sums, columns, 0.0f);
+    else
+      std::copy_n(bias, columns, sums);
+  }
+  void finish(std::int64_t columns, float* sums) const {
+    for (std::int64_t c = 0; scales && c < columns; ++c) sums[c] = sums[c] * scales[c] + (bias ? bias[c] : 0.0f);
+  }
+};
 
 /// Adds what FixedPoint leaves out.
 void add_infinities(const float* x, std::int64_t count, const RowRun& weight, float* y) {
@@ -21,15 +31,66 @@ void add_infinities(const float* x, std::int64_t count, const RowRun& weight, fl
       y[o] += x[i] * static_cast<float>(data[o * weight.row_stride + i]);
 }
 
-/// y += x * W for one row x, with a weight of int8 whose row o has the weights of output o, without their scales.
-/// Infinities and NaNs give what they give in float32.
-///
-/// @param fixed  x as whole numbers
-void multiply_row_by_bytes(const KernelTable& kernels, const float* x, const FixedPoint& fixed, const RowRun& weight,
-                           float* y) {
-  kernels.multiply_bytes(fixed, weight, y);
-  if (!fixed.is_finite) add_infinities(x, fixed.count, weight, y);
-}
+/// A few rows of X, side by side.
+struct FewRows {
+  const float* x;
+  std::int64_t count, depth;
+  FixedPoint whole[kFewRows];  ///< the rows as whole numbers, where the weight needs them
+
+  void make_whole(float* room) {
+    for (std::int64_t r = 0; r < count; ++r)
+      whole[r] = to_fixed_point(x + r * depth, depth, room + r * fixed_point_floats(depth));
+  }
+};
+
+bool is_out_in(const LinearWeights& weights) { return weights.in_stride == 1 && weights.out_stride != 1; }
+
+/// A weight that is read where it lies. Its scales are applied to sums.
+struct StoredWeight {
+  ConstArray array;
+  std::int64_t row_stride;
+  bool out_in;  ///< a row has the weights of an output; else of an input
+
+  explicit StoredWeight(const LinearWeights& weights)
+      : array(weights.weight),
+        row_stride(is_out_in(weights) ? weights.out_stride : weights.in_stride),
+        out_in(is_out_in(weights)) {}
+  StoredWeight(ConstArray rows_of_outputs, std::int64_t in) : array(rows_of_outputs), row_stride(in), out_in(true) {}
+
+  /// Whether few rows of X are multiplied as whole numbers.
+  [[nodiscard]] bool needs_whole_numbers() const { return out_in && array.dtype == Dtype::int8; }
+
+  /// The rows that hold some inputs and outputs, from the first input and output on.
+  [[nodiscard]] RowRun rows(std::int64_t input, std::int64_t inputs, std::int64_t output, std::int64_t outputs) const {
+    const std::int64_t at = out_in ? output * row_stride + input : input * row_stride + output;
+    return {.data = static_cast<const char*>(array.data) + at * size_of(array.dtype),
+            .dtype = array.dtype,
+            .row_stride = static_cast<std::ptrdiff_t>(row_stride),
+            .count = out_in ? outputs : inputs};
+  }
+
+  /// sums += X * W for the inputs from `input` on, which X has, and some outputs.
+  void multiply(const KernelTable& kernels, const FewRows& x, std::int64_t input, std::int64_t output,
+                std::int64_t outputs, float* sums, std::int64_t width) const {
+    const RowRun run = rows(input, x.depth, output, outputs);
+    if (needs_whole_numbers())
+      multiply_bytes(kernels, x, run, sums, width);
+    else if (out_in)
+      kernels.multiply_stored_transposed(x.x, x.depth, x.count, run, x.depth, sums, width);
+    else
+      kernels.multiply_stored(x.x, x.depth, x.count, run, outputs, sums, width);
+  }
+
+ private:
+  /// Infinities and NaNs give what they give in float32.
+  static void multiply_bytes(const KernelTable& kernels, const FewRows& x, const RowRun& run, float* sums,
+                             std::int64_t width) {
+    for (std::int64_t r = 0; r < x.count; ++r) {
+      kernels.multiply_bytes(x.whole[r], run, sums + r * width);
+      if (!x.whole[r].is_finite) add_infinities(x.x + r * x.depth, x.depth, run, sums + r * width);
+    }
+  }
+};
 
 // Tiles for each worker: enough to share them out evenly.
 constexpr std::int64_t kTilesPerWorker = 4;
@@ -41,13 +102,6 @@ constexpr std::int64_t kRunBytes = 1024;
 // The sums of a tile, which take 16 KiB, stay in the first-level cache while rows of the weight are added.
 constexpr std::int64_t kMostSums = 4096;
 
-bool is_out_in(const LinearWeights& weights) { return weights.in_stride == 1 && weights.out_stride != 1; }
-
-/// Whether inputs are multiplied as whole numbers.
-bool needs_fixed_point(const LinearWeights& weights) {
-  return is_out_in(weights) && weights.weight.dtype == Dtype::int8;
-}
-
 std::int64_t tile_columns(const LinearWeights& weights, std::int64_t rows, std::int64_t out, int workers) {
   const std::int64_t most = kMostSums / rows, run = out / workers * size_of(weights.weight.dtype);
   const std::int64_t tiles =
@@ -57,60 +111,34 @@ std::int64_t tile_columns(const LinearWeights& weights, std::int64_t rows, std::
 
 }  // namespace
 
-bool StoredProduct::suits(const LinearWeights& weights, std::int64_t rows) {
+bool suits_in_place(const LinearWeights& weights, std::int64_t rows) {
   return rows > 0 && rows <= kFewRows && (weights.in_stride == 1 || weights.out_stride == 1);
 }
 
-Error StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const {
-  const std::int64_t rows = x.count(), width = tile_columns(weights_, rows, out_, pool.size());
-  const std::int64_t inputs = rows * in_, room = needs_fixed_point(weights_) ? fixed_point_floats(in_) : 0;
-  const std::int64_t floats = inputs + out_ + rows * room + pool.size() * rows * width;
+Error multiply_in_place(ThreadPool& pool, const LinearWeights& weights, std::int64_t in, std::int64_t out,
+                        const ConstTokenRows& x, const TokenRows& y) {
+  const StoredWeight weight(weights);
+  const std::int64_t rows = x.count(), width = tile_columns(weights, rows, out, pool.size());
+  const std::int64_t inputs = rows * in, room = weight.needs_whole_numbers() ? rows * fixed_point_floats(in) : 0;
   Buffer<float> scratch;
-  if (Error e = scratch.allocate(floats)) return e;
-  float *const input = scratch.data(), *const bias = input + inputs, *const rooms = bias + out_;
-  float* const all_sums = rooms + rows * room;
-  gather(x, 0, rows, 0, in_, input);
-  FixedPoint fixed[kFewRows];
-  for (std::int64_t r = 0; needs_fixed_point(weights_) && r < rows; ++r)
-    fixed[r] = to_fixed_point(input + r * in_, in_, rooms + r * room);
-  const RowRun bias_run{.data = weights_.bias.data, .dtype = weights_.bias.dtype, .row_stride = 1, .count = out_};
-  if (weights_.bias.data)
-    kernel_table().widen(bias_run, 1, bias, 1);
-  else
-    std::fill_n(bias, out_, 0.0f);
+  if (Error e = scratch.allocate(inputs + out + room + pool.size() * rows * width)) return e;
+  float *const input = scratch.data(), *const bias = input + inputs, *const all_sums = bias + out + room;
+  gather(x, 0, rows, 0, in, input);
+  FewRows few{input, rows, in};
+  if (weight.needs_whole_numbers()) few.make_whole(bias + out);
+  const RowRun bias_run{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out};
+  if (weights.bias.data) kernel_table().widen(bias_run, 1, bias, 1);
 
-  pool.parallel_for(divide_up(out_, width), [&](std::int64_t tile, int worker) {
-    const std::int64_t column = tile * width, columns = std::min(width, out_ - column);
+  pool.parallel_for(divide_up(out, width), [&](std::int64_t tile, int worker) {
+    const std::int64_t column = tile * width, columns = std::min(width, out - column);
+    const SumEnds ends{weights.bias.data ? bias + column : nullptr, weights.scales ? weights.scales + column : nullptr};
     float* const sums = all_sums + worker * rows * width;
-    for (std::int64_t r = 0; r < rows; ++r)
-      if (weights_.scales)
-        std::fill_n(sums + r * width, columns, 0.0f);
-      else
-        std::copy_n(bias + column, columns, sums + r * width);
-    multiply(input, fixed, rows, column, columns, sums, width);
-    for (std::int64_t r = 0; weights_.scales && r < rows; ++r)
-      scale_sums(weights_.scales + column, bias + column, columns, sums + r * width);
+    for (std::int64_t r = 0; r < rows; ++r) ends.begin(columns, sums + r * width);
+    weight.multiply(kernel_table(), few, 0, column, columns, sums, width);
+    for (std::int64_t r = 0; r < rows; ++r) ends.finish(columns, sums + r * width);
     scatter(sums, width, 0, rows, column, columns, y);
   });
   return {};
-}
-
-void StoredProduct::multiply(const float* x, const FixedPoint* fixed, std::int64_t rows, std::int64_t column,
-                             std::int64_t columns, float* sums, std::int64_t width) const {
-  const bool out_in = is_out_in(weights_);
-  const std::int64_t stride = out_in ? weights_.out_stride : weights_.in_stride;
-  const std::int64_t first = column * weights_.out_stride * size_of(weights_.weight.dtype);
-  const RowRun run{.data = static_cast<const char*>(weights_.weight.data) + first,
-                   .dtype = weights_.weight.dtype,
-                   .row_stride = static_cast<std::ptrdiff_t>(stride),
-                   .count = out_in ? columns : in_};
-  for (std::int64_t r = 0; needs_fixed_point(weights_) && r < rows; ++r)
-    multiply_row_by_bytes(kernel_table(), x + r * in_, fixed[r], run, sums + r * width);
-  if (needs_fixed_point(weights_)) return;
-  if (out_in)
-    kernel_table().multiply_stored_transposed(x, in_, rows, run, in_, sums, width);
-  else
-    kernel_table().multiply_stored(x, in_, rows, run, columns, sums, width);
 }
 
 namespace {
@@ -179,7 +207,7 @@ void Projection::pack(const LinearWeights& weights) {
   const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
   const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
   RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype};  // scales are applied to sums
-  if (in_stride == 1 && out_stride != 1) {                                  // stored [out, in]
+  if (is_out_in(weights)) {
     rows.row_stride = out_stride, rows.column_stride = in_stride, rows.count = out_;
     std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
               panels_.data() + panels_.size(), 0.0f);
@@ -209,19 +237,12 @@ void Projection::round(const LinearWeights& weights) {
   }
 }
 
-/// The weights of outputs, from their input `input` on. The scales of int8 are applied to sums.
-RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64_t input) const {
-  return {.data = rows_.data() + (output * in_ + input) * size_of(kept_),
-          .dtype = kept_,
-          .row_stride = static_cast<std::ptrdiff_t>(in_),
-          .count = count};
-}
-
 Error Projection::create_transposed(const Projection& forward) {
   if (Error e = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32)) return e;
   const std::int64_t width = kernels_->panel_width;
   if (forward.kept_ != Dtype::float32) {
-    kernels_->pack(forward.kept_rows(0, in_, 0), out_, 0, in_, panels_.data());
+    kernels_->pack(StoredWeight({forward.rows_.data(), forward.kept_}, out_).rows(0, out_, 0, in_), out_, 0, in_,
+                   panels_.data());
     for (std::int64_t n = 0; forward.scales_ && n < panels_.size() / width; ++n)
       kernels_->scale(panels_.data() + n * width, width, forward.scales_[n % in_]);
     return {};
@@ -268,23 +289,18 @@ bool Projection::reads_kept(const Tile& tile) const {
   return tile.rows <= kFewRows && round_up(tile.columns, kernels_->panel_width) % group == 0;
 }
 
-/// @param scratch  room for panels
+/// @param scratch  room for panels, or for whole numbers
 void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
                                float* scratch) const {
   const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
-  RowRun rows = kept_rows(tile.column, tile.columns, k);
-  if (reads_kept(tile) && kept_ == Dtype::int8) {
-    for (std::int64_t r = 0; r < tile.rows; ++r) {
-      const float* const x = input + r * depth;
-      multiply_row_by_bytes(*kernels_, x, to_fixed_point(x, depth, scratch), rows, output + r * count * width);
-    }
-    return;
-  }
+  const StoredWeight weight({rows_.data(), kept_}, in_);
   if (reads_kept(tile)) {
-    kernels_->multiply_stored_transposed(input, depth, tile.rows, rows, depth, output, count * width);
+    FewRows few{input, tile.rows, depth};
+    if (weight.needs_whole_numbers()) few.make_whole(scratch);
+    weight.multiply(*kernels_, few, k, tile.column, tile.columns, output, count * width);
     return;
   }
-  kernels_->pack_transposed(rows, depth, 0, scratch);
+  kernels_->pack_transposed(weight.rows(k, depth, tile.column, tile.columns), depth, 0, scratch);
   kernels_->multiply_streamed(input, depth, scratch, depth * width, depth, count, nullptr, output, count * width,
                               tile.rows);
 }
@@ -293,13 +309,8 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   float *const input = scratch, *const output = scratch + kInputFloats;
   const std::int64_t width = kernels_->panel_width, padded_columns = round_up(tile.columns, width);
   const auto [first, in] = job.part.value_or(WeightPart{0, in_});
-  for (std::int64_t r = 0; r < tile.rows; ++r) {
-    float* const output_r = output + r * padded_columns;
-    if (job.part || scales_)
-      std::fill_n(output_r, padded_columns, 0.0f);
-    else
-      std::copy_n(bias_.data() + tile.column, padded_columns, output_r);
-  }
+  const SumEnds ends{job.part ? nullptr : bias_.data() + tile.column, scales_ ? scales_.data() + tile.column : nullptr};
+  for (std::int64_t r = 0; r < tile.rows; ++r) ends.begin(padded_columns, output + r * padded_columns);
   const bool packs = kept_ != Dtype::float32 && !reads_kept(tile);
   const std::int64_t slice = tile.rows == 1 && !packs ? kInputFloats : kDepth;
   for (std::int64_t k = 0; k < in; k += slice) {
@@ -310,9 +321,7 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
     else
       multiply_kept(input, tile, first + k, depth, output, output + kRows * most_columns());
   }
-  const float* const added = job.part ? nullptr : bias_.data() + tile.column;
-  for (std::int64_t r = 0; scales_ && r < tile.rows; ++r)
-    scale_sums(scales_.data() + tile.column, added, padded_columns, output + r * padded_columns);
+  for (std::int64_t r = 0; r < tile.rows; ++r) ends.finish(padded_columns, output + r * padded_columns);
   for (std::int64_t r = 0; job.heads.any() && r < tile.rows; ++r)
     for (std::int64_t c = 0; c < tile.columns; c += job.heads.head_dim)
       job.heads.apply(tile.row + r, output + r * padded_columns + c);

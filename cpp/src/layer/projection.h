@@ -51,7 +51,6 @@ class Projection {
                                Dtype kept);
   void pack(const LinearWeights& weights);
   void round(const LinearWeights& weights);
-  [[nodiscard]] RowRun kept_rows(std::int64_t output, std::int64_t count, std::int64_t input) const;
   [[nodiscard]] std::int64_t most_columns() const;
   [[nodiscard]] std::int64_t tile_columns(std::int64_t rows) const;
   void multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output) const;
@@ -93,27 +92,14 @@ void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float
 /// From more rows on packing pays, if the weight is in a cache; if it comes from memory, from twice as many on.
 inline constexpr std::int64_t kFewRows = 8;
 
-/// Y = X W + b for few rows. It reads the weight once, where it lies, and widens it in registers.
+/// Whether a product of so many rows is faster without packing, and the strides of the weight allow it.
+[[nodiscard]] bool suits_in_place(const LinearWeights& weights, std::int64_t rows);
+
+/// Y = X W + b for few rows, with W [in, out]. It reads the weight once, where it lies, and widens it in registers.
 ///
 /// Workers share out the columns. Every element is summed as a Projection sums it, so it has the same bits. int8 that
 /// is stored [out, in] is multiplied with whole numbers instead, see FixedPoint.
-class StoredProduct {
- public:
-  /// Whether a product of so many rows is faster without packing, and the strides of the weight allow it.
-  [[nodiscard]] static bool suits(const LinearWeights& weights, std::int64_t rows);
-
-  StoredProduct(const LinearWeights& weights, std::int64_t in, std::int64_t out)
-      : weights_(weights), in_(in), out_(out) {}
-
-  [[nodiscard]] Error run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const;
-
- private:
-  /// @param fixed  the rows of x as whole numbers, for int8 [out, in]
-  void multiply(const float* x, const FixedPoint* fixed, std::int64_t rows, std::int64_t column, std::int64_t columns,
-                float* sums, std::int64_t width) const;
-
-  LinearWeights weights_;
-  std::int64_t in_, out_;
-};
+[[nodiscard]] Error multiply_in_place(ThreadPool& pool, const LinearWeights& weights, std::int64_t in, std::int64_t out,
+                                      const ConstTokenRows& x, const TokenRows& y);
 
 }  // namespace headwise

@@ -180,9 +180,15 @@ Evaluated apply(FormulaOperation operation, Evaluated a, Evaluated b, Evaluated 
       return truth_is_known(a) && truth_is_known(b) ? truth(a.value != 0 && b.value != 0) : kUnknown;
     case Operation::logical_or:
       return truth_is_known(a) && truth_is_known(b) ? truth(a.value != 0 || b.value != 0) : kUnknown;
-    default:
-      return kUnknown;
+    case Operation::number:
+    case Operation::variable:
+    case Operation::parameter:
+    case Operation::table1:
+    case Operation::table2:
+    case Operation::select:
+      break;  // computed elsewhere
   }
+  return kUnknown;
 }
 
 std::vector<Evaluated> evaluate_all(const Formula& formula, std::int32_t last, const Pair& pair) {

@@ -83,11 +83,19 @@ export function readRowPatch(
   return readRows(patch.object(name, isOfKeys(name) ? KEY_NAMES : ROW_NAMES)!, name, extents, numKeys);
 }
 
+/** Throws if an index occurs twice. `name` is that of the list. */
+function checkDistinct(name: string, indices: Int32Array = new Int32Array(0)): void {
+  const seen = new Set<number>();
+  for (const [n, index] of indices.entries()) {
+    if (seen.has(index)) throw new OptionError(`${name}[${n}] must not occur twice, got ${index} again`);
+    seen.add(index);
+  }
+}
+
 function readRows(rows: OptionReader, name: PatchName, extents: ViewExtents, numKeys: number | undefined): GivenPatch {
   const choice = readRowChoice(rows, name, extents, numKeys);
-  for (const [list, indices] of Object.entries(choice) as [string, Int32Array | undefined][])
-    if (indices && new Set(indices).size < indices.length)
-      throw new OptionError(`${rows.at(list === "heads" ? list : "queries")} must not have an index twice`);
+  checkDistinct(rows.at("heads"), choice.heads);
+  checkDistinct(rows.at(rows.has("keys") ? "keys" : "queries"), choice.rows);
   if (!rows.has("data")) throw rows.missing("data", '[B, heads, rows, width], or "mean"');
   return { ...choice, tensor: readData(rows) };
 }

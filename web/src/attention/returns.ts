@@ -124,12 +124,16 @@ function readSelection(slice: OptionReader, shape: Rows): Selection {
   };
 }
 
+/** Throws if an index is not below `count`. `name` is that of the list. */
+export function checkIndices(name: string, list: Int32Array | undefined, count: number): void {
+  const n = list?.findIndex((index) => index >= count) ?? -1;
+  if (n >= 0) throw new OptionError(`${name}[${n}] must be an integer from 0 to ${count - 1}, got ${list![n]}`);
+}
+
 /** Reads a list of indices below `count`. */
 export function readIndices(slice: OptionReader, name: string, count: number): Int32Array | undefined {
   const list = slice.integers(name, { min: 0 });
-  const outside = list?.find((value) => value >= count);
-  if (outside !== undefined)
-    throw new OptionError(`${slice.at(name)} must hold indices below ${count}, got ${outside}`);
+  checkIndices(slice.at(name), list, count);
   return list;
 }
 

@@ -6,7 +6,7 @@ import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import type { ResultTensor } from "./attentionResult.js";
 import type { AttentionShape } from "./attentionShape.js";
-import { readIndices, RETURNS_NAMES, type Returns, type Slice } from "./returns.js";
+import { checkIndices, readIndices, RETURNS_NAMES, type Returns, type Slice } from "./returns.js";
 
 /** A selection of key heads and key rows, by index. An absent list means all. */
 export interface KeySlice {
@@ -109,9 +109,7 @@ export function readRowChoice(
 /** Throws if a view asks for keys that a cache does not hold. */
 export function checkViewedKeys(operation: string, views: Views, numKeys: number): void {
   for (const name of ["key", "value"] as const) {
-    const outside = views[name]?.rows?.find((row) => row >= numKeys);
-    if (outside !== undefined)
-      throw new OptionError(`${operation}: returns.${name}.keys must hold indices below ${numKeys}, got ${outside}`);
+    checkIndices(`${operation}: returns.${name}.keys`, views[name]?.rows, numKeys);
   }
 }
 

@@ -13,7 +13,7 @@
 export const VARIABLES = ["s", "q", "k", "i", "j", "h", "g", "b", "Sq", "Skv", "D"] as const;
 export type Variable = (typeof VARIABLES)[number];
 
-/** Operations, in the order of `FormulaOperation` in cpp/include/headwise/formula.h. */
+/** Operations, in the order of cpp/include/headwise/formula_operations.def. */
 export const OPERATIONS = [
   "number", // value
   "variable", // variable

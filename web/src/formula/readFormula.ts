@@ -102,8 +102,8 @@ function readKind(given: Parameter, refuse: Refuse): Parameter {
   return { name, rank, integer };
 }
 
-/** How many operands each operation has. */
-function arityOf(op: Operation): number {
+/** How many operands an operation has. */
+export function arityOf(op: Operation): number {
   const place = OPERATIONS.indexOf(op);
   if (place < OPERATIONS.indexOf("table1")) return 0;
   if (op === "select") return 3;

@@ -47,7 +47,7 @@ export function readLayerShape(options: OptionReader, weights: OptionReader): La
   const outputDim = extent("outputDim") ?? (outputProjection ? (positive(output?.out) ?? inputDim) : headsWidth);
   if (!outputProjection && outputDim !== headsWidth)
     throw new ShapeError(
-      `${operation}: outputDim without output projection must be numHeads · valueHeadDim = ${headsWidth}, got ${outputDim}`,
+      `${operation}: outputDim without output projection must be numHeads * valueHeadDim = ${headsWidth}, got ${outputDim}`,
     );
   return {
     inputDim,
