@@ -74,12 +74,28 @@ export class LabPage {
   async enter(place: string, page = this.page, site = this.url): Promise<void> {
     await page.goto("about:blank");
     await page.goto(`${site}#/${place}`);
-    await this.ready(place.split("?")[0]!, page);
+    await this.ready(roomOf(place), page);
+  }
+
+  /** Goes to a room from another one, as a link does, without loading the page anew: half the work of `enter`. */
+  async walk(place: string): Promise<void> {
+    const room = roomOf(place);
+    const isElsewhere = this.page.url().startsWith(`${this.url}#/`) && roomOf(this.page.url().split("#/")[1]!) !== room;
+    if (!isElsewhere) return this.enter(place);
+    await this.page.goto(`${this.url}#/${place}`);
+    await this.ready(room);
   }
 
   /** Waits until a room is drawn. */
   async ready(room: string, page = this.page): Promise<void> {
     await page.waitForSelector(`[data-room=${room}][aria-busy=false]`);
+  }
+
+  /** Waits until the page has seen a new size: sizes are observed once a frame. */
+  async frames(): Promise<void> {
+    await this.page.evaluate(async () => {
+      for (let frame = 0; frame < 2; ++frame) await new Promise(requestAnimationFrame);
+    });
   }
 
   /** The numbers of the room's first map. */
@@ -96,20 +112,26 @@ export class LabPage {
       .evaluateAll((cells) => cells.map((cell) => Number(cell.textContent.replace("−", "-"))));
   }
 
-  /** What axe has to say against the page as it is. */
-  async axe(page: Page | Frame = this.page): Promise<string[]> {
+  /** What axe has to say against the page as it is: by all its rules, or only by those named. */
+  async axe(page: Page | Frame = this.page, rules?: readonly string[]): Promise<string[]> {
     await page.evaluate(AXE);
-    return page.evaluate(async () => {
+    // What passes is not described.
+    const options = { resultTypes: ["violations"], ...(rules && { runOnly: { type: "rule", values: rules } }) };
+    return page.evaluate(async (chosen) => {
       const { axe } = window as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+        axe: {
+          run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+        };
       };
-      const result = await axe.run();
+      const result = await axe.run(chosen);
       return result.violations.map(
         ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`,
       );
-    });
+    }, options);
   }
 }
+
+const roomOf = (place: string) => place.split("?")[0]!;
 
 /** The lab's own font does not come: its text is in a font of the system. */
 export async function withoutOwnFont(pages: Page | BrowserContext): Promise<void> {

@@ -10,7 +10,7 @@ const isLinux = process.platform === "linux";
 
 describe.each(SYSTEM_FONTS)("with the system font %s", (font) => {
   const lab = new LabPage(font);
-  testLayout(lab);
+  testLayout(lab, font);
 
   // Elsewhere Chromium does not ask fontconfig, and the tests run with the system's own font.
   (isLinux ? test : test.skip)(

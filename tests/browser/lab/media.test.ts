@@ -17,7 +17,7 @@ describe.each(["light", "dark"] as const)("with forced colours, %s,", (colorSche
       ["masks", ".choices label:has(:checked)", ".choices label:not(:has(:checked))"],
       ["matrix?heads=2", ".picker button[aria-pressed=true]", ".picker button[aria-pressed=false]"],
     ] as const) {
-      await lab.enter(place);
+      await lab.walk(place);
       const colours = (selector: string) =>
         lab.page
           .locator(selector)
@@ -59,7 +59,7 @@ describe("on paper", () => {
     "the room %s has its picture and its address, in light colours and without controls",
     async (room) => {
       await lab.page.evaluate(() => (document.documentElement.dataset["theme"] = "dark"));
-      await lab.enter(room);
+      await lab.walk(room);
       await lab.page.evaluate(() => (document.documentElement.dataset["theme"] = "dark"));
       await lab.page.emulateMedia({ media: "print" });
       const paper = await lab.page.evaluate(() => {
@@ -103,7 +103,7 @@ describe("on paper", () => {
     ["tensors?mode=model", ["head 1", "head 4"]],
   ])("every head of the room %s keeps its name", async (room, names) => {
     await lab.page.setViewportSize({ width: 1366, height: 768 });
-    await lab.enter(room);
+    await lab.walk(room);
     const text = await lab.page.locator(".stage").first().innerText();
     for (const name of names) expect(text).toContain(name);
     if (room === "sentence") {
@@ -118,7 +118,8 @@ describe("on paper", () => {
     async (room) => {
       for (const width of [A4.width, A4.height]) {
         await lab.page.setViewportSize({ width, height: 1000 });
-        await lab.enter(room);
+        if (width === A4.width) await lab.walk(room);
+        else await lab.frames();
         const cut = await lab.page.evaluate(() =>
           [...document.querySelectorAll(".room *")]
             .filter((node) => node.checkVisibility() && !node.closest(".katex, [aria-hidden=true]"))
@@ -142,7 +143,7 @@ describe("on paper", () => {
 test("with reduced motion nothing moves by itself", async () => {
   await lab.page.emulateMedia({ reducedMotion: "reduce" });
   for (const room of ROOMS) {
-    await lab.enter(room);
+    await lab.walk(room);
     expect(await lab.page.evaluate(() => document.getAnimations().length)).toBe(0);
     const moving = await lab.page.evaluate(
       () =>

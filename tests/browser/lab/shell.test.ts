@@ -7,7 +7,7 @@ const lab = new LabPage();
 
 test("every room that computes is near its definition in double precision, and its code can be seen", async () => {
   for (const room of ROOMS.filter((name) => name !== "bench")) {
-    await lab.enter(room);
+    await lab.walk(room);
     await lab.page.getByText("Compare with double precision").click();
     const verdict = lab.page.locator(".verdict", { hasText: "Against the definition" });
     const said = await verdict.textContent();
@@ -23,7 +23,7 @@ test.each(["light", "dark"] as const)(
     await lab.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const room of ROOMS) {
       await lab.page.setViewportSize({ width: 1280, height: 900 });
-      await lab.enter(room);
+      await lab.walk(room);
       expect([room, ...(await lab.axe())]).toEqual([room]);
       await lab.page.setViewportSize({ width: 390, height: 800 });
       expect(await lab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
@@ -102,7 +102,7 @@ test("addresses from before still open their rooms, with their settings", async 
     ["device?seconds=0.1", "seconds", "0.1"],
     ["bench?log=false", "log", "on"],
   ] as const) {
-    await lab.enter(place);
+    await lab.walk(place);
     expect([place, await lab.page.locator(`main [data-field=${control}]`).inputValue()]).toEqual([place, value]);
     expect(await lab.page.evaluate(() => location.hash)).toBe(`#/${place}`);
   }
@@ -169,7 +169,7 @@ test("a file dropped anywhere leaves the page where it is, and it says where fil
 test.each([...ROOMS, "masks?kvHeads=2", "tensors?mode=model"])(
   "heads and layers count from 1 wherever people read them: %s",
   async (room) => {
-    await lab.enter(room);
+    await lab.walk(room);
     const read = await lab.page.evaluate(() => {
       const texts: string[] = [];
       const walk = (root: ParentNode) => {
