@@ -1,5 +1,7 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { readOptions, type OptionReader } from "../call/options.js";
+import { integer, object, oneOf, otherwise, own, required, signal } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
 import {
   ANGLE_NAMES,
@@ -104,7 +106,28 @@ export interface CacheProblem extends Omit<CacheForm, "rotary" | "sections"> {
   readonly signal?: AbortSignal | undefined;
 }
 
-const DTYPES = ["float32", "float16", "int8"] as const;
+const extent = required(integer({ min: 1 }));
+
+/** A row for each option of a ring. */
+export const RING = {
+  keepFirst: otherwise(integer({ min: 0 }), 0),
+  window: extent,
+  positions: oneOf(["text", "cache"]),
+} satisfies TableOf<Ring>;
+
+/** A row for each option of a cache. */
+export const CACHE = {
+  batchSize: otherwise(integer({ min: 0 }), 1),
+  numKvHeads: extent,
+  headDim: extent,
+  valueDim: integer({ min: 1 }),
+  dtype: oneOf(["float32", "float16", "int8"]),
+  capacity: integer({ min: 1 }),
+  ring: object(RING),
+  rotary: own(undefined, readRotary),
+  placement: oneOf(PLACE_CHOICES),
+  signal: signal(),
+} satisfies TableOf<KvCacheOptions>;
 
 /** How many tokens a cache of this form holds after `appended` tokens. */
 export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number): number {
@@ -140,23 +163,13 @@ export function longest(form: Pick<CacheForm, "ring">, appended: readonly number
   return largestOf(appended.map((tokens) => heldLength(form, tokens)));
 }
 
-export const CACHE_NAMES = namesOf<KvCacheOptions>({
-  batchSize: true,
-  numKvHeads: true,
-  headDim: true,
-  valueDim: true,
-  dtype: true,
-  capacity: true,
-  ring: true,
-  rotary: true,
-  placement: true,
-  signal: true,
-});
-
 /** The properties that a layer decides for its caches. */
 export type LayerCacheForm = Pick<CacheForm, "numKvHeads" | "headDim" | "valueDim">;
 
-const DECIDED: readonly string[] = namesOf<LayerCacheForm>({ numKvHeads: true, headDim: true, valueDim: true });
+const { numKvHeads, headDim, valueDim, ...ofLayer } = CACHE;
+
+/** A row for each option of a cache of a layer. */
+export const LAYER_CACHE = ofLayer;
 
 /** Reads the options of a cache of a layer and does all checks. The layer gives the extents. */
 export function layerCacheProblem(
@@ -165,8 +178,10 @@ export function layerCacheProblem(
   given: unknown,
   turns: CheckedAngles | undefined,
 ): CacheProblem {
-  const names = CACHE_NAMES.filter((name) => !DECIDED.includes(name));
-  const problem = cacheProblem(readOptions(call, given, names).withDefaults({ ...layer }), turns?.tables);
+  const problem = cacheProblem(
+    readOptions(call, given, namesIn(LAYER_CACHE)).withDefaults({ ...layer }),
+    turns?.tables,
+  );
   if (!turns) return problem;
   if (problem.rotary) throw new OptionError("layer.kvCache: rotary must be absent: the layer has its own");
   return problem.ring?.positions === "cache" ? { ...problem, rotary: turns } : problem;
@@ -175,51 +190,23 @@ export function layerCacheProblem(
 /** Reads a call of kvCache and does all checks. `layerTables` are those by which a layer turns. */
 export function cacheProblem(options: OptionReader, layerTables?: CheckedAngles["tables"]): CacheProblem {
   const { operation } = options;
-  const headDim = options.requiredInteger("headDim", { min: 1 });
-  const rotary = readRotary(options, headDim);
-  const ring = readRing(options, layerTables ?? rotary?.tables);
-  const capacity = options.integer("capacity", { min: 1 });
+  const cache = readTable(options, CACHE);
+  const { rotary, ring, capacity, valueDim = cache.headDim } = cache;
+  if (ring?.positions === "cache" && (layerTables ?? rotary?.tables))
+    throw new UnsupportedError(`${operation}: ring.positions "cache" does not go with tables of cos and sin`, {
+      hint: "Give `base` and `scaling`, or `frequencies`.",
+    });
   const held = ring ? ring.keepFirst + ring.window : 0;
   if (capacity !== undefined && capacity < held)
     throw new OptionError(
       `${operation}: capacity must be at least ring.keepFirst + ring.window = ${held}, got ${capacity}`,
     );
-  return {
-    operation,
-    batchSize: options.integer("batchSize", { min: 0 }) ?? 1,
-    numKvHeads: options.requiredInteger("numKvHeads", { min: 1 }),
-    headDim,
-    valueDim: options.integer("valueDim", { min: 1 }) ?? headDim,
-    dtype: options.oneOf("dtype", DTYPES, "float32"),
-    capacity,
-    ring,
-    rotary,
-    placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
-    signal: options.signal(),
-  };
+  return { operation, ...cache, valueDim };
 }
 
-const RING_POSITIONS: readonly RingPositions[] = ["text", "cache"];
-
-function readRing(options: OptionReader, tables: CheckedAngles["tables"]): CompleteRing | undefined {
-  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true, positions: true }));
-  if (!ring) return undefined;
-  const positions = ring.oneOf("positions", RING_POSITIONS, "text");
-  if (positions === "cache" && tables)
-    throw new UnsupportedError(`${ring.at("positions")} "cache" does not go with tables of cos and sin`, {
-      hint: "Give `base` and `scaling`, or `frequencies`.",
-    });
-  return {
-    keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0,
-    window: ring.requiredInteger("window", { min: 1 }),
-    positions,
-  };
-}
-
-function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
-  const rotary = options.object("rotary", ANGLE_NAMES);
-  const angles = rotary && readAngles(rotary, headDim);
-  if (angles && followsLength(angles))
+function readRotary(options: OptionReader, name: string): CheckedAngles | undefined {
+  const angles = readAngles(options.object(name, ANGLE_NAMES)!, options.requiredInteger("headDim"));
+  if (followsLength(angles))
     throw new OptionError(
       `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,
     );

@@ -291,11 +291,13 @@ function isInteger(value: unknown, { min = MIN_INTEGER, max = MAX_INTEGER }: Int
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
-function integerRule({ min, max }: IntegerRule): string {
+/** What may be given for an integer, in words. */
+export function integerRule({ min, max }: IntegerRule): string {
   if (min !== undefined && max !== undefined) return `an integer from ${min} to ${max}`;
   return min === undefined ? "an integer" : `an integer of at least ${min}`;
 }
 
-function alternatives(values: readonly string[]): string {
+/** What may be given for one of some words, in words. */
+export function alternatives(values: readonly string[]): string {
   return values.map((value) => JSON.stringify(value)).join(" or ");
 }

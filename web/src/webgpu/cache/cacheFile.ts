@@ -10,11 +10,12 @@
 
 import type { CacheDtype, CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
+import { namesIn } from "../../call/settingTable.js";
 import { OptionError } from "../../errors/errors.js";
 import {
   ANGLE_KINDS,
   kindNumber,
-  SCALING_NAMES,
+  SCALINGS,
   type CheckedAngles,
   type RotaryScaling,
 } from "../../position/rotaryAngles.js";
@@ -231,7 +232,7 @@ function readAngles(reader: Reader, headDim: number, hasSections: boolean): Chec
   reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
   const lists = kind === "longrope" && { shortFactor: reader.doubles(pairs), longFactor: reader.doubles(pairs) };
   if (lists) reader.require([...lists.shortFactor, ...lists.longFactor].every(isPositive));
-  const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
+  const used = namesIn(SCALINGS[kind]).map((name) => [name, numbers[name as keyof typeof numbers]] as const);
   const given = used.filter(([, number]) => number !== 0 && number !== undefined); // 0 means that the option is absent
   const read = { kind, factor: numbers.factor, ...Object.fromEntries(given), ...lists };
   return { ...plain, scaling: read };
