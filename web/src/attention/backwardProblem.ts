@@ -23,6 +23,7 @@ import type { ResultTensor } from "./attentionResult.js";
 import type { AttentionSettings } from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
 import { noteOf } from "./mergeNotes.js";
+import { BACKWARD_OTHERS } from "./otherNames.js";
 import type { Ragged } from "./ragged.js";
 import type { Watched } from "../call/watched.js";
 
@@ -157,7 +158,7 @@ const OPTION_OF: Readonly<Partial<Record<Gradient, keyof AttentionSettings>>> = 
  */
 export function backwardProblem(call: CallArguments, given: unknown): BackwardProblem {
   const { operation } = call;
-  const options = readOptions(call, given, OPTION_NAMES);
+  const options = readOptions(call, given, OPTION_NAMES, "", "option", BACKWARD_OTHERS);
   const query = required(options, "query", FLOATS);
   const key = required(options, "key", FLOATS);
   const value = required(options, "value", FLOATS);

@@ -10,8 +10,10 @@ import {
   type CheckedAngles,
   type RotaryAngles,
 } from "../position/rotaryAngles.js";
+import { ANGLE_OTHERS } from "../position/otherNames.js";
 import { largestOf } from "../tensor/largest.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
+import { CACHE_OTHERS } from "./otherNames.js";
 
 /**
  * The type in which a cache stores numbers: float32, float16, or int8. int8 has a scale for every 32 neighbouring numbers
@@ -179,7 +181,7 @@ export function layerCacheProblem(
   turns: CheckedAngles | undefined,
 ): CacheProblem {
   const problem = cacheProblem(
-    readOptions(call, given, namesIn(LAYER_CACHE)).withDefaults({ ...layer }),
+    readOptions(call, given, namesIn(LAYER_CACHE), "", "option", CACHE_OTHERS).withDefaults({ ...layer }),
     turns?.tables,
   );
   if (!turns) return problem;
@@ -205,7 +207,7 @@ export function cacheProblem(options: OptionReader, layerTables?: CheckedAngles[
 }
 
 function readRotary(options: OptionReader, name: string): CheckedAngles | undefined {
-  const angles = readAngles(options.object(name, ANGLE_NAMES)!, options.requiredInteger("headDim"));
+  const angles = readAngles(options.object(name, ANGLE_NAMES, ANGLE_OTHERS)!, options.requiredInteger("headDim"));
   if (followsLength(angles))
     throw new OptionError(
       `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,

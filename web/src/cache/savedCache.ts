@@ -6,6 +6,7 @@ import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import { CACHE, cacheProblem, type CacheProblem, type KvCacheOptions } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
+import { CACHE_OTHERS } from "./otherNames.js";
 import { keepOwnPositions, splitSaved } from "./ownPositions.js";
 
 /** Options of `kvCache` for a cache that was saved. Its sizes, its type and its ring are in the bytes. */
@@ -33,7 +34,7 @@ export const SAVED = {
 
 /** Reads a call of kvCache: a new cache, or with the option `from` one that was saved. */
 export function kvCacheProblem(call: CallArguments, options: unknown): CacheProblem | SavedCacheProblem {
-  const reader = readOptions(call, options, namesIn({ ...CACHE, ...SAVED }));
+  const reader = readOptions(call, options, namesIn({ ...CACHE, ...SAVED }), "", "option", CACHE_OTHERS);
   return reader.has("from") ? savedProblem(reader) : cacheProblem(reader);
 }
 

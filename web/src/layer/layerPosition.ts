@@ -3,6 +3,7 @@ import { own, required } from "../call/settingKinds.js";
 import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import { ANGLE_OTHERS } from "../position/otherNames.js";
 import { SINUSOIDAL } from "../position/position.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
 import type { CheckedTensor, TensorLike } from "../tensor/tensor.js";
@@ -44,7 +45,7 @@ const POSITION_NAMES = { learned: namesIn(LEARNED), sinusoidal: namesIn(SINUSOID
 
 export function readPosition(options: OptionReader, name: string, shape: LayerShape): CheckedPosition {
   const kinds = Object.keys(POSITION_NAMES) as (keyof typeof POSITION_NAMES)[];
-  const all = options.object(name, ["kind", ...Object.values(POSITION_NAMES).flat()])!;
+  const all = options.object(name, ["kind", ...Object.values(POSITION_NAMES).flat()], ANGLE_OTHERS)!;
   if (!all.has("kind")) throw all.refuse("kind", `be given: ${kinds.join(", ")}`);
   const kind = all.oneOf("kind", kinds, "learned");
   const position = all.narrowed(["kind", ...POSITION_NAMES[kind]]);

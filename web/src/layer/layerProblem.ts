@@ -16,6 +16,7 @@ import {
   type LayerWeights,
   type LinearWeights,
 } from "./layerWeights.js";
+import { LAYER_OTHERS, WEIGHT_OTHERS } from "./otherNames.js";
 import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
 import { weightGradients, type WeightGradients } from "./weightGradients.js";
 
@@ -118,8 +119,8 @@ export interface NamedLayerProblem extends LayerProblem {
 /** Reads and checks a call of multiHeadAttention. */
 export function layerProblem(call: CallArguments, given: unknown): NamedLayerProblem {
   const { operation } = call;
-  const options = readOptions(call, given, namesIn(LAYER));
-  const weights = options.object("weights", WEIGHT_NAMES);
+  const options = readOptions(call, given, namesIn(LAYER), "", "option", LAYER_OTHERS);
+  const weights = options.object("weights", WEIGHT_NAMES, WEIGHT_OTHERS);
   if (!weights) throw options.refuse("weights", "be given");
   refuseUnsupportedWeights(weights);
   const shape = readLayerShape(options, weights);

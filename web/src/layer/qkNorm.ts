@@ -2,6 +2,7 @@ import { isList, type NumberList, type OptionReader } from "../call/options.js";
 import { floats, number, oneOf, own, required } from "../call/settingKinds.js";
 import { namesIn, readTable, type Checked, type TableOf } from "../call/settingTable.js";
 import { isObject } from "../foreign/describe.js";
+import { NORM_OTHERS } from "./otherNames.js";
 
 /** A norm of every head's queries and keys. It is applied before rotary embedding. */
 export interface QkNorm {
@@ -40,7 +41,7 @@ const GAINS = { query: floats({ length: "headDim" }), key: floats({ length: "hea
 
 /** Reads the norm of a layer. */
 export function readQkNorm(options: OptionReader, name: string, width: Width): CheckedQkNorm {
-  const { kind, epsilon, gain } = readTable(options.object(name, namesIn(QK_NORM))!, QK_NORM, width);
+  const { kind, epsilon, gain } = readTable(options.object(name, namesIn(QK_NORM), NORM_OTHERS)!, QK_NORM, width);
   return {
     kind,
     epsilon: epsilon ?? (kind === "rms" ? 1e-6 : 1e-12),

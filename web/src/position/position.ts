@@ -40,8 +40,8 @@ export interface RelativePositionOptions {
 
 /** A row for each option of sinusoidal positions. */
 export const SINUSOIDAL = {
-  split: oneOf(["interleaved", "halves"]),
-  base: otherwise(number({ above: 0 }), 10000),
+  split: /* @__PURE__ */ oneOf(["interleaved", "halves"]),
+  base: /* @__PURE__ */ otherwise(/* @__PURE__ */ number({ above: 0 }), 10000),
 } satisfies TableOf<SinusoidalOptions>;
 
 const RELATIVE_NAMES = namesOf<RelativePositionOptions>({

@@ -5,6 +5,7 @@ import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { fromHalf } from "../tensor/half.js";
 import { FLOATS, type CheckedFloats, type FloatTensorLike } from "../tensor/tensor.js";
+import { SCALING_OTHERS } from "./otherNames.js";
 
 /**
  * Changes a rotary embedding for contexts that are longer than those of the training. The formulas are the published
@@ -317,7 +318,7 @@ export function followsLength({ scaling }: CheckedAngles): boolean {
 }
 
 function readScaling(options: OptionReader, name: string, sizes: Pairs): CheckedAngles["scaling"] {
-  const all = options.object(name, ["kind", ...new Set(Object.values(SCALINGS).flatMap(namesIn))])!;
+  const all = options.object(name, ["kind", ...new Set(Object.values(SCALINGS).flatMap(namesIn))], SCALING_OTHERS)!;
   if (!all.has("kind")) throw all.refuse("kind", `be given: ${KINDS.join(", ")}`);
   const kind = all.oneOf("kind", KINDS, "linear");
   const scaling = all.narrowed(["kind", ...namesIn(SCALINGS[kind])]);
