@@ -31,7 +31,8 @@ import {
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
 import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
 import { cachePositions } from "./cachePositions.js";
-import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
+import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
+import { longest } from "./heldTokens.js";
 import { readCachePositions, refusePlanes } from "./readCachePositions.js";
 import { refuseDropped } from "./droppedKeys.js";
 import { withAlibiPositions, type OwnPositions } from "./ownPositions.js";

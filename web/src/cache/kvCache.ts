@@ -40,7 +40,8 @@ import {
   type AttendRequest,
 } from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
-import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type CompleteRing } from "./cacheProblem.js";
+import type { CacheDtype, CompleteRing } from "./cacheProblem.js";
+import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import type { EngineCache } from "./engineCache.js";
 import { keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
 import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";

@@ -1,6 +1,7 @@
 import { APPEND, appendProblem } from "../cache/appendProblem.js";
 import { ATTEND_NAMES, attendRequest } from "../cache/attendProblem.js";
-import { formWhileGaining, longest, tokensAfter, type CacheProblem } from "../cache/cacheProblem.js";
+import type { CacheProblem } from "../cache/cacheProblem.js";
+import { formWhileGaining, longest, tokensAfter } from "../cache/heldTokens.js";
 import { CallArguments } from "../call/callArguments.js";
 import { readOptions } from "../call/options.js";
 import { namesIn } from "../call/settingTable.js";

@@ -10,15 +10,8 @@ import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../
 import { FLOATS, type FloatTensor, type PlacedFloats, type TensorLike } from "../tensor/tensor.js";
 import { ANGLE_OTHERS } from "./otherNames.js";
 import type { Int64Tensor } from "./tokenPositions.js";
-import {
-  ANGLE_NAMES,
-  checkTableRows,
-  followsLength,
-  readAngles,
-  refuseSections,
-  type CheckedAngles,
-  type RotaryAngles,
-} from "./rotaryAngles.js";
+import { ANGLE_NAMES, readAngles, refuseSections, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
+import { checkTableRows, followsLength } from "./checkedAngles.js";
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {

@@ -11,13 +11,8 @@
 import type { CacheDtype, CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { OptionError } from "../../errors/errors.js";
-import {
-  ANGLE_KINDS,
-  kindNumber,
-  type CheckedAngles,
-  type RotaryScaling,
-  type SCALINGS,
-} from "../../position/rotaryAngles.js";
+import type { CheckedAngles, RotaryScaling, SCALINGS } from "../../position/rotaryAngles.js";
+import { ANGLE_KINDS, kindNumber } from "../../position/checkedAngles.js";
 import { crc32 } from "./crc32.js";
 
 /** The content of a saved cache. */
