@@ -115,7 +115,7 @@ const FORWARD_OPTIONS = illegalRows(FORWARD, {
   ...attend,
   key: TENSOR,
   value: TENSOR,
-  cache: [[3, " must be a KvCache"]],
+  cache: [[3, " must be a cache made by kvCache"]],
   keyPositions: [["first", ""]],
   cuSeqLensQuery: BOUNDS,
   cuSeqLensKey: BOUNDS,
