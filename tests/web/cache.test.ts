@@ -460,7 +460,7 @@ describe.each(variants)("variant %s", (variant) => {
   describe("bad input", () => {
     const make = (options: object) => () => hw.kvCache({ ...FORM, ...options });
     test.each<[string, () => Promise<unknown>, typeof ShapeError | typeof OptionError, string]>([
-      ["no options", () => hw.kvCache(undefined as never), OptionError, "headDim must be given"],
+      ["no options", () => hw.kvCache(undefined as never), OptionError, "numKvHeads must be given"],
       ["an unknown option", make({ keepFirst: 3 }), OptionError, 'unknown option "keepFirst"'],
       ["no heads", make({ numKvHeads: 0 }), OptionError, "numKvHeads must be an integer"],
       ["a wrong dtype", make({ dtype: "int4" }), OptionError, "dtype must be"],

@@ -22,9 +22,11 @@ const NUMBERS: Readonly<Record<string, (n: number) => number>> = {
   d: (n) => n + 0.1,
 };
 
+const PLAIN_KINDS: readonly string[] = ["number", "flag", "integers", "floats"];
+
 /** The settings that C++ has under the same name, and their defaults. */
 const PLAIN = Object.entries(SETTINGS)
-  .filter(([, { kind }]) => kind !== "own" && kind !== "oneOf")
+  .filter(([, { kind }]) => PLAIN_KINDS.includes(kind))
   .map(([name, { absent }]) => [name as PlainName, absent] as const);
 
 describe("the fields of a call struct", () => {

@@ -1,6 +1,7 @@
 import type { Tensor } from "headwise";
 
-import { illegalSettings, type Lengths } from "./illegalSettings.js";
+import type { Lengths } from "./illegalRows.js";
+import { illegalSettings } from "./illegalSettings.js";
 import type { Call } from "./randomCalls.js";
 
 /** A way to make a legal call illegal, and what the error must say. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 import { createAttention as createInWorker } from "headwise/worker";
 
+import { illegalOptionTests } from "./illegalOptions.js";
 import { illegalSettingTests } from "./illegalSettings.js";
 
 describe.each([
@@ -15,4 +16,5 @@ describe.each([
   afterAll(() => hw.dispose());
 
   illegalSettingTests(() => hw);
+  illegalOptionTests(() => hw);
 });

@@ -26,6 +26,10 @@ const operations = {
     return await cache.attend(x, option);
   },
   kvCache: (option: object) => hw.kvCache({ numKvHeads: 1, headDim: 8, ...option }),
+  "layer.kvCache": async (option: object) => {
+    using layer = await hw.multiHeadAttention({ numHeads: 2, inputDim: 8, weights });
+    return await layer.kvCache(option);
+  },
   rotaryEmbedding: (option: object) => hw.rotaryEmbedding(x, option),
   attentionBackward: (option: object) => hw.attentionBackward(option as never),
   createAttention: (option: object) => createAttention(option),
@@ -98,6 +102,7 @@ describe("a name of another package brings ours", () => {
     ["multiHeadAttention", "num_key_value_heads", "numKvHeads", ""],
     ["multiHeadAttention", "head_dim", "modelDim", /numHeads times/],
     ["multiHeadAttention", "rope_theta", "position", /kind: "rotary", base/],
+    ["layer.kvCache", "max_cache_len", "capacity", ""],
     ["kvCache", "num_key_value_heads", "numKvHeads", ""],
     ["kvCache", "head_dim", "headDim", ""],
     ["kvCache", "rope_theta", "rotary", /rotary: \{ base \}/],

@@ -15,7 +15,8 @@ import {
 
 import { CallArguments } from "../../web/src/call/callArguments.js";
 import { readOptions } from "../../web/src/call/options.js";
-import { ANGLE_NAMES, readAngles, SCALING_NAMES, type RotaryScaling } from "../../web/src/position/rotaryAngles.js";
+import { namesIn } from "../../web/src/call/settingTable.js";
+import { ANGLE_NAMES, readAngles, SCALINGS, type RotaryScaling } from "../../web/src/position/rotaryAngles.js";
 import { readCache, writeCache } from "../../web/src/webgpu/cache/cacheFile.js";
 import { runsOf } from "./depth.js";
 import { randomTensor } from "./randomTensor.js";
@@ -78,9 +79,9 @@ const valueOf = (name: string): fc.Arbitrary<unknown> => {
   if (name === "truncate") return fc.option(fc.boolean(), { nil: undefined });
   return name === "originalLength" ? number : maybe;
 };
-const scalings = fc.constantFrom(...(Object.keys(SCALING_NAMES) as RotaryScaling["kind"][])).chain((kind) => {
-  const own = Object.fromEntries(SCALING_NAMES[kind].map((name) => [name, valueOf(name)] as const));
-  return fc.record({ kind: fc.constant(kind), factor: number, ...own });
+const scalings = fc.constantFrom(...(Object.keys(SCALINGS) as RotaryScaling["kind"][])).chain((kind) => {
+  const own = Object.fromEntries(namesIn(SCALINGS[kind]).map((name) => [name, valueOf(name)] as const));
+  return fc.record({ kind: fc.constant(kind), ...own, factor: number });
 });
 const rotaries = fc.record({
   base: maybe,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from "@jest/globals";
 import type { Attention } from "headwise";
 
+import { illegalOptionTests } from "../web/illegalOptions.js";
 import { illegalSettingTests } from "../web/illegalSettings.js";
 import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
@@ -12,4 +13,5 @@ describeOnGpu("on WebGPU", () => {
   afterAll(() => hw.dispose());
 
   illegalSettingTests(() => hw);
+  illegalOptionTests(() => hw);
 });

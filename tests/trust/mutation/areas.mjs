@@ -58,9 +58,15 @@ export const cppAreas = [
 export const typescriptAreas = [
   {
     name: "masks",
-    files: ["attentionProblem", "attentionSettings", "callPositions", "masks", "ragged", "settingKinds"].map(
-      (file) => `web/src/attention/${file}.ts`,
-    ),
+    files: [
+      "attention/attentionProblem",
+      "attention/attentionSettings",
+      "attention/callPositions",
+      "attention/masks",
+      "attention/ragged",
+      "call/settingKinds",
+      "call/settingTable",
+    ].map((file) => `web/src/${file}.ts`),
   },
   {
     name: "softmax",

@@ -1,4 +1,6 @@
 import { namesOf, type OptionReader } from "../call/options.js";
+import { flag, floats, integer, integers, number, object, oneOf, otherwise, own } from "../call/settingKinds.js";
+import { namesIn, readTable, type Checked, type TableOf } from "../call/settingTable.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { FormulaData } from "../formula/graph.js";
@@ -8,7 +10,6 @@ import type { AttentionSettingsOptions, Dropout, EmptyRows, Window } from "./att
 import type { AttentionShape } from "./attentionShape.js";
 import type { SequencePositions } from "./callPositions.js";
 import { checkFormulas } from "./formulaChecks.js";
-import { flag, floats, integers, number, oneOf, own, type KindOf, type Row, type Sizes } from "./settingKinds.js";
 
 /** A tensor that broadcasts, and its extents padded to rank 4. */
 export interface Broadcast<T extends PlacedTensor> {
@@ -22,20 +23,21 @@ interface AlibiPositions {
   readonly alibiKeyPositions?: Int32Array | undefined;
 }
 
-const WINDOW_NAMES = namesOf<Window>({ left: true, right: true });
 const DROPOUT_NAMES = namesOf<Dropout>({ rate: true, seed: true });
 
 type Causal = "none" | "upper-left" | "lower-right";
 
-/** undefined: no limit. */
-type CheckedWindow = Readonly<Record<keyof Window, number | undefined>>;
+const WINDOW = { left: integer({ min: 0 }), right: integer({ min: 0 }) } satisfies TableOf<Window>;
+
+/** What the readers of settings need. */
+type Sizes = Readonly<Record<"batchSize" | "numHeads" | "queryLength" | "numSequences", number>>;
 
 /** A row for each setting; attentionOptions.ts has their texts. Options are read in this order. */
 export const SETTINGS = {
-  scale: number({ absent: undefined, nullable: true }),
+  scale: number({ nullable: true }),
   causal: own<Causal>("none", readCausal),
   queryOffset: own(undefined, readQueryOffset),
-  window: own<CheckedWindow>({ left: undefined, right: undefined }, readWindow),
+  window: otherwise(object(WINDOW), { left: undefined, right: undefined }),
   mask: own(undefined, (options, name) => readBroadcast(options, name, nullable(options, name, ["bool"]))),
   bias: own(undefined, (options, name) => readBroadcast(options, name, nullable(options, name, FLOATS))),
   score: own(undefined, readScore),
@@ -43,34 +45,30 @@ export const SETTINGS = {
   keyLengths: integers({ length: "batchSize" }),
   queryLengths: integers({ length: "batchSize", most: "queryLength" }),
   excludeSelf: flag(),
-  softcap: number({ absent: 0, min: 0 }),
+  softcap: otherwise(number({ min: 0 }), 0),
   alibiSlopes: floats({ length: "numHeads" }),
   sinks: floats({ length: "numHeads", minusInfinity: true }),
   headGain: floats({ length: "numHeads" }),
   dropout: own(undefined, readDropout),
   emptyRows: oneOf<EmptyRows>(["zero", "nan", "uniform", "throw"]),
-} satisfies { readonly [Name in keyof AttentionSettingsOptions]-?: Row<KindOf<AttentionSettingsOptions[Name]>> };
+} satisfies TableOf<AttentionSettingsOptions, Sizes>;
 
-type Table = typeof SETTINGS;
+type Rows = typeof SETTINGS;
 
 /** The checked options, with defaults. */
-export type AttentionSettings = {
-  readonly [Name in keyof Table]: Table[Name]["absent"];
-} & AlibiPositions;
+export type AttentionSettings = Checked<Rows> & AlibiPositions;
 
 /** The settings that are numbers, flags or lists of numbers. */
 export type PlainName = {
-  [Name in keyof Table]: Table[Name]["kind"] extends "number" | "flag" | "integers" | "floats" ? Name : never;
-}[keyof Table];
+  [Name in keyof Rows]: Rows[Name]["kind"] extends "number" | "flag" | "integers" | "floats" ? Name : never;
+}[keyof Rows];
 
-const ROWS = Object.entries<Row>(SETTINGS);
+export const SETTINGS_NAMES = namesIn(SETTINGS);
 
 /** The settings of a call without options. */
 export const NO_SETTINGS = Object.fromEntries(
-  ROWS.map(([name, { absent }]) => [name, absent]),
+  SETTINGS_NAMES.map((name) => [name, SETTINGS[name].absent]),
 ) as unknown as AttentionSettings;
-
-export const SETTINGS_NAMES = Object.keys(SETTINGS) as readonly (keyof AttentionSettingsOptions)[];
 
 /**
  * Reads the formula's options for a call of this shape. `checkKeys` does the checks that need the number of keys. With
@@ -78,10 +76,12 @@ export const SETTINGS_NAMES = Object.keys(SETTINGS) as readonly (keyof Attention
  *
  * @param numSequences - How many entries queryOffset has: the batch size, or the number of ragged sequences.
  */
-export function readSettings(options: OptionReader, shape: Sizes, numSequences = shape.batchSize): AttentionSettings {
-  const settings: Record<string, unknown> = { ...NO_SETTINGS };
-  for (const [name, row] of ROWS) if (options.has(name)) settings[name] = row.read(options, name, shape, numSequences);
-  return settings as unknown as AttentionSettings;
+export function readSettings(
+  options: OptionReader,
+  { batchSize, numHeads, queryLength }: Omit<Sizes, "numSequences">,
+  numSequences = batchSize,
+): AttentionSettings {
+  return readTable(options, SETTINGS, { batchSize, numHeads, queryLength, numSequences });
 }
 
 /**
@@ -110,14 +110,9 @@ function readCausal(options: OptionReader, name: string): Causal {
   throw options.refuse(name, 'be true, false, "upper-left" or "lower-right"');
 }
 
-function readQueryOffset(options: OptionReader, name: string, _: Sizes, numSequences: number): Int32Array | undefined {
+function readQueryOffset(options: OptionReader, name: string, { numSequences }: Sizes): Int32Array | undefined {
   if (typeof options.value(name) !== "number") return options.integers(name, {}, numSequences);
   return new Int32Array(numSequences).fill(options.requiredInteger(name));
-}
-
-function readWindow(options: OptionReader, name: string): CheckedWindow {
-  const window = options.object(name, WINDOW_NAMES)!;
-  return { left: window.integer("left", { min: 0 }), right: window.integer("right", { min: 0 }) };
 }
 
 /** undefined also for a rate of 0, which drops nothing. */

@@ -1,7 +1,9 @@
 import type { Asked, OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu, type LocationChoice, type LocationOption } from "../call/location.js";
-import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { readOptions, type OptionReader } from "../call/options.js";
+import { LOCATION, ofCall, WATCH } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { readDerivatives, type ScoreDerivatives } from "../formula/derivatives.js";
@@ -21,6 +23,7 @@ import type { ResultTensor } from "./attentionResult.js";
 import type { AttentionSettings } from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
 import { noteOf } from "./mergeNotes.js";
+import { BACKWARD_OTHERS } from "./otherNames.js";
 import type { Ragged } from "./ragged.js";
 import type { Watched } from "../call/watched.js";
 
@@ -124,22 +127,21 @@ type OwnOptions = Omit<
   Exclude<keyof AttentionOptions, "returns" | "location" | "signal" | "onProgress">
 >;
 
-const OPTION_NAMES = [
-  ...namesOf<OwnOptions>({
-    query: true,
-    key: true,
-    value: true,
-    output: true,
-    lse: true,
-    dOutput: true,
-    dLse: true,
-    returns: true,
-    location: true,
-    signal: true,
-    onProgress: true,
-  }),
-  ...CALL_NAMES,
-];
+/** A row for each option that the forward call does not have. */
+export const BACKWARD = {
+  query: ofCall(),
+  key: ofCall(),
+  value: ofCall(),
+  output: ofCall(),
+  lse: ofCall(),
+  dOutput: ofCall(),
+  dLse: ofCall(),
+  returns: ofCall(),
+  location: LOCATION,
+  ...WATCH,
+} satisfies TableOf<OwnOptions>;
+
+const OPTION_NAMES = [...namesIn(BACKWARD), ...CALL_NAMES];
 
 /** The option that a gradient belongs to. */
 const OPTION_OF: Readonly<Partial<Record<Gradient, keyof AttentionSettings>>> = {
@@ -156,7 +158,7 @@ const OPTION_OF: Readonly<Partial<Record<Gradient, keyof AttentionSettings>>> = 
  */
 export function backwardProblem(call: CallArguments, given: unknown): BackwardProblem {
   const { operation } = call;
-  const options = readOptions(call, given, OPTION_NAMES);
+  const options = readOptions(call, given, OPTION_NAMES, "", "option", BACKWARD_OTHERS);
   const query = required(options, "query", FLOATS);
   const key = required(options, "key", FLOATS);
   const value = required(options, "value", FLOATS);
@@ -190,8 +192,7 @@ export function backwardProblem(call: CallArguments, given: unknown): BackwardPr
     derivatives: settings.score && readDerivatives(operation, settings.score),
     ragged,
     wanted: readWanted(options, settings),
-    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
-    ...options.watched(),
+    ...readTable(options, BACKWARD),
   };
 }
 

@@ -1,5 +1,7 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
+import type { NumberList, OptionReader } from "../call/options.js";
+import { integer, integers, ofCall, oneOf, otherwise, signal } from "../call/settingKinds.js";
+import { readRow, type TableOf } from "../call/settingTable.js";
 import { ShapeError } from "../errors/errors.js";
 import type { GivenPositions, TokenPositions } from "../position/tokenPositions.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
@@ -40,13 +42,17 @@ export interface AppendProblem {
   readonly signal: AbortSignal | undefined;
 }
 
-export const APPEND_NAMES = namesOf<AppendOptions>({
-  layout: true,
-  numKvHeads: true,
-  lengths: true,
-  positions: true,
-  signal: true,
-});
+/** A row for each option. */
+export const APPEND = {
+  layout: oneOf(LAYOUTS),
+  numKvHeads: integer({}),
+  lengths: integers({ length: "batchSize", most: "numTokens" }),
+  positions: ofCall(),
+  signal: signal(),
+} satisfies TableOf<AppendOptions, Readonly<Record<"batchSize" | "numTokens", number>>>;
+
+/** The memory order of key and value in a call of step. */
+export const KV_LAYOUT = otherwise(oneOf(LAYOUTS), undefined);
 
 /** Reads a call of append and does all checks. */
 export function appendProblem(
@@ -58,7 +64,7 @@ export function appendProblem(
 ): AppendProblem {
   const { operation } = call;
   checkKvHeads(options, form);
-  const layout = options.oneOf("kvLayout", LAYOUTS, options.oneOf("layout", LAYOUTS, "BHSD"));
+  const layout = readRow(options, "kvLayout", KV_LAYOUT) ?? readRow(options, "layout", APPEND.layout);
   const key = call.placed("key", givenKey, FLOATS);
   const value = call.placed("value", givenValue, FLOATS);
   const read = (name: string, { shape }: PlacedFloats, headDim: number) => {
@@ -81,7 +87,7 @@ export function appendProblem(
       `${operation}: ${axisName("value", layout, value.shape.length, "length")} (length) must equal ` +
         `${axisName("key", layout, key.shape.length, "length")}, got ${numValues} and ${numTokens}`,
     );
-  const lengths = options.integers("lengths", { min: 0, max: numTokens }, form.batchSize);
+  const lengths = readRow(options, "lengths", APPEND.lengths, { batchSize: form.batchSize, numTokens });
   const given = readCachePositions(options, form, numTokens);
   return {
     operation,

@@ -3,7 +3,7 @@ import {
   checkKeys,
   readSettings,
   refuseDropout,
-  SETTINGS_NAMES,
+  SETTINGS,
   type AttentionSettings,
 } from "../attention/attentionSettings.js";
 import { withKeyLength, type AttentionShape } from "../attention/attentionShape.js";
@@ -12,8 +12,10 @@ import { readWanted, type Wanted } from "../attention/returns.js";
 import { checkViewedKeys, type AttendReturns, type Views } from "../attention/views.js";
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu } from "../call/location.js";
-import { namesOf, type OptionReader } from "../call/options.js";
+import type { OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { integer, LOCATION, ofCall, oneOf, signal } from "../call/settingKinds.js";
+import { namesIn, readTable, type Checked, type TableOf } from "../call/settingTable.js";
 import { ShapeError } from "../errors/errors.js";
 import type { GivenPositions, TokenPositions } from "../position/tokenPositions.js";
 import {
@@ -29,7 +31,8 @@ import {
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
 import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
 import { cachePositions } from "./cachePositions.js";
-import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
+import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
+import { longest } from "./heldTokens.js";
 import { readCachePositions, refusePlanes } from "./readCachePositions.js";
 import { refuseDropped } from "./droppedKeys.js";
 import { withAlibiPositions, type OwnPositions } from "./ownPositions.js";
@@ -79,20 +82,20 @@ export interface AttendProblem {
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
-export const ATTEND_NAMES = [
-  ...SETTINGS_NAMES,
-  ...namesOf<Omit<AttendOptions, keyof AttentionSettingsOptions>>({
-    layout: true,
-    numHeads: true,
-    numKvHeads: true,
-    positions: true,
-    returns: true,
-    patch: true,
-    location: true,
-    into: true,
-    signal: true,
-  }),
-];
+/** A row for each option that is no setting of attention. */
+export const ATTEND = {
+  layout: oneOf(LAYOUTS),
+  numHeads: integer({ min: 1 }),
+  numKvHeads: integer({}),
+  positions: ofCall(),
+  returns: ofCall(),
+  patch: ofCall(),
+  location: LOCATION,
+  into: ofCall(),
+  signal: signal(),
+} satisfies TableOf<Omit<AttendOptions, keyof AttentionSettingsOptions>>;
+
+export const ATTEND_NAMES = namesIn({ ...SETTINGS, ...ATTEND });
 
 /** A call of attend that has been read and waits for its turn. */
 export interface AttendRequest {
@@ -122,11 +125,11 @@ export function attendRequest(
   options: OptionReader,
 ): AttendRequest {
   const { operation } = call;
-  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const { layout, numHeads, location, signal } = readTable(options, ATTEND);
   const query = call.placed("query", givenQuery, FLOATS);
   const rank = query.shape.length;
   checkKvHeads(options, form);
-  const heads = queryHeads(options, layout, query, form);
+  const heads = queryHeads(operation, { layout, numHeads }, query, form);
   if (!call.placement.onGpu) refuseGpu(options);
   const extents: Omit<AttentionShape, "keyLength"> = {
     batchSize: heads.batchSize,
@@ -156,14 +159,12 @@ export function attendRequest(
     wanted: readWanted(returns, extents),
     views,
     output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
-    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
-    signal: options.signal(),
     keepRank: (full: readonly number[]) => keepRank(layout, rank, full),
   };
   refuseDropout(operation, read.settings, "a cache");
   return {
     numQueries: extents.queryLength,
-    signal: read.signal,
+    signal,
     at(appended, settled, now, own) {
       const shape = withKeyLength(extents, longest(now, appended));
       const plain = settled(read.settings);
@@ -174,7 +175,7 @@ export function attendRequest(
       checkViewedKeys(operation, views, shape.keyLength);
       const patched = { shape, contextLength: 0, sequences, ragged: undefined };
       // Property by property: a copy of `read` by spreading took 4 µs.
-      const { output, wanted, location, signal } = read;
+      const { output, wanted } = read;
       const patches = checkedPatches(operation, patch, patched);
       return {
         operation,
@@ -195,13 +196,16 @@ export function attendRequest(
   };
 }
 
-function queryHeads(options: OptionReader, layout: Layout, { shape }: PlacedFloats, form: CacheForm): HeadsShape {
-  const { operation } = options;
+function queryHeads(
+  operation: string,
+  { layout, numHeads }: Pick<Checked<typeof ATTEND>, "layout" | "numHeads">,
+  { shape }: PlacedFloats,
+  form: CacheForm,
+): HeadsShape {
   const packed = packsHeads(layout, shape.length);
   const width = packed ? shape[layout === "BSE" ? shape.length - 1 : shape.length - 2]! : 0;
   const implied = packed && width % form.headDim === 0 ? width / form.headDim : undefined;
-  const numHeads = options.integer("numHeads", { min: 1 }) ?? implied;
-  const heads = headsShape(operation, "query", shape, layout, numHeads, "numHeads");
+  const heads = headsShape(operation, "query", shape, layout, numHeads ?? implied, "numHeads");
   const axis = (extent: keyof HeadsShape) => axisName("query", layout, shape.length, extent);
   for (const extent of ["batchSize", "headDim"] as const)
     if (heads[extent] !== form[extent])

@@ -1,5 +1,5 @@
 import type { TypedTensor } from "../tensor/tensor.js";
-import { heldLength } from "./cacheProblem.js";
+import { heldLength } from "./heldTokens.js";
 import type { EngineCache } from "./engineCache.js";
 import type { CacheRows } from "./savedRows.js";
 

@@ -1,5 +1,6 @@
 import type { PositionSettings, SequencePositions } from "../attention/callPositions.js";
-import { heldLength, type CacheForm } from "./cacheProblem.js";
+import type { CacheForm } from "./cacheProblem.js";
+import { heldLength } from "./heldTokens.js";
 
 /**
  * The rows of each batch of a cache, and their positions.

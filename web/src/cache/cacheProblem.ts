@@ -1,15 +1,13 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { readOptions, type OptionReader } from "../call/options.js";
+import { integer, object, oneOf, otherwise, own, required, signal } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
-import {
-  ANGLE_NAMES,
-  followsLength,
-  readAngles,
-  type CheckedAngles,
-  type RotaryAngles,
-} from "../position/rotaryAngles.js";
-import { largestOf } from "../tensor/largest.js";
+import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import { followsLength } from "../position/checkedAngles.js";
+import { ANGLE_OTHERS } from "../position/otherNames.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
+import { CACHE_OTHERS } from "./otherNames.js";
 
 /**
  * The type in which a cache stores numbers: float32, float16, or int8. int8 has a scale for every 32 neighbouring numbers
@@ -104,59 +102,36 @@ export interface CacheProblem extends Omit<CacheForm, "rotary" | "sections"> {
   readonly signal?: AbortSignal | undefined;
 }
 
-const DTYPES = ["float32", "float16", "int8"] as const;
+const extent = required(integer({ min: 1 }));
 
-/** How many tokens a cache of this form holds after `appended` tokens. */
-export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number): number {
-  return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
-}
+/** A row for each option of a ring. */
+export const RING = {
+  keepFirst: otherwise(integer({ min: 0 }), 0),
+  window: extent,
+  positions: oneOf(["text", "cache"]),
+} satisfies TableOf<Ring>;
 
-/** The tokens appended to each batch after an append of `numTokens` rows, of which the first `lengths[b]` are tokens. */
-export function tokensAfter(
-  appended: readonly number[],
-  { numTokens, lengths }: { readonly numTokens: number; readonly lengths: Int32Array | undefined },
-): number[] {
-  return appended.map((tokens, b) => tokens + (lengths?.[b] ?? numTokens));
-}
-
-/**
- * The form that a cache has while it gains tokens and their queries attend. A ring must not drop what they see: it is then
- * longer, and each query sees what it would if the tokens came one by one. Without such a ring it is `form`.
- */
-export function formWhileGaining<F extends Pick<CacheForm, "ring">>(
-  form: F,
-  appended: readonly number[],
-  append: { readonly numTokens: number; readonly lengths: Int32Array | undefined },
-): F {
-  const { ring } = form;
-  if (!ring) return form;
-  const drops = (total: number, b: number) => total > appended[b]! + 1 && total > heldLength(form, total);
-  if (!tokensAfter(appended, append).some(drops)) return form;
-  return { ...form, ring: { ...ring, window: ring.window + append.numTokens, sight: ring.window } };
-}
-
-/** How many tokens the fullest batch holds after `appended` tokens of each. */
-export function longest(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
-  return largestOf(appended.map((tokens) => heldLength(form, tokens)));
-}
-
-export const CACHE_NAMES = namesOf<KvCacheOptions>({
-  batchSize: true,
-  numKvHeads: true,
-  headDim: true,
-  valueDim: true,
-  dtype: true,
-  capacity: true,
-  ring: true,
-  rotary: true,
-  placement: true,
-  signal: true,
-});
+/** A row for each option of a cache. */
+export const CACHE = {
+  batchSize: otherwise(integer({ min: 0 }), 1),
+  numKvHeads: extent,
+  headDim: extent,
+  valueDim: integer({ min: 1 }),
+  dtype: oneOf(["float32", "float16", "int8"]),
+  capacity: integer({ min: 1 }),
+  ring: object(RING),
+  rotary: own(undefined, readRotary),
+  placement: oneOf(PLACE_CHOICES),
+  signal: signal(),
+} satisfies TableOf<KvCacheOptions>;
 
 /** The properties that a layer decides for its caches. */
 export type LayerCacheForm = Pick<CacheForm, "numKvHeads" | "headDim" | "valueDim">;
 
-const DECIDED: readonly string[] = namesOf<LayerCacheForm>({ numKvHeads: true, headDim: true, valueDim: true });
+const { numKvHeads, headDim, valueDim, ...ofLayer } = CACHE;
+
+/** A row for each option of a cache of a layer. */
+export const LAYER_CACHE = ofLayer;
 
 /** Reads the options of a cache of a layer and does all checks. The layer gives the extents. */
 export function layerCacheProblem(
@@ -165,8 +140,10 @@ export function layerCacheProblem(
   given: unknown,
   turns: CheckedAngles | undefined,
 ): CacheProblem {
-  const names = CACHE_NAMES.filter((name) => !DECIDED.includes(name));
-  const problem = cacheProblem(readOptions(call, given, names).withDefaults({ ...layer }), turns?.tables);
+  const problem = cacheProblem(
+    readOptions(call, given, namesIn(LAYER_CACHE), "", "option", CACHE_OTHERS).withDefaults({ ...layer }),
+    turns?.tables,
+  );
   if (!turns) return problem;
   if (problem.rotary) throw new OptionError("layer.kvCache: rotary must be absent: the layer has its own");
   return problem.ring?.positions === "cache" ? { ...problem, rotary: turns } : problem;
@@ -175,51 +152,23 @@ export function layerCacheProblem(
 /** Reads a call of kvCache and does all checks. `layerTables` are those by which a layer turns. */
 export function cacheProblem(options: OptionReader, layerTables?: CheckedAngles["tables"]): CacheProblem {
   const { operation } = options;
-  const headDim = options.requiredInteger("headDim", { min: 1 });
-  const rotary = readRotary(options, headDim);
-  const ring = readRing(options, layerTables ?? rotary?.tables);
-  const capacity = options.integer("capacity", { min: 1 });
+  const cache = readTable(options, CACHE);
+  const { rotary, ring, capacity, valueDim = cache.headDim } = cache;
+  if (ring?.positions === "cache" && (layerTables ?? rotary?.tables))
+    throw new UnsupportedError(`${operation}: ring.positions "cache" does not go with tables of cos and sin`, {
+      hint: "Give `base` and `scaling`, or `frequencies`.",
+    });
   const held = ring ? ring.keepFirst + ring.window : 0;
   if (capacity !== undefined && capacity < held)
     throw new OptionError(
       `${operation}: capacity must be at least ring.keepFirst + ring.window = ${held}, got ${capacity}`,
     );
-  return {
-    operation,
-    batchSize: options.integer("batchSize", { min: 0 }) ?? 1,
-    numKvHeads: options.requiredInteger("numKvHeads", { min: 1 }),
-    headDim,
-    valueDim: options.integer("valueDim", { min: 1 }) ?? headDim,
-    dtype: options.oneOf("dtype", DTYPES, "float32"),
-    capacity,
-    ring,
-    rotary,
-    placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
-    signal: options.signal(),
-  };
+  return { operation, ...cache, valueDim };
 }
 
-const RING_POSITIONS: readonly RingPositions[] = ["text", "cache"];
-
-function readRing(options: OptionReader, tables: CheckedAngles["tables"]): CompleteRing | undefined {
-  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true, positions: true }));
-  if (!ring) return undefined;
-  const positions = ring.oneOf("positions", RING_POSITIONS, "text");
-  if (positions === "cache" && tables)
-    throw new UnsupportedError(`${ring.at("positions")} "cache" does not go with tables of cos and sin`, {
-      hint: "Give `base` and `scaling`, or `frequencies`.",
-    });
-  return {
-    keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0,
-    window: ring.requiredInteger("window", { min: 1 }),
-    positions,
-  };
-}
-
-function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
-  const rotary = options.object("rotary", ANGLE_NAMES);
-  const angles = rotary && readAngles(rotary, headDim);
-  if (angles && followsLength(angles))
+function readRotary(options: OptionReader, name: string): CheckedAngles | undefined {
+  const angles = readAngles(options.object(name, ANGLE_NAMES, ANGLE_OTHERS)!, options.requiredInteger("headDim"));
+  if (followsLength(angles))
     throw new OptionError(
       `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,
     );

@@ -1,7 +1,8 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { argument, isList, type NumberList } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
-import { heldLength, type CacheForm } from "./cacheProblem.js";
+import type { CacheForm } from "./cacheProblem.js";
+import { heldLength } from "./heldTokens.js";
 import { tokenCounts } from "./tokenRange.js";
 
 /** The tokens that stay in a cache, for the engines. */

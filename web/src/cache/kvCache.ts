@@ -21,8 +21,9 @@ import {
   type RecordedOr,
   type Recording,
 } from "../call/encoder.js";
-import { namesOf, readOptions, type NumberList } from "../call/options.js";
+import { readOptions, type NumberList } from "../call/options.js";
 import { renamed } from "../call/renamed.js";
+import { namesIn, type TableOf } from "../call/settingTable.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
@@ -30,7 +31,7 @@ import { largestOf } from "../tensor/largest.js";
 import type { Layout } from "../tensor/layout.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
-import { APPEND_NAMES, appendProblem, type AppendOptions, type AppendProblem } from "./appendProblem.js";
+import { APPEND, appendProblem, KV_LAYOUT, type AppendOptions, type AppendProblem } from "./appendProblem.js";
 import {
   ATTEND_NAMES,
   attendRequest,
@@ -39,7 +40,8 @@ import {
   type AttendRequest,
 } from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
-import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type CompleteRing } from "./cacheProblem.js";
+import type { CacheDtype, CompleteRing } from "./cacheProblem.js";
+import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import type { EngineCache } from "./engineCache.js";
 import { keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
 import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
@@ -71,9 +73,16 @@ interface StepOptions extends Pick<AppendOptions, "lengths"> {
   readonly kvLayout?: Layout | undefined;
 }
 
-const APPEND_OR_RECORD = [...APPEND_NAMES, ENCODER];
+const APPEND_OR_RECORD = [...namesIn(APPEND), ENCODER];
 const ATTEND_OR_RECORD = [...ATTEND_NAMES, ENCODER];
-const STEP_NAMES = [...ATTEND_NAMES, ...namesOf<StepOptions>({ lengths: true, kvLayout: true })];
+
+/** A row for each option that only step has. */
+export const STEP = {
+  lengths: APPEND.lengths,
+  kvLayout: KV_LAYOUT,
+} satisfies TableOf<StepOptions, Readonly<Record<"batchSize" | "numTokens", number>>>;
+
+const STEP_NAMES = [...ATTEND_NAMES, ...namesIn(STEP)];
 
 /**
  * Keys and values of past tokens. An instance's `kvCache` makes one.

@@ -56,16 +56,38 @@ export function withLengthsOf(
 }
 
 /** Whether the call uses the queries' positions and counts them from the end of the keys. */
-function standAtEnd(
-  { causal, window, alibiSlopes, excludeSelf, score, visible }: AttentionSettings,
-  turns: boolean,
-): boolean {
+function standAtEnd(settings: AttentionSettings, turns: boolean): boolean {
+  const { causal } = settings;
   if (causal !== "none") return causal === "lower-right";
-  if (score && readsQueryPosition(score)) return true;
-  if (visible && readsQueryPosition(visible)) return true;
-  return turns || excludeSelf || alibiSlopes !== undefined || window.left !== undefined || window.right !== undefined;
+  return turns || READERS.some((reads) => reads(settings));
 }
 
-function readsQueryPosition({ graph }: FormulaData): boolean {
-  return graph.nodes.some(({ variable }) => variable === "q");
+type Reads<Name extends keyof AttentionSettings> = (settings: Pick<AttentionSettings, Name>) => boolean;
+
+/** Whether each setting other than causal reads where a query stands; the compiler asks for a new one. */
+const READS: { readonly [Name in Exclude<keyof AttentionSettings, "causal">]-?: Reads<Name> | false } = {
+  scale: false,
+  queryOffset: false,
+  window: ({ window: { left, right } }) => left !== undefined || right !== undefined,
+  mask: false,
+  bias: false,
+  score: ({ score }) => readsQueryPosition(score),
+  visible: ({ visible }) => readsQueryPosition(visible),
+  keyLengths: false,
+  queryLengths: false,
+  excludeSelf: ({ excludeSelf }) => excludeSelf,
+  softcap: false,
+  alibiSlopes: ({ alibiSlopes }) => alibiSlopes !== undefined,
+  alibiQueryPositions: false, // these two only go with alibiSlopes
+  alibiKeyPositions: false,
+  sinks: false,
+  headGain: false,
+  dropout: false,
+  emptyRows: false,
+};
+
+const READERS: readonly Reads<keyof AttentionSettings>[] = Object.values(READS).filter((reads) => reads !== false);
+
+function readsQueryPosition(formula: FormulaData | undefined): boolean {
+  return formula?.graph.nodes.some(({ variable }) => variable === "q") ?? false;
 }

@@ -2,7 +2,8 @@ import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { SequencePositions } from "../attention/callPositions.js";
 import { OptionError } from "../errors/errors.js";
-import { heldLength, type CacheForm } from "./cacheProblem.js";
+import type { CacheForm } from "./cacheProblem.js";
+import { heldLength } from "./heldTokens.js";
 import type { KeptTokens } from "./keptTokens.js";
 
 /**

@@ -1,6 +1,7 @@
 import type { OptionReader } from "../call/options.js";
 import { UnsupportedError } from "../errors/errors.js";
-import { heldLength, type CacheForm, type HeldRing } from "./cacheProblem.js";
+import type { CacheForm, HeldRing } from "./cacheProblem.js";
+import { heldLength } from "./heldTokens.js";
 
 /**
  * The place in a ring of a query at a position of the text: the tokens do not count that the ring has dropped, or would

@@ -1,9 +1,12 @@
 import type { CallArguments } from "../call/callArguments.js";
 import type { Eventually } from "../call/context.js";
 import { readOptions, type OptionReader } from "../call/options.js";
-import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
-import { CACHE_NAMES, cacheProblem, type CacheProblem, type KvCacheOptions } from "./cacheProblem.js";
+import { own, required } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
+import type { PlaceChoice } from "../tensor/place.js";
+import { CACHE, cacheProblem, type CacheProblem, type KvCacheOptions } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
+import { CACHE_OTHERS } from "./otherNames.js";
 import { keepOwnPositions, splitSaved } from "./ownPositions.js";
 
 /** Options of `kvCache` for a cache that was saved. Its sizes, its type and its ring are in the bytes. */
@@ -20,25 +23,30 @@ export interface SavedCacheProblem {
   readonly signal: AbortSignal | undefined;
 }
 
-const FREE = ["from", "placement", "signal"];
+const { placement, signal } = CACHE;
+
+/** A row for each option of a cache that was saved. */
+export const SAVED = {
+  from: required(own(undefined, readBytes), "a Uint8Array"),
+  placement,
+  signal,
+} satisfies TableOf<SavedCacheOptions>;
 
 /** Reads a call of kvCache: a new cache, or with the option `from` one that was saved. */
 export function kvCacheProblem(call: CallArguments, options: unknown): CacheProblem | SavedCacheProblem {
-  const reader = readOptions(call, options, [...CACHE_NAMES, "from"]);
-  return savedProblem(call, reader) ?? cacheProblem(reader);
+  const reader = readOptions(call, options, namesIn({ ...CACHE, ...SAVED }), "", "option", CACHE_OTHERS);
+  return reader.has("from") ? savedProblem(reader) : cacheProblem(reader);
 }
 
-/** Reads a call of kvCache that has the option `from`; undefined: it has none. */
-function savedProblem(call: CallArguments, options: OptionReader): SavedCacheProblem | undefined {
-  if (!options.has("from")) return undefined;
-  const known = CACHE_NAMES.find((name) => !FREE.includes(name) && options.has(name));
+/** Reads a call of kvCache that has the option `from`. */
+function savedProblem(options: OptionReader): SavedCacheProblem {
+  const known = namesIn(CACHE).find((name) => !(name in SAVED) && options.has(name));
   if (known) throw options.refuse(known, "be absent in a call with from: the bytes say it");
-  return {
-    operation: call.operation,
-    from: call.bytes("from", options.value("from"), "`cache.save()` gives one."),
-    placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
-    signal: options.signal(),
-  };
+  return { operation: options.operation, ...readTable(options, SAVED) };
+}
+
+function readBytes(options: OptionReader, name: string): Uint8Array | undefined {
+  return options.call.bytes(name, options.value(name), "`cache.save()` gives one.");
 }
 
 /** The part of an engine that reads saved caches. */

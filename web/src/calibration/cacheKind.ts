@@ -1,8 +1,10 @@
-import { APPEND_NAMES, appendProblem } from "../cache/appendProblem.js";
+import { APPEND, appendProblem } from "../cache/appendProblem.js";
 import { ATTEND_NAMES, attendRequest } from "../cache/attendProblem.js";
-import { formWhileGaining, longest, tokensAfter, type CacheProblem } from "../cache/cacheProblem.js";
+import type { CacheProblem } from "../cache/cacheProblem.js";
+import { formWhileGaining, longest, tokensAfter } from "../cache/heldTokens.js";
 import { CallArguments } from "../call/callArguments.js";
 import { readOptions } from "../call/options.js";
+import { namesIn } from "../call/settingTable.js";
 import { CHECK } from "./attentionKind.js";
 import { featureNames, sampleOptions, type Features } from "./features.js";
 import type { Kind } from "./kind.js";
@@ -60,11 +62,11 @@ export function cacheKind(
         const rows = (heads: number, length: number, width: number) =>
           floatsOf(numbers, call.dtype, [1, heads, length, width]);
         const [key, value] = [rows(1, TOKENS, headDim), rows(1, TOKENS, valueDim)];
-        await cache.append(appendProblem(read, cache.form, key, value, readOptions(read, {}, APPEND_NAMES)));
+        await cache.append(appendProblem(read, cache.form, key, value, readOptions(read, {}, namesIn(APPEND))));
         const results = [];
         for (const queries of QUERIES) {
           const tokens = [rows(1, queries, headDim), rows(1, queries, valueDim)] as const;
-          const append = appendProblem(read, cache.form, ...tokens, readOptions(read, {}, APPEND_NAMES));
+          const append = appendProblem(read, cache.form, ...tokens, readOptions(read, {}, namesIn(APPEND)));
           const [during, after] = [
             formWhileGaining(cache.form, cache.appended, append),
             tokensAfter(cache.appended, append),

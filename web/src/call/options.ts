@@ -5,7 +5,7 @@ import { arrayKind, isArray } from "../foreign/typedArray.js";
 import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 import { isSignal } from "./abort.js";
 import type { CallArguments } from "./callArguments.js";
-import { otherName } from "./otherNames.js";
+import { otherName, type OtherName } from "./otherNames.js";
 import { suggestion } from "./suggestion.js";
 import type { Watched } from "./watched.js";
 
@@ -44,6 +44,7 @@ export function namesOf<T>(names: Readonly<Record<keyof T, true>>): readonly (ke
  * @param names - All names that the object may have.
  * @param path - Where the object is: "" for the options themselves, "returns" for `options.returns`.
  * @param noun - The word for a value in messages.
+ * @param others - The names that other packages have for these options. Default: those for attention, or for `returns`.
  * @throws OptionError if the object has an unknown name.
  */
 export function readOptions(
@@ -52,8 +53,9 @@ export function readOptions(
   names: readonly string[],
   path = "",
   noun?: Noun,
+  others?: readonly OtherName[],
 ): OptionReader {
-  return new OptionReader(call, path, names, call.record(path || "options", given, names), noun);
+  return new OptionReader(call, path, names, call.record(path || "options", given, names), noun, others);
 }
 
 /** Reads an argument like an option of that name. */
@@ -77,6 +79,7 @@ export class OptionReader {
     names: readonly string[],
     values: ReadonlyMap<string, unknown>,
     readonly noun: Noun = "option",
+    readonly others?: readonly OtherName[],
   ) {
     for (const name of values.keys()) if (!names.includes(name)) throw this.#unknown(name, names);
     this.#values = values;
@@ -98,7 +101,7 @@ export class OptionReader {
 
   /** The same options, with fewer legal names. */
   narrowed(names: readonly string[]): OptionReader {
-    return new OptionReader(this.call, this.path, names, new Map(this.#given()), this.noun);
+    return new OptionReader(this.call, this.path, names, new Map(this.#given()), this.noun, this.others);
   }
 
   /** The same options, with defaults for absent ones. */
@@ -203,9 +206,9 @@ export class OptionReader {
   }
 
   /** An option that is an object of options itself. */
-  object(name: string, names: readonly string[]): OptionReader | undefined {
+  object(name: string, names: readonly string[], others?: readonly OtherName[]): OptionReader | undefined {
     const value = this.#values.get(name);
-    return value === undefined ? undefined : readOptions(this.call, value, names, this.name(name));
+    return value === undefined ? undefined : readOptions(this.call, value, names, this.name(name), "option", others);
   }
 
   signal(): AbortSignal | undefined {
@@ -264,7 +267,7 @@ export class OptionReader {
   }
 
   #unknown(name: string, names: readonly string[]): OptionError {
-    const nearest = otherName(this.operation, this.path, name, names) ?? suggestion(name, names);
+    const nearest = otherName(this.path, name, names, this.others) ?? suggestion(name, names);
     const place = this.path && this.noun === "option" ? ` in ${this.path}` : "";
     return new OptionError(
       `${this.operation}: unknown ${this.noun} ${describe(name)}${place}${nearest ? `; ${nearest}` : ""}`,
@@ -291,11 +294,13 @@ function isInteger(value: unknown, { min = MIN_INTEGER, max = MAX_INTEGER }: Int
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
-function integerRule({ min, max }: IntegerRule): string {
+/** What may be given for an integer, in words. */
+export function integerRule({ min, max }: IntegerRule): string {
   if (min !== undefined && max !== undefined) return `an integer from ${min} to ${max}`;
   return min === undefined ? "an integer" : `an integer of at least ${min}`;
 }
 
-function alternatives(values: readonly string[]): string {
+/** What may be given for one of some words, in words. */
+export function alternatives(values: readonly string[]): string {
   return values.map((value) => JSON.stringify(value)).join(" or ");
 }

@@ -2,10 +2,10 @@
  * The name in another package, our name for the same thing, and how they differ. If we have no such option, our name is
  * `WITHOUT` and the third entry says what to do.
  */
-type Row = readonly [there: string, here: string, difference?: string];
+export type OtherName = readonly [there: string, here: string, difference?: string];
 
 /** Means: headwise has no such option. */
-const WITHOUT = "";
+export const WITHOUT = "";
 
 const DIAGONAL =
   'The diagonal of PyTorch, JAX and Keras starts at the first key: causal: "upper-left". ' +
@@ -15,13 +15,12 @@ const TOKENIZER =
 const PROBS = "It is returns: { probs: true }.";
 const LSE = "It is returns: { lse: true }.";
 const DROPOUT = "It is dropout: { rate, seed }.";
-const DROPOUT_OF_FORWARD = "give it to forward: dropout: { rate, seed }";
-const NO_ENGINE_HERE = "createAttention chooses the engine, by its option backend";
+export const NO_ENGINE_HERE = "createAttention chooses the engine, by its option backend";
 const BY_SHAPE = "it is chosen from the shape: leave it out";
 const LENGTHS_BY_SHAPE = "the lengths are read from the shapes: leave it out";
 const KV_CACHE = "hw.kvCache keeps past keys and values: append to it, then attend";
 
-const HEADS: readonly Row[] = [
+export const HEADS: readonly OtherName[] = [
   ["num_attention_heads", "numHeads"],
   ["q_num_heads", "numHeads"],
   ["nhead", "numHeads"],
@@ -31,22 +30,8 @@ const HEADS: readonly Row[] = [
   ["n_head_kv", "numKvHeads"],
 ];
 
-const ANGLES: readonly Row[] = [
-  ["rope_theta", "base"],
-  ["theta", "base"],
-  ["rope_scaling", "scaling"],
-  ["rotary_embedding_dim", "rotaryDim", "0, for all features, is left out."],
-  ["partial_rotary_factor", "rotaryDim", "It is the factor times the width of a head."],
-  ["rotary_interleaved", "interleaved"],
-  ["cos_cache", "cos"],
-  ["sin_cache", "sin"],
-  ["rotary_cos", "cos"],
-  ["rotary_sin", "sin"],
-  ["position_ids", "positions"],
-];
-
 /** Names for scaledDotProductAttention, warmup, layer.forward and cache.attend. */
-const CALL: readonly Row[] = [
+export const CALL: readonly OtherName[] = [
   ...HEADS,
   // PyTorch
   [
@@ -159,158 +144,14 @@ const CALL: readonly Row[] = [
   ["attn_implementation", WITHOUT, NO_ENGINE_HERE],
 ];
 
-/** Names for multiHeadAttention. */
-const LAYER: readonly Row[] = [
-  ...HEADS,
-  ["embed_dim", "modelDim", "The width of x, inputDim, may differ from it here."],
-  ["hidden_size", "inputDim", "The width of all heads together is modelDim."],
-  ["d_model", "inputDim", "The width of all heads together is modelDim."],
-  ["n_embd", "inputDim", "The width of all heads together is modelDim."],
-  ["qkv_features", "modelDim"],
-  ["head_dim", "modelDim", "It is numHeads times the width of a head."],
-  ["key_dim", "modelDim", "It is numHeads times the width of a head."],
-  ["value_dim", "valueHeadDim"],
-  ["v_head_dim", "valueHeadDim"],
-  ["kdim", "keyInputDim"],
-  ["vdim", "valueInputDim"],
-  ["in_features", "inputDim"],
-  ["out_features", "outputDim"],
-  ["output_shape", "outputDim"],
-  ["use_bias", "bias"],
-  ["attention_bias", "bias"],
-  [
-    "batch_first",
-    "layout",
-    'layout: "BSE" has the batch first. batch_first=False, [S, B, E], is not offered: swap the first two axes.',
-  ],
-  ["add_bias_kv", WITHOUT, "a learned extra key is not offered: append it to the contexts key and value"],
-  ["add_zero_attn", WITHOUT, "give forward a sink of 0 for each head: sinks"],
-  ["dropout", WITHOUT, DROPOUT_OF_FORWARD],
-  ["dropout_p", WITHOUT, DROPOUT_OF_FORWARD],
-  ["dropout_rate", WITHOUT, DROPOUT_OF_FORWARD],
-  ["attention_dropout", WITHOUT, DROPOUT_OF_FORWARD],
-  ["attention_axes", WITHOUT, "positions are one axis: reshape x"],
-  ["attn_implementation", WITHOUT, NO_ENGINE_HERE],
-  ["rope_theta", "position", 'It is position: { kind: "rotary", base }.'],
-  ["rope_scaling", "position", 'It is position: { kind: "rotary", scaling }.'],
-  ["partial_rotary_factor", "position", 'It is position: { kind: "rotary", rotaryDim }.'],
-  ["do_rotary", "position", 'It is position: { kind: "rotary" }.'],
-  ["use_qk_norm", "qkNorm"],
+/** Names for `returns` of any operation. */
+const RETURNS: readonly OtherName[] = [
+  ["attn_weights", "probs"],
+  ["attn_output_weights", "probs"],
+  ["attentions", "probs"],
+  ["softmax_lse", "lse"],
+  ["logsumexp", "lse"],
 ];
-
-const CACHE: readonly Row[] = [
-  ...HEADS,
-  ["max_position_embeddings", "capacity"],
-  ["max_cache_len", "capacity"],
-  ["max_batch_size", "batchSize"],
-  ["sliding_window", "ring", "It is ring: { window }."],
-  ["value_dim", "valueDim"],
-  ["rope_theta", "rotary", "It is rotary: { base }."],
-  ["rope_scaling", "rotary", "It is rotary: { scaling }."],
-  ["partial_rotary_factor", "rotary", "It is rotary: { rotaryDim }."],
-];
-
-/** Names for the options of an operation. Operations that are absent here use `CALL`. */
-const OF_OPERATION: Readonly<Record<string, readonly Row[]>> = {
-  multiHeadAttention: LAYER,
-  kvCache: CACHE,
-  rotaryEmbedding: [...HEADS, ...ANGLES],
-  attentionBackward: [
-    // PyTorch
-    ["grad_out", "dOutput"],
-    ["grad_output", "dOutput"],
-    ["out", "output"],
-    ["logsumexp", "lse"],
-    ["grad_logsumexp", "dLse"],
-    // FlashAttention
-    ["dout", "dOutput"],
-    ["softmax_lse", "lse"],
-    ["dsoftmax_lse", "dLse"],
-    ["dlse", "dLse"],
-    ["q", "query"],
-    ["k", "key"],
-    ["v", "value"],
-    ...CALL,
-  ],
-  createAttention: [
-    ["num_threads", "threads"],
-    ["executionProviders", "backend"],
-    ["wasmPaths", "wasm"],
-  ],
-};
-
-const STORED_OUT_IN = "It is stored [out, in], as there.";
-
-/** Names for nested options, by the last part of their path. */
-const OF_PATH: Readonly<Record<string, readonly Row[]>> = {
-  position: ANGLES,
-  rotary: ANGLES,
-  scaling: [
-    ["rope_type", "kind"],
-    ["type", "kind"],
-    ["original_max_position_embeddings", "originalLength"],
-  ],
-  qkNorm: [
-    ["eps", "epsilon"],
-    ["weight", "gain"],
-  ],
-  returns: [
-    ["attn_weights", "probs"],
-    ["attn_output_weights", "probs"],
-    ["attentions", "probs"],
-    ["softmax_lse", "lse"],
-    ["logsumexp", "lse"],
-  ],
-  weights: [
-    ["query.weight", "q_proj_weight", STORED_OUT_IN],
-    ["key.weight", "k_proj_weight", STORED_OUT_IN],
-    ["value.weight", "v_proj_weight", STORED_OUT_IN],
-    ["q_proj.bias", "bq"],
-    ["k_proj.bias", "bk"],
-    ["v_proj.bias", "bv"],
-    ["query.bias", "bq"],
-    ["key.bias", "bk"],
-    ["value.bias", "bv"],
-    ["o_proj.weight", "out_proj.weight", STORED_OUT_IN],
-    ["o_proj.bias", "out_proj.bias"],
-    ["proj.weight", "out_proj.weight", STORED_OUT_IN],
-    ["proj.bias", "out_proj.bias"],
-    ["qkv.weight", "in_proj_weight", STORED_OUT_IN],
-    ["qkv.bias", "in_proj_bias"],
-    ["c_attn.weight", "Wqkv", "It is stored [in, out], as there."],
-    ["c_attn.bias", "bqkv"],
-    ["c_proj.weight", "Wo", "It is stored [in, out], as there."],
-    ["c_proj.bias", "bo"],
-  ],
-  // inputs and attributes of the ONNX operators
-  inputs: [
-    ["query", "Q"],
-    ["key", "K"],
-    ["value", "V"],
-    ["mask", "attn_mask"],
-    ["attention_mask", "attn_mask", "Its shape becomes [B, 1, 1, S]."],
-    ["bias", "attn_mask"],
-    ["attention_bias", "attn_mask"],
-    ["key_padding_mask", "attn_mask", "true = may attend, and its shape becomes [B, 1, 1, S]."],
-    ["keyLengths", "nonpad_kv_seqlen"],
-    ["seqlens_k", "nonpad_kv_seqlen", "It is the index of the last key: nonpad_kv_seqlen is one more."],
-    ["input", "X"],
-    ["x", "input"],
-    ["cos", "cos_cache"],
-    ["sin", "sin_cache"],
-    ["positions", "position_ids"],
-  ],
-  attributes: [
-    ["causal", "is_causal"],
-    ["unidirectional", "is_causal"],
-    ["num_heads", "q_num_heads"],
-    ["num_kv_heads", "kv_num_heads"],
-    ["window", "left_window_size", "The other side is right_window_size."],
-    ["local_window_size", "left_window_size", "ONNX Runtime's w is left_window_size w - 1 and right_window_size 0."],
-    ["rotaryDim", "rotary_embedding_dim"],
-    ["dim", "axis"],
-  ],
-};
 
 /** No package has an option with a longer name. A caller's name may have megabytes. */
 const LONGEST_NAME = 100;
@@ -320,19 +161,30 @@ const LONGEST_NAME = 100;
  * or what to do without it. Returns undefined if the option is in no table.
  *
  * @param path - Where the option is: "" for the options themselves, "returns" for `options.returns`.
+ * @param others - The names that other packages have for these options.
  */
-export function otherName(operation: string, path: string, name: string, known: readonly string[]): string | undefined {
+export function otherName(
+  path: string,
+  name: string,
+  known: readonly string[],
+  others = usualNames(path),
+): string | undefined {
   if (name.length > LONGEST_NAME) return undefined;
   const inside = insideOf(path, name, known);
   if (inside !== undefined) return inside;
   const plain = letters(name);
   const written = known.find((here) => letters(here) === plain);
   if (written !== undefined) return didYouMean(written);
-  const table = path === "" ? (OF_OPERATION[operation] ?? CALL) : (OF_PATH[path.split(".").at(-1)!] ?? []);
-  const rows = table.filter(([there]) => letters(there) === plain);
+  const rows = others.filter(([there]) => letters(there) === plain);
   const [, here, difference] = rows.find(([, ours]) => ours === WITHOUT || known.includes(ours)) ?? [];
   if (here === undefined) return undefined;
   return here === WITHOUT ? difference : didYouMean(here, difference);
+}
+
+/** The names for options whose reader names none. */
+function usualNames(path: string): readonly OtherName[] {
+  if (path === "") return CALL;
+  return path === "returns" ? RETURNS : [];
 }
 
 /** What `returns` of some operation has. */

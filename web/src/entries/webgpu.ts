@@ -9,6 +9,7 @@ import { namesOf, readOptions } from "../call/options.js";
 import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { Attention } from "../instance/attention.js";
 import { openGpuAlone } from "../instance/openGpu.js";
+import { CREATE_OTHERS } from "../instance/createOptions.js";
 import { instanceHere } from "../instance/instanceHere.js";
 
 export * from "./exports.js";
@@ -49,7 +50,7 @@ const OPTION_NAMES = namesOf<CreateOptions>({
  * @throws The reason of `signal` if it aborts.
  */
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
-  const reader = readOptions(new CallArguments("createAttention"), options, OPTION_NAMES);
+  const reader = readOptions(new CallArguments("createAttention"), options, OPTION_NAMES, "", "option", CREATE_OTHERS);
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   throwIfAborted(wanted.signal);

@@ -1,5 +1,6 @@
 import { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import type { OtherName } from "../call/otherNames.js";
 import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { OptionError } from "../errors/errors.js";
 import { isObject } from "../foreign/describe.js";
@@ -83,6 +84,13 @@ const NAMES = namesOf<CreateOptions>({
   tiling: true,
 });
 
+/** Names that other packages have for these options. */
+export const CREATE_OTHERS: readonly OtherName[] = [
+  ["num_threads", "threads"],
+  ["executionProviders", "backend"],
+  ["wasmPaths", "wasm"],
+];
+
 const MOST_THREADS = 256;
 const MOST_MEMORY = 4 * 2 ** 30;
 
@@ -92,7 +100,7 @@ const MOST_MEMORY = 4 * 2 ** 30;
  * @param absent - Options that this entry of the package does not have, each with the reason.
  */
 export function readCreateOptions(given: unknown, absent: { readonly [Name in keyof CreateOptions]?: string } = {}) {
-  const options = readOptions(new CallArguments(OPERATION), given, NAMES);
+  const options = readOptions(new CallArguments(OPERATION), given, NAMES, "", "option", CREATE_OTHERS);
   for (const [name, reason] of Object.entries(absent))
     if (options.has(name)) throw new OptionError(`${OPERATION}: ${name} must be absent: ${reason}`);
   const backend = options.oneOf("backend", ["auto", "wasm", "webgpu"], "auto");

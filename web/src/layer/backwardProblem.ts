@@ -4,6 +4,8 @@ import type { Asked, OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu, type LocationChoice } from "../call/location.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { flag, LOCATION, ofCall, WATCH } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
@@ -103,15 +105,15 @@ export interface PlacedLayerGradients extends Omit<PlacedGradients, "dQuery" | "
   readonly gradients?: Readonly<Record<string, ResultTensor<"float32">>>;
 }
 
-const BACKWARD_NAMES = namesOf<LayerBackwardOptions & { location: string }>({
-  returns: true,
-  accumulate: true,
-  keep: true,
-  dLse: true,
-  location: true,
-  signal: true,
-  onProgress: true,
-});
+/** A row for each option. */
+export const LAYER_BACKWARD = {
+  returns: ofCall(),
+  accumulate: ofCall(),
+  keep: flag(),
+  dLse: ofCall(),
+  location: LOCATION,
+  ...WATCH,
+} satisfies TableOf<LayerBackwardOptions & { location: string }>;
 
 const RETURN_NAMES = namesOf<LayerReturns>({
   dInput: true,
@@ -152,7 +154,7 @@ export function layerBackwardProblem(
   givenOptions: unknown,
 ): BackwardRequest {
   const { operation } = call;
-  const options = readOptions(call, givenOptions, BACKWARD_NAMES);
+  const options = readOptions(call, givenOptions, namesIn(LAYER_BACKWARD));
   const dOutput = call.placed("dOutput", givenOutput, FLOATS);
   if (describe(dOutput.shape) !== describe(form.output))
     throw new ShapeError(
@@ -162,7 +164,7 @@ export function layerBackwardProblem(
   if (dLse) checkShape(operation, "dLse", dLse, form.lse, "It has the shape of the forward call's lse.");
   if (!call.placement.onGpu) refuseGpu(options, "needs a layer on WebGPU, this one is on wasm");
   const wanted = readReturns(options, form);
-  const location = options.oneOf("location", ["cpu", "gpu"], "cpu");
+  const read = readTable(options, LAYER_BACKWARD);
   return {
     operation,
     saved,
@@ -171,10 +173,8 @@ export function layerBackwardProblem(
     shapes: form,
     wanted,
     gradients,
-    accumulate: readAccumulate(options, wanted.gradients, location, gradients),
-    location,
-    ...options.watched(),
-    keep: options.flag("keep", false),
+    accumulate: readAccumulate(options, wanted.gradients, read.location, gradients),
+    ...read,
     accumulated: options.value("accumulate"),
   };
 }

@@ -1,8 +1,10 @@
 import type { AttentionSettingsOptions } from "../attention/attentionOptions.js";
-import { SETTINGS_NAMES } from "../attention/attentionSettings.js";
+import { SETTINGS } from "../attention/attentionSettings.js";
 import type { KvCache } from "../cache/kvCache.js";
 import { ENCODER } from "../call/encoder.js";
-import { namesOf, type NumberList } from "../call/options.js";
+import type { NumberList } from "../call/options.js";
+import { flag, integers, LOCATION, ofCall, WATCH } from "../call/settingKinds.js";
+import { namesIn, type TableOf } from "../call/settingTable.js";
 import type { WatchOptions } from "../call/watched.js";
 import type { GivenPositions } from "../position/tokenPositions.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
@@ -65,26 +67,27 @@ export interface ForwardOptions extends AttentionSettingsOptions, WatchOptions {
   readonly into?: FloatTensor | undefined;
 }
 
+/** What the readers of these options need. */
+type Lengths = Readonly<Record<"batchSize" | "contextLength", number>>;
+
+/** A row for each option that is no setting of attention. */
+export const FORWARD = {
+  key: ofCall(),
+  value: ofCall(),
+  cache: ofCall(),
+  attendOnly: flag(),
+  appendLengths: integers({ length: "batchSize", most: "contextLength" }),
+  positions: ofCall(),
+  keyPositions: ofCall(),
+  cuSeqLensQuery: ofCall(),
+  cuSeqLensKey: ofCall(),
+  save: flag(),
+  returns: ofCall(),
+  patch: ofCall(),
+  location: LOCATION,
+  into: ofCall(),
+  ...WATCH,
+} satisfies TableOf<Omit<ForwardOptions, keyof AttentionSettingsOptions>, Lengths>;
+
 /** The names of all options. */
-export const FORWARD_NAMES = [
-  ...SETTINGS_NAMES,
-  ...namesOf<Omit<ForwardOptions, keyof AttentionSettingsOptions>>({
-    key: true,
-    value: true,
-    cache: true,
-    attendOnly: true,
-    appendLengths: true,
-    positions: true,
-    keyPositions: true,
-    cuSeqLensQuery: true,
-    cuSeqLensKey: true,
-    save: true,
-    returns: true,
-    patch: true,
-    location: true,
-    into: true,
-    signal: true,
-    onProgress: true,
-  }),
-  ENCODER,
-];
+export const FORWARD_NAMES = [...namesIn({ ...SETTINGS, ...FORWARD }), ENCODER];

@@ -6,7 +6,7 @@ import { readRagged } from "../attention/ragged.js";
 import { readWanted } from "../attention/returns.js";
 import { checkViewedKeys } from "../attention/views.js";
 import { cachePositions } from "../cache/cachePositions.js";
-import { formWhileGaining, longest, tokensAfter } from "../cache/cacheProblem.js";
+import { formWhileGaining, longest, tokensAfter } from "../cache/heldTokens.js";
 import { refuseDropped } from "../cache/droppedKeys.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
@@ -18,12 +18,13 @@ import { encoderOf } from "../call/encoder.js";
 import { refuseGpu } from "../call/location.js";
 import { readOptions, type OptionReader } from "../call/options.js";
 import { outputForm } from "../call/outputForm.js";
+import { readRow, readTable } from "../call/settingTable.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { readDerivatives } from "../formula/derivatives.js";
-import { followsLength } from "../position/rotaryAngles.js";
+import { followsLength } from "../position/checkedAngles.js";
 import { FLOATS } from "../tensor/tensor.js";
 import { checkWidths, readContexts, readRows, widthAxis, type Rows } from "./contexts.js";
-import { FORWARD_NAMES } from "./forwardOptions.js";
+import { FORWARD, FORWARD_NAMES } from "./forwardOptions.js";
 import { checkPlaces, givenAlibi, readPlaces, type Places } from "./forwardPositions.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 import type { LayerForm } from "./layerForm.js";
@@ -85,11 +86,14 @@ function readForward(
   if (!call.placement.onGpu)
     refuseGpu(options, engine.onGpu ? "needs a layer on WebGPU, this one is on wasm" : undefined);
   const cache = options.has("cache") ? KvCache.in(engine, operation, "cache", options.value("cache")) : undefined;
-  const attendOnly = options.flag("attendOnly", false);
+  const attendOnly = readRow(options, "attendOnly", FORWARD.attendOnly);
   if (attendOnly) refuseWithAttendOnly(options, cache);
   else checkWidths(options, layer);
   const { key, value, length: contextLength } = readContexts(options, layer, x, rows);
-  const lengths = readAppendLengths(options, rows, contextLength);
+  const sizes = { batchSize: rows.batchSize, contextLength };
+  const { appendLengths, save, location, signal, onProgress } = readTable(options, FORWARD, sizes);
+  const lengths = appendLengths ?? queryLengthsToAppend(options, sizes);
+  if (appendLengths && !cache) throw new OptionError(`${operation}: appendLengths needs a cache to append to`);
   const gain = attendOnly ? { numTokens: 0, lengths: undefined } : { numTokens: contextLength, lengths };
   if (cache) checkCache(operation, cache, layer, rows);
   const extents = extentsOf(form, rows);
@@ -102,7 +106,7 @@ function readForward(
   const places = readPlaces(options, layer, cache, rows, { batchSize: rows.batchSize, length: contextLength });
   const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? form.outputDim : extent));
   const appends = cache !== undefined && !attendOnly;
-  const { signal, onProgress } = options.watched();
+  if (save) refuseWithSave(operation, cache, patch);
   return {
     operation,
     layout,
@@ -129,8 +133,8 @@ function readForward(
     wanted: readWanted(returns, extents),
     views,
     output: outputForm(options, outputShape, x),
-    save: readSave(options, cache, patch),
-    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
+    save,
+    location,
     signal,
     onProgress,
     keepRank: (full) => (rank === 2 ? full.slice(1) : [...full]),
@@ -214,18 +218,13 @@ function checkTokens(
   checkViewedKeys(read.operation, read.views, shape.keyLength);
 }
 
-/** Whether the call is saved. */
-function readSave(options: OptionReader, cache: EngineCache | undefined, patch: GivenPatches | undefined): boolean {
-  const save = options.flag("save", false);
-  if (save && patch) throw new UnsupportedError(`${options.operation}: save is not offered with patch`);
-  if (save && cache)
-    throw new UnsupportedError(
-      `${options.operation}: save is not offered with a cache, whose earlier tokens it needs`,
-      {
-        hint: "Call forward with all tokens, and without a cache.",
-      },
-    );
-  return save;
+/** Refuses what a saved call cannot have. */
+function refuseWithSave(operation: string, cache: EngineCache | undefined, patch: GivenPatches | undefined): void {
+  if (patch) throw new UnsupportedError(`${operation}: save is not offered with patch`);
+  if (cache)
+    throw new UnsupportedError(`${operation}: save is not offered with a cache, whose earlier tokens it needs`, {
+      hint: "Call forward with all tokens, and without a cache.",
+    });
 }
 
 /** Refuses what needs queries or keys before a cache turns them. */
@@ -247,15 +246,12 @@ function refuseWithAttendOnly(options: OptionReader, cache: EngineCache | undefi
       throw new OptionError(`${options.operation}: ${name} must be absent with attendOnly, which reads the cache only`);
 }
 
-/** How many tokens of each batch the cache gains; undefined means all. */
-function readAppendLengths(options: OptionReader, { batchSize }: Rows, contextLength: number): Int32Array | undefined {
-  const given = options.integers("appendLengths", { min: 0, max: contextLength }, batchSize);
-  if (given && !options.has("cache"))
-    throw new OptionError(`${options.operation}: appendLengths needs a cache to append to`);
-  return (
-    given ??
-    (options.has("key") ? undefined : options.integers("queryLengths", { min: 0, max: contextLength }, batchSize))
-  );
+/** How many tokens of each batch the cache gains if appendLengths is absent; undefined means all. */
+function queryLengthsToAppend(
+  options: OptionReader,
+  { batchSize, contextLength }: { readonly batchSize: number; readonly contextLength: number },
+): Int32Array | undefined {
+  return options.has("key") ? undefined : options.integers("queryLengths", { min: 0, max: contextLength }, batchSize);
 }
 
 /** Throws if a cache does not fit this layer and batch. */

@@ -1,6 +1,10 @@
-import { namesOf, type OptionReader } from "../call/options.js";
+import type { OptionReader } from "../call/options.js";
+import { own, required } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import { ANGLE_OTHERS } from "../position/otherNames.js";
+import { SINUSOIDAL } from "../position/position.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
 import type { CheckedTensor, TensorLike } from "../tensor/tensor.js";
 import type { LayerShape } from "./layerShape.js";
@@ -29,42 +33,41 @@ export type CheckedPosition =
   | { readonly kind: "sinusoidal"; readonly split: "interleaved" | "halves"; readonly base: number }
   | { readonly kind: "rotary"; readonly angles: CheckedAngles };
 
-/** The options of each kind of position, without `kind`. */
-const POSITION_NAMES = {
-  learned: namesOf<PositionOf<"learned">>({ table: true }),
-  sinusoidal: namesOf<PositionOf<"sinusoidal">>({ split: true, base: true }),
-  rotary: ANGLE_NAMES,
-} as const;
-
 type PositionOf<K extends LayerPosition["kind"]> = Omit<Extract<LayerPosition, { readonly kind: K }>, "kind">;
 
-export function readPosition(options: OptionReader, shape: LayerShape): CheckedPosition {
+/** A row for each option of learned positions. */
+const LEARNED = {
+  table: required(own(undefined, readRows), "a tensor [rows, inputDim]"),
+} satisfies TableOf<PositionOf<"learned">, LayerShape>;
+
+/** The options of each kind of position, without `kind`. */
+const POSITION_NAMES = { learned: namesIn(LEARNED), sinusoidal: namesIn(SINUSOIDAL), rotary: ANGLE_NAMES } as const;
+
+export function readPosition(options: OptionReader, name: string, shape: LayerShape): CheckedPosition {
   const kinds = Object.keys(POSITION_NAMES) as (keyof typeof POSITION_NAMES)[];
-  const all = options.object("position", ["kind", ...Object.values(POSITION_NAMES).flat()]);
-  if (!all) return { kind: "none" };
+  const all = options.object(name, ["kind", ...Object.values(POSITION_NAMES).flat()], ANGLE_OTHERS)!;
   if (!all.has("kind")) throw all.refuse("kind", `be given: ${kinds.join(", ")}`);
   const kind = all.oneOf("kind", kinds, "learned");
   const position = all.narrowed(["kind", ...POSITION_NAMES[kind]]);
   switch (kind) {
     case "learned":
-      return { kind, table: readTable(position, shape.inputDim) };
-    case "sinusoidal": {
-      const base = position.number("base") ?? 10000;
-      if (base <= 0) throw position.refuse("base", "be greater than 0");
-      return { kind, base, split: position.oneOf("split", ["interleaved", "halves"], "interleaved") };
-    }
+      return { kind, ...readTable(position, LEARNED, shape) };
+    case "sinusoidal":
+      return { kind, ...readTable(position, SINUSOIDAL) };
     case "rotary":
       return { kind, angles: readAngles(position, shape.headDim) };
   }
 }
 
-function readTable(position: OptionReader, inputDim: number): CheckedTensor<"float32"> {
-  const table = position.tensor("table", ["float32"]);
-  if (!table) throw position.refuse("table", "be given: a tensor [rows, inputDim]");
+function readRows(
+  position: OptionReader,
+  name: string,
+  { inputDim }: LayerShape,
+): CheckedTensor<"float32"> | undefined {
+  const table = position.tensor(name, ["float32"])!;
   if (table.shape.length !== 2 || table.shape[0] === 0 || table.shape[1] !== inputDim)
     throw new ShapeError(
-      `${position.at("table")}.shape must be [rows, ${inputDim}] with at least one row, ` +
-        `got ${describe(table.shape)}`,
+      `${position.at(name)}.shape must be [rows, ${inputDim}] with at least one row, got ${describe(table.shape)}`,
     );
   return table;
 }

@@ -1,9 +1,11 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions } from "../call/options.js";
+import { readOptions } from "../call/options.js";
+import { flag, ofCall, oneOf, otherwise, own, signal } from "../call/settingKinds.js";
+import { namesIn, readRow, readTable, type TableOf } from "../call/settingTable.js";
 import { WEIGHTS, type WeightDtype } from "../linear/weight.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
-import { readLayerShape, type LayerShape } from "./layerShape.js";
+import { readLayerShape, SIZES, type LayerShape } from "./layerShape.js";
 import {
   namesOfRole,
   readLinear,
@@ -14,6 +16,7 @@ import {
   type LayerWeights,
   type LinearWeights,
 } from "./layerWeights.js";
+import { LAYER_OTHERS, WEIGHT_OTHERS } from "./otherNames.js";
 import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
 import { weightGradients, type WeightGradients } from "./weightGradients.js";
 
@@ -94,25 +97,19 @@ export interface LayerProblem {
   readonly signal: AbortSignal | undefined;
 }
 
-const LAYER_NAMES = namesOf<LayerOptions>({
-  inputDim: true,
-  keyInputDim: true,
-  valueInputDim: true,
-  modelDim: true,
-  valueHeadDim: true,
-  outputDim: true,
-  numHeads: true,
-  numKvHeads: true,
-  layout: true,
-  bias: true,
-  outputProjection: true,
-  qkNorm: true,
-  position: true,
-  weights: true,
-  weightDtype: true,
-  placement: true,
-  signal: true,
-});
+/** A row for each option that is neither a size nor a weight. */
+const OTHERS = {
+  layout: oneOf(["BSE", "BES"]),
+  bias: otherwise(flag(), true),
+  qkNorm: own(undefined, readQkNorm),
+  position: own<CheckedPosition, LayerShape>({ kind: "none" }, readPosition),
+  weightDtype: otherwise(oneOf(WEIGHTS), undefined),
+  placement: oneOf(PLACE_CHOICES),
+  signal: signal(),
+};
+
+/** A row for each option. */
+export const LAYER = { ...SIZES, ...OTHERS, weights: ofCall() } satisfies TableOf<LayerOptions, LayerShape>;
 
 /** A problem, and the names under which its weights were given. */
 export interface NamedLayerProblem extends LayerProblem {
@@ -122,12 +119,12 @@ export interface NamedLayerProblem extends LayerProblem {
 /** Reads and checks a call of multiHeadAttention. */
 export function layerProblem(call: CallArguments, given: unknown): NamedLayerProblem {
   const { operation } = call;
-  const options = readOptions(call, given, LAYER_NAMES);
-  const weights = options.object("weights", WEIGHT_NAMES);
+  const options = readOptions(call, given, namesIn(LAYER), "", "option", LAYER_OTHERS);
+  const weights = options.object("weights", WEIGHT_NAMES, WEIGHT_OTHERS);
   if (!weights) throw options.refuse("weights", "be given");
   refuseUnsupportedWeights(weights);
   const shape = readLayerShape(options, weights);
-  if (!options.flag("bias", true)) refuseBiases(weights);
+  if (!readRow(options, "bias", OTHERS.bias)) refuseBiases(weights);
   if (!shape.outputProjection) refuseOutputWeights(weights);
   const packing = {
     query: { in: shape.inputDim, out: shape.numHeads * shape.headDim },
@@ -138,18 +135,13 @@ export function layerProblem(call: CallArguments, given: unknown): NamedLayerPro
   const problem: LayerProblem = {
     operation,
     shape,
-    layout: options.oneOf("layout", ["BSE", "BES"], "BSE"),
     weights: {
       query: readLinear(weights, "query", packing.query, packing),
       key: readLinear(weights, "key", packing.key, packing),
       value: readLinear(weights, "value", packing.value, packing),
       output: shape.outputProjection ? readLinear(weights, "output", output, packing) : undefined,
     },
-    weightDtype: options.has("weightDtype") ? options.oneOf("weightDtype", WEIGHTS, "float32") : undefined,
-    qkNorm: readQkNorm(options, shape.headDim),
-    position: readPosition(options, shape),
-    placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
-    signal: options.signal(),
+    ...readTable(options, OTHERS, shape),
   };
   return { ...problem, gradients: weightGradients(problem, (role) => namesOfRole(weights, role)) };
 }

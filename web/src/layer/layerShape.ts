@@ -1,6 +1,23 @@
 import type { OptionReader } from "../call/options.js";
+import { flag, integer, otherwise, required } from "../call/settingKinds.js";
+import { readTable } from "../call/settingTable.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { extentsOf, weightOf } from "./layerWeights.js";
+
+const extent = integer({ min: 1 });
+
+/** A row for each option that says a size. */
+export const SIZES = {
+  inputDim: extent,
+  keyInputDim: extent,
+  valueInputDim: extent,
+  modelDim: extent,
+  valueHeadDim: extent,
+  outputDim: extent,
+  numHeads: required(extent),
+  numKvHeads: extent,
+  outputProjection: otherwise(flag(), true),
+};
 
 /**
  * Reads the sizes of a layer. Each size comes from the options, otherwise from the weights' shapes, otherwise from a
@@ -11,22 +28,21 @@ import { extentsOf, weightOf } from "./layerWeights.js";
  */
 export function readLayerShape(options: OptionReader, weights: OptionReader): LayerShape {
   const { operation } = options;
-  const extent = (name: string) => options.integer(name, { min: 1 });
-  const numHeads = options.requiredInteger("numHeads", { min: 1 });
-  const outputProjection = options.flag("outputProjection", true);
+  const given = readTable(options, SIZES);
+  const { numHeads, outputProjection } = given;
   const query = extentsOf(weights, "query");
   const key = extentsOf(weights, "key");
   const value = extentsOf(weights, "value");
   const output = outputProjection ? extentsOf(weights, "output") : undefined;
 
-  const inputDim = extent("inputDim") ?? positive(query?.in) ?? extent("modelDim") ?? refuseUntold(weights);
-  const keyInputDim = extent("keyInputDim") ?? positive(key?.in) ?? inputDim;
-  const valueInputDim = extent("valueInputDim") ?? positive(value?.in) ?? keyInputDim;
+  const inputDim = given.inputDim ?? positive(query?.in) ?? given.modelDim ?? refuseUntold(weights);
+  const keyInputDim = given.keyInputDim ?? positive(key?.in) ?? inputDim;
+  const valueInputDim = given.valueInputDim ?? positive(value?.in) ?? keyInputDim;
 
   // A packed weight does not show where the queries end.
   const queryWidth = query?.isPacked ? undefined : positive(query?.out);
   const wholeHeads = quotient(queryWidth, numHeads) && queryWidth;
-  const modelDim = extent("modelDim") ?? wholeHeads ?? extent("inputDim") ?? queryWidth ?? inputDim;
+  const modelDim = given.modelDim ?? wholeHeads ?? given.inputDim ?? queryWidth ?? inputDim;
   if (modelDim % numHeads !== 0)
     throw new ShapeError(`${operation}: numHeads must divide modelDim, got ${numHeads} and ${modelDim}`);
   const headDim = modelDim / numHeads;
@@ -34,17 +50,17 @@ export function readLayerShape(options: OptionReader, weights: OptionReader): La
   const packedContext = query?.isPacked ? query.out - modelDim : undefined;
   const outputsValueDim = quotient(output?.in, numHeads);
   const toldKvHeads = query?.isPacked
-    ? quotient(packedContext, headDim + (extent("valueHeadDim") ?? outputsValueDim ?? headDim))
+    ? quotient(packedContext, headDim + (given.valueHeadDim ?? outputsValueDim ?? headDim))
     : quotient(key?.out, headDim);
   const sharesEvenly = toldKvHeads !== undefined && numHeads % toldKvHeads === 0;
-  const numKvHeads = extent("numKvHeads") ?? (sharesEvenly ? toldKvHeads : numHeads);
+  const numKvHeads = given.numKvHeads ?? (sharesEvenly ? toldKvHeads : numHeads);
   if (numHeads % numKvHeads !== 0)
     throw new ShapeError(`${operation}: numKvHeads must divide numHeads, got ${numKvHeads} and ${numHeads}`);
 
   const valuesWidth = packedContext === undefined ? value?.out : packedContext - numKvHeads * headDim;
-  const valueHeadDim = extent("valueHeadDim") ?? quotient(valuesWidth, numKvHeads) ?? outputsValueDim ?? headDim;
+  const valueHeadDim = given.valueHeadDim ?? quotient(valuesWidth, numKvHeads) ?? outputsValueDim ?? headDim;
   const headsWidth = numHeads * valueHeadDim;
-  const outputDim = extent("outputDim") ?? (outputProjection ? (positive(output?.out) ?? inputDim) : headsWidth);
+  const outputDim = given.outputDim ?? (outputProjection ? (positive(output?.out) ?? inputDim) : headsWidth);
   if (!outputProjection && outputDim !== headsWidth)
     throw new ShapeError(
       `${operation}: outputDim without output projection must be numHeads * valueHeadDim = ${headsWidth}, got ${outputDim}`,

@@ -3,6 +3,7 @@ import { readOptions, type NumberList } from "../call/options.js";
 import type { CheckedTensor, TensorLike } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import { readShaped, type LayerWeights, type LinearWeights, type Role } from "./layerWeights.js";
+import { WEIGHT_OTHERS } from "./otherNames.js";
 import type { WeightGradients } from "./weightGradients.js";
 
 /** Weights for `layer.update`, by the names under which the layer got them. */
@@ -35,7 +36,7 @@ export function layerUpdate(
   givenOptions: unknown,
 ): LayerUpdate {
   const options = readOptions(call, givenOptions, ["signal"]);
-  const given = readOptions(call, givenWeights, Object.keys(shapes), "weights");
+  const given = readOptions(call, givenWeights, Object.keys(shapes), "weights", "option", WEIGHT_OTHERS);
   const tensorOf = (name: string) => readShaped(given, name, shapes[name]!);
   const linear = (role: Role): Partial<LinearWeights> => {
     const place = weights[role];

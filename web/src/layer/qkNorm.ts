@@ -1,5 +1,8 @@
-import { isList, namesOf, type NumberList, type OptionReader } from "../call/options.js";
+import { isList, type NumberList, type OptionReader } from "../call/options.js";
+import { floats, number, oneOf, own, required } from "../call/settingKinds.js";
+import { namesIn, readTable, type Checked, type TableOf } from "../call/settingTable.js";
 import { isObject } from "../foreign/describe.js";
+import { NORM_OTHERS } from "./otherNames.js";
 
 /** A norm of every head's queries and keys. It is applied before rotary embedding. */
 export interface QkNorm {
@@ -22,25 +25,38 @@ export interface CheckedQkNorm {
   readonly isShared: boolean;
 }
 
-/** Reads the norm of a layer; undefined if the layer has none. */
-export function readQkNorm(options: OptionReader, headDim: number): CheckedQkNorm | undefined {
-  const norm = options.object("qkNorm", namesOf<QkNorm>({ kind: true, epsilon: true, gain: true }));
-  if (!norm) return undefined;
-  if (!norm.has("kind")) throw norm.refuse("kind", 'be given: "rms" or "l2"');
-  const kind = norm.oneOf("kind", ["rms", "l2"], "rms");
-  const epsilon = norm.number("epsilon") ?? (kind === "rms" ? 1e-6 : 1e-12);
-  if (epsilon < 0) throw norm.refuse("epsilon", "be at least 0");
-  const each = norm.call.guarded(norm.name("gain"), () => isGainOfEach(norm.value("gain")))
-    ? norm.object("gain", ["query", "key"])
-    : undefined;
-  const gain = each ? undefined : norm.floats("gain", headDim);
+/** What the readers of a norm need. */
+export interface Width {
+  readonly headDim: number;
+}
+
+/** A row for each option of the norm. */
+export const QK_NORM = {
+  kind: required(oneOf(["rms", "l2"])),
+  epsilon: number({ min: 0 }),
+  gain: own(undefined, readGain),
+} satisfies TableOf<QkNorm, Width>;
+
+const GAINS = { query: floats({ length: "headDim" }), key: floats({ length: "headDim" }) };
+
+/** Reads the norm of a layer. */
+export function readQkNorm(options: OptionReader, name: string, width: Width): CheckedQkNorm {
+  const { kind, epsilon, gain } = readTable(options.object(name, namesIn(QK_NORM), NORM_OTHERS)!, QK_NORM, width);
   return {
     kind,
-    epsilon,
-    queryGain: each ? each.floats("query", headDim) : gain,
-    keyGain: each ? each.floats("key", headDim) : gain,
-    isShared: !each,
+    epsilon: epsilon ?? (kind === "rms" ? 1e-6 : 1e-12),
+    queryGain: gain?.query,
+    keyGain: gain?.key,
+    isShared: gain?.query === gain?.key,
   };
+}
+
+/** One list for queries and keys, or one for each. */
+function readGain(norm: OptionReader, name: string, width: Width): Checked<typeof GAINS> | undefined {
+  if (norm.call.guarded(norm.name(name), () => isGainOfEach(norm.value(name))))
+    return readTable(norm.object(name, namesIn(GAINS))!, GAINS, width);
+  const gain = norm.floats(name, width.headDim);
+  return { query: gain, key: gain };
 }
 
 /** false for a list or a tensor of rank 1, which is the gain of queries and keys. */

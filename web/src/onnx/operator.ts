@@ -4,6 +4,7 @@ import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { isObject } from "../foreign/describe.js";
 import { checkInstance } from "../instance/givenInstance.js";
 import type { Placement } from "../tensor/placement.js";
+import { OPERATOR_OTHERS } from "./otherNames.js";
 
 export interface OperatorOptions {
   /** The opset whose rules apply. Default 25, the newest that is known here. A later opset counts as 25. */
@@ -55,7 +56,7 @@ export function readOperator(
     throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${opset}`);
   const read = (noun: "input" | "attribute", given: unknown) => {
     const path = `${noun}s` as const;
-    const reader = readOptions(call, given, Object.keys(rules[path]), path, noun);
+    const reader = readOptions(call, given, Object.keys(rules[path]), path, noun, OPERATOR_OTHERS[path]);
     for (const [name, from] of Object.entries(rules[path]))
       if (reader.has(name) && opset < from)
         throw new OptionError(`${operator}: ${reader.name(name)} needs opset ${from}, got opset ${opset}`);

@@ -1,5 +1,7 @@
 import { CallArguments } from "../call/callArguments.js";
 import { argument, namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { number, oneOf, otherwise } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { Tensor, TypedTensor } from "../tensor/tensor.js";
@@ -36,7 +38,12 @@ export interface RelativePositionOptions {
   readonly maxDistance?: number | undefined;
 }
 
-const SINUSOIDAL_NAMES = namesOf<SinusoidalOptions>({ split: true, base: true });
+/** A row for each option of sinusoidal positions. */
+export const SINUSOIDAL = {
+  split: /* @__PURE__ */ oneOf(["interleaved", "halves"]),
+  base: /* @__PURE__ */ otherwise(/* @__PURE__ */ number({ above: 0 }), 10000),
+} satisfies TableOf<SinusoidalOptions>;
+
 const RELATIVE_NAMES = namesOf<RelativePositionOptions>({
   queryLength: true,
   keyLength: true,
@@ -78,10 +85,9 @@ export function sinusoidalPositions(
 ): TypedTensor<"float32"> {
   const operation = "sinusoidalPositions";
   const shape = [count(operation, "length", length, { min: 0 }), count(operation, "dim", dim, { min: 1 })];
-  const reader = readOptions(new CallArguments(operation), options, SINUSOIDAL_NAMES);
-  const halves = reader.oneOf("split", ["interleaved", "halves"], "interleaved") === "halves";
-  const base = reader.number("base") ?? 10000;
-  if (base <= 0) throw reader.refuse("base", "be greater than 0");
+  const reader = readOptions(new CallArguments(operation), options, namesIn(SINUSOIDAL));
+  const { split, base } = readTable(reader, SINUSOIDAL);
+  const halves = split === "halves";
 
   const table = zeros(operation, "table", shape);
   const { data } = table;

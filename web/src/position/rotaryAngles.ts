@@ -1,8 +1,11 @@
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
+import type { NumberList, OptionReader } from "../call/options.js";
+import { flag, integer, number, ofCall, otherwise, own, required } from "../call/settingKinds.js";
+import { namesIn, readRow, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { fromHalf } from "../tensor/half.js";
 import { FLOATS, type CheckedFloats, type FloatTensorLike } from "../tensor/tensor.js";
+import { SCALING_OTHERS } from "./otherNames.js";
 
 /**
  * Changes a rotary embedding for contexts that are longer than those of the training. The formulas are the published
@@ -71,24 +74,6 @@ export type RotaryScaling =
       /** Factor on cos and sin. Default: √(1 + ln(factor) / ln(originalLength)), or 1 if factor is at most 1. */
       readonly attentionFactor?: number | undefined;
     };
-
-/** How angles are decided, in the order of RotaryScaling in position.h. */
-export const ANGLE_KINDS = [
-  "none",
-  "linear",
-  "ntk",
-  "dynamic-ntk",
-  "yarn",
-  "llama3",
-  "longrope",
-  "frequencies",
-  "tables",
-] as const;
-
-/** The number of its kind in position.h, and in saved caches. */
-export function kindNumber({ scaling, frequencies, tables }: CheckedAngles): number {
-  return ANGLE_KINDS.indexOf(tables ? "tables" : frequencies ? "frequencies" : (scaling?.kind ?? "none"));
-}
 
 /** A number for each pair of features. All digits of float64 are used. */
 export type FrequencyList = NumberList | Float64Array;
@@ -165,77 +150,81 @@ interface ScalingNumbers {
   readonly longFactor?: Float64Array | undefined;
 }
 
-/** Names of the options that `readAngles` reads. */
-export const ANGLE_NAMES = namesOf<RotaryAngles>({
-  rotaryDim: true,
-  interleaved: true,
-  base: true,
-  scaling: true,
-  frequencies: true,
-  attentionFactor: true,
-  cos: true,
-  sin: true,
-  sections: true,
-});
+/** What the readers of angles need. */
+export interface Pairs {
+  readonly pairs: number;
+}
 
-/** The options of each scaling, without `kind` and `factor`. */
-export const SCALING_NAMES: Readonly<Record<RotaryScaling["kind"], readonly string[]>> = {
-  linear: [],
-  ntk: [],
-  "dynamic-ntk": namesOf<ScalingOf<"dynamic-ntk">>({ originalLength: true, sequenceLength: true }),
-  yarn: namesOf<ScalingOf<"yarn">>({
-    originalLength: true,
-    betaFast: true,
-    betaSlow: true,
-    truncate: true,
-    attentionFactor: true,
-    mscale: true,
-    mscaleAllDim: true,
-  }),
-  llama3: namesOf<ScalingOf<"llama3">>({ originalLength: true, lowFreqFactor: true, highFreqFactor: true }),
-  longrope: namesOf<ScalingOf<"longrope">>({
-    originalLength: true,
-    shortFactor: true,
-    longFactor: true,
-    sequenceLength: true,
-    attentionFactor: true,
-  }),
-};
+/** A row for each option of the angles. */
+export const ANGLES = {
+  rotaryDim: integer({ min: 2 }),
+  interleaved: flag(),
+  base: otherwise(number({ above: 0 }), 10000),
+  scaling: own(undefined, readScaling),
+  frequencies: own<Float64Array | undefined, Pairs>(undefined, (options, name, { pairs }) =>
+    options.doubles(name, pairs),
+  ),
+  attentionFactor: number({ above: 0 }),
+  cos: ofCall(),
+  sin: ofCall(),
+  sections: own(undefined, readSections),
+} satisfies TableOf<RotaryAngles, Pairs>;
 
-type ScalingOf<K extends RotaryScaling["kind"]> = Omit<Extract<RotaryScaling, { readonly kind: K }>, "kind" | "factor">;
+export const ANGLE_NAMES = namesIn(ANGLES);
 
-export const KINDS = Object.keys(SCALING_NAMES) as RotaryScaling["kind"][];
+const positive = number({ above: 0 });
+const factor = required(positive);
+const originalLength = required(positive);
+const factors = required(own(undefined, readFactors), "rotaryDim / 2 numbers");
+
+/** A row for each option of each scaling, without `kind`. */
+export const SCALINGS = {
+  linear: { factor },
+  ntk: { factor },
+  "dynamic-ntk": { factor: required(number({ min: 1 })), originalLength, sequenceLength: positive },
+  yarn: {
+    factor,
+    originalLength,
+    betaFast: positive,
+    betaSlow: positive,
+    truncate: otherwise(flag(), undefined),
+    attentionFactor: positive,
+    mscale: number({ min: 0 }),
+    mscaleAllDim: number({ min: 0 }),
+  },
+  llama3: { factor, originalLength, lowFreqFactor: positive, highFreqFactor: positive },
+  longrope: {
+    factor,
+    originalLength: required(number({ above: 1 })),
+    shortFactor: factors,
+    longFactor: factors,
+    sequenceLength: positive,
+    attentionFactor: positive,
+  },
+} satisfies { readonly [K in RotaryScaling["kind"]]: TableOf<ScalingOf<K>, Pairs> };
+
+type ScalingOf<K extends RotaryScaling["kind"]> = Omit<Extract<RotaryScaling, { readonly kind: K }>, "kind">;
+
+const KINDS = Object.keys(SCALINGS) as RotaryScaling["kind"][];
 
 /** Reads the options of the angles, by the rules of `validate_rotary` in the C++ core. `headDim` is the width of a head. */
 export function readAngles(options: OptionReader, headDim: number): CheckedAngles {
-  const rotaryDim = options.integer("rotaryDim", { min: 2 });
-  if ((rotaryDim ?? headDim) % 2 !== 0 || (rotaryDim ?? headDim) > headDim)
+  const rotaryDim = readRow(options, "rotaryDim", ANGLES.rotaryDim) ?? headDim;
+  if (rotaryDim % 2 !== 0 || rotaryDim > headDim)
     throw new OptionError(
-      `${options.at("rotaryDim")} must be even and at most headDim, ` + `got ${rotaryDim ?? headDim} and ${headDim}`,
+      `${options.at("rotaryDim")} must be even and at most headDim, got ${rotaryDim} and ${headDim}`,
     );
-  const base = options.number("base") ?? 10000;
-  if (base <= 0) throw options.refuse("base", "be greater than 0");
-  const pairs = (rotaryDim ?? headDim) / 2;
-  const own = readOwnAngles(options, pairs);
-  const scaling = readScaling(options, pairs);
-  const sections = readSections(options, pairs);
+  const pairs = rotaryDim / 2;
+  const { base, scaling, sections, interleaved, ...given } = readTable(options, ANGLES, { pairs });
+  const own = ownAngles(options, readTables(options, pairs), given);
   if (scaling?.kind === "yarn" && base <= 1) throw options.refuse("base", 'be greater than 1 for "yarn"');
-  return {
-    rotaryDim: rotaryDim ?? headDim,
-    interleaved: options.flag("interleaved", false),
-    base,
-    scaling,
-    ...own,
-    ...(sections && { sections }),
-  };
+  return { rotaryDim, interleaved, base, scaling, ...own, ...(sections && { sections }) };
 }
 
-function readSections(options: OptionReader, pairs: number): number[] | undefined {
-  const sections = options.integers("sections", { min: 0, max: pairs }, 3);
-  if (!sections) return undefined;
+function readSections(options: OptionReader, name: string, { pairs }: Pairs): readonly number[] | undefined {
+  const sections = options.integers(name, { min: 0, max: pairs }, 3)!;
   const sum = sections.reduce((all, count) => all + count, 0);
-  if (sum !== pairs)
-    throw new OptionError(`${options.at("sections")} must sum to rotaryDim / 2, got ${sum} and ${pairs}`);
+  if (sum !== pairs) throw new OptionError(`${options.at(name)} must sum to rotaryDim / 2, got ${sum} and ${pairs}`);
   return [...sections];
 }
 
@@ -248,13 +237,11 @@ export function refuseSections(options: OptionReader): void {
 }
 
 /** Frequencies or tables of the caller's own. */
-function readOwnAngles(
+function ownAngles(
   options: OptionReader,
-  pairs: number,
+  tables: AngleTables | undefined,
+  { frequencies, attentionFactor }: Pick<CheckedAngles, "frequencies" | "attentionFactor">,
 ): Pick<CheckedAngles, "frequencies" | "attentionFactor" | "tables"> {
-  const tables = readTables(options, pairs);
-  const frequencies = options.doubles("frequencies", pairs);
-  const attentionFactor = options.number("attentionFactor");
   const given = tables ? "cos and sin are" : "frequencies are";
   const replaced = tables ? ["base", "scaling", "frequencies", "attentionFactor"] : ["base", "scaling"];
   for (const name of replaced)
@@ -262,8 +249,6 @@ function readOwnAngles(
       throw new OptionError(`${options.at(name)} must be absent when ${given} given`);
   if (attentionFactor !== undefined && !frequencies)
     throw options.refuse("attentionFactor", "be absent without frequencies", "A scaling has its own attentionFactor.");
-  if (attentionFactor !== undefined && attentionFactor <= 0)
-    throw options.refuse("attentionFactor", "be greater than 0");
   return { ...(tables && { tables }), ...(frequencies && { frequencies, attentionFactor: attentionFactor ?? 1 }) };
 }
 
@@ -292,74 +277,22 @@ function copyOf({ data, dtype }: CheckedFloats): Float32Array {
   return dtype === "float16" ? fromHalf(data as Uint16Array) : Float32Array.from(data);
 }
 
-/** Throws if tables have no row for a position. */
-export function checkTableRows(
-  operation: string,
-  { tables }: CheckedAngles,
-  positions: ArrayLike<number>,
-  name = "positions",
-): void {
-  if (!tables) return;
-  for (let n = 0; n < positions.length; ++n) {
-    const position = positions[n]!;
-    if (!Number.isInteger(position) || position < 0 || position >= tables.rows)
-      throw new OptionError(
-        `${operation}: ${name} must be rows of cos and sin, 0 to ${tables.rows - 1}, got ${position}`,
-      );
-  }
-}
-
-/** Whether the angles depend on the length of a call: keys in a cache then have the angles of another length. */
-export function followsLength({ scaling }: CheckedAngles): boolean {
-  return (scaling?.kind === "dynamic-ntk" || scaling?.kind === "longrope") && scaling.sequenceLength === undefined;
-}
-
-function readScaling(options: OptionReader, pairs: number): CheckedAngles["scaling"] {
-  const all = options.object("scaling", ["kind", "factor", ...new Set(Object.values(SCALING_NAMES).flat())]);
-  if (!all) return undefined;
+function readScaling(options: OptionReader, name: string, sizes: Pairs): CheckedAngles["scaling"] {
+  const all = options.object(name, ["kind", ...new Set(Object.values(SCALINGS).flatMap(namesIn))], SCALING_OTHERS)!;
   if (!all.has("kind")) throw all.refuse("kind", `be given: ${KINDS.join(", ")}`);
   const kind = all.oneOf("kind", KINDS, "linear");
-  const scaling = all.narrowed(["kind", "factor", ...SCALING_NAMES[kind]]);
-  const atLeast = (name: string, least: number) => {
-    const value = scaling.number(name);
-    if (value !== undefined && value < least) throw scaling.refuse(name, `be at least ${least}`);
-    return value === undefined ? undefined : value + 0; // no −0: it is 0 in a saved cache
-  };
-  const positive = (name: string) => {
-    const value = scaling.number(name);
-    if (value !== undefined && value <= 0) throw scaling.refuse(name, "be greater than 0");
-    return value;
-  };
-  const required = (name: string) => {
-    if (!scaling.has(name)) throw scaling.refuse(name, `be given for "${kind}"`);
-    return positive(name)!;
-  };
-  const factors = (name: string) => {
-    const list = scaling.doubles(name, pairs);
-    if (!list) throw scaling.refuse(name, `be given for "${kind}": ${pairs} numbers`);
-    const bad = list.findIndex((value) => value <= 0);
-    if (bad >= 0) throw new OptionError(`${scaling.at(name)}[${bad}] must be greater than 0, got ${list[bad]}`);
-    return list;
-  };
-  const numbers: ScalingNumbers = {
-    factor: required("factor"),
-    originalLength: SCALING_NAMES[kind].includes("originalLength") ? required("originalLength") : undefined,
-    sequenceLength: positive("sequenceLength"),
-    betaFast: positive("betaFast"),
-    betaSlow: positive("betaSlow"),
-    truncate: scaling.has("truncate") ? scaling.flag("truncate", true) : undefined,
-    attentionFactor: positive("attentionFactor"),
-    mscale: atLeast("mscale", 0),
-    mscaleAllDim: atLeast("mscaleAllDim", 0),
-    lowFreqFactor: positive("lowFreqFactor"),
-    highFreqFactor: positive("highFreqFactor"),
-    ...(kind === "longrope" && { shortFactor: factors("shortFactor"), longFactor: factors("longFactor") }),
-  };
-  if (kind === "longrope" && numbers.originalLength! <= 1)
-    throw scaling.refuse("originalLength", 'be greater than 1 for "longrope"');
-  if (kind === "dynamic-ntk" && numbers.factor < 1) throw scaling.refuse("factor", 'be at least 1 for "dynamic-ntk"');
+  const scaling = all.narrowed(["kind", ...namesIn(SCALINGS[kind])]);
+  const numbers: ScalingNumbers = readTable(scaling, SCALINGS[kind], sizes);
   if ((numbers.betaFast ?? 32) < (numbers.betaSlow ?? 1)) throw scaling.refuse("betaFast", "be at least betaSlow");
   if ((numbers.highFreqFactor ?? 4) <= (numbers.lowFreqFactor ?? 1))
     throw scaling.refuse("highFreqFactor", "be greater than lowFreqFactor");
   return { kind, ...numbers };
+}
+
+/** Numbers by which the angles of pairs are divided. */
+function readFactors(options: OptionReader, name: string, { pairs }: Pairs): Float64Array | undefined {
+  const list = options.doubles(name, pairs)!;
+  const bad = list.findIndex((value) => value <= 0);
+  if (bad >= 0) throw new OptionError(`${options.at(name)}[${bad}] must be greater than 0, got ${list[bad]}`);
+  return list;
 }

@@ -1,22 +1,17 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu, type LocationOption } from "../call/location.js";
 import { isList, namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
+import { HEADS } from "../call/otherNames.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats, type TensorLike } from "../tensor/tensor.js";
+import { ANGLE_OTHERS } from "./otherNames.js";
 import type { Int64Tensor } from "./tokenPositions.js";
-import {
-  ANGLE_NAMES,
-  checkTableRows,
-  followsLength,
-  readAngles,
-  refuseSections,
-  type CheckedAngles,
-  type RotaryAngles,
-} from "./rotaryAngles.js";
+import { ANGLE_NAMES, readAngles, refuseSections, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
+import { checkTableRows, followsLength } from "./checkedAngles.js";
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {
@@ -66,7 +61,7 @@ export const OPTION_NAMES = [
 /** Reads and checks a call of rotaryEmbedding. */
 export function rotaryProblem(call: CallArguments, given: unknown, givenOptions: unknown): RotaryProblem {
   const { operation } = call;
-  const options = readOptions(call, givenOptions, OPTION_NAMES);
+  const options = readOptions(call, givenOptions, OPTION_NAMES, "", "option", [...HEADS, ...ANGLE_OTHERS]);
   const x = call.placed("x", given, FLOATS);
   if (!call.placement.onGpu) refuseGpu(options);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");

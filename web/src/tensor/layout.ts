@@ -25,7 +25,7 @@ const AXES: Readonly<Record<Layout, readonly Axis[]>> = {
   BES: ["batchSize", "width", "length"],
 };
 
-export const LAYOUTS = Object.keys(AXES) as Layout[];
+export const LAYOUTS = Object.keys(AXES) as [Layout, ...Layout[]];
 
 /** The meaning of each axis of a tensor of this rank; undefined if the layout has no such rank. */
 export function axesOf(layout: Layout, rank: number): readonly Axis[] | undefined {

@@ -1,6 +1,7 @@
 import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
-import { kindNumber, type CheckedAngles } from "../position/rotaryAngles.js";
+import type { CheckedAngles } from "../position/rotaryAngles.js";
+import { kindNumber } from "../position/checkedAngles.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";

@@ -11,13 +11,8 @@
 import type { CacheDtype, CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { OptionError } from "../../errors/errors.js";
-import {
-  ANGLE_KINDS,
-  kindNumber,
-  SCALING_NAMES,
-  type CheckedAngles,
-  type RotaryScaling,
-} from "../../position/rotaryAngles.js";
+import type { CheckedAngles, RotaryScaling, SCALINGS } from "../../position/rotaryAngles.js";
+import { ANGLE_KINDS, kindNumber } from "../../position/checkedAngles.js";
 import { crc32 } from "./crc32.js";
 
 /** The content of a saved cache. */
@@ -231,7 +226,7 @@ function readAngles(reader: Reader, headDim: number, hasSections: boolean): Chec
   reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
   const lists = kind === "longrope" && { shortFactor: reader.doubles(pairs), longFactor: reader.doubles(pairs) };
   if (lists) reader.require([...lists.shortFactor, ...lists.longFactor].every(isPositive));
-  const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
+  const used = SAVED_NUMBERS[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
   const given = used.filter(([, number]) => number !== 0 && number !== undefined); // 0 means that the option is absent
   const read = { kind, factor: numbers.factor, ...Object.fromEntries(given), ...lists };
   return { ...plain, scaling: read };
@@ -243,6 +238,16 @@ type Numbers = Readonly<
     number
   >
 >;
+
+/** The numbers of each scaling in a file, without the factor. */
+const SAVED_NUMBERS: { readonly [K in RotaryScaling["kind"]]: readonly (keyof (typeof SCALINGS)[K])[] } = {
+  linear: [],
+  ntk: [],
+  "dynamic-ntk": ["originalLength", "sequenceLength"],
+  yarn: ["originalLength", "betaFast", "betaSlow", "truncate", "attentionFactor", "mscale", "mscaleAllDim"],
+  llama3: ["originalLength", "lowFreqFactor", "highFreqFactor"],
+  longrope: ["originalLength", "sequenceLength", "attentionFactor"],
+};
 
 /** The rules of `check_scaling` in cpp/src/position/rotary_angles.cpp for the numbers of a scaling, without the factor. */
 const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {

@@ -1,4 +1,5 @@
-import { heldLength, type CacheForm } from "../../cache/cacheProblem.js";
+import type { CacheForm } from "../../cache/cacheProblem.js";
+import { heldLength } from "../../cache/heldTokens.js";
 import { meanBytes, savedRowBytes, scalesOf, versionOf } from "../../cache/savedRows.js";
 import type { Buffers } from "../device/buffers.js";
 import type { Call, Span } from "../call/call.js";

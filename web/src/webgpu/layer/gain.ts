@@ -1,4 +1,5 @@
-import { formWhileGaining, type CacheForm } from "../../cache/cacheProblem.js";
+import type { CacheForm } from "../../cache/cacheProblem.js";
+import { formWhileGaining } from "../../cache/heldTokens.js";
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
 
 /** Number of tokens that batch b of the cache gains. */
