@@ -29,11 +29,12 @@ export type OwnSamples<T> = {
 
 const NO_NUMBERS = [NaN, Infinity, 1e39, "1", 1n, true];
 
-function ofNumber({ min, above, nullable }: NumberRule): readonly Sample[] {
+function ofNumber({ min, above, nullable, choice }: NumberRule): readonly Sample[] {
+  const asker = choice === undefined ? "" : ` for "${choice}"`;
   const values = [...NO_NUMBERS, ...(nullable ? [] : [null])];
   const low: readonly Sample[] = [
-    ...(min === undefined ? [] : [[min - 1, ` must be at least ${min}, got ${min - 1}`] as const]),
-    ...(above === undefined ? [] : [[above, ` must be greater than ${above}, got ${above}`] as const]),
+    ...(min === undefined ? [] : [[min - 1, ` must be at least ${min}${asker}, got ${min - 1}`] as const]),
+    ...(above === undefined ? [] : [[above, ` must be greater than ${above}${asker}, got ${above}`] as const]),
   ];
   return [...values.map((value): Sample => [value, ` must be a finite number, got ${text(value)}`]), ...low];
 }

@@ -168,7 +168,7 @@ export function ownAnglesTests(instance: () => Attention): void {
     [{ ...tables(FREQUENCIES, 3), frequencies: FREQUENCIES }, /frequencies must be absent when cos and sin are given/],
     [{ scaling: { ...longrope(), longFactor: undefined } }, /longFactor must be given: rotaryDim \/ 2 numbers/],
     [{ scaling: { ...longrope(), shortFactor: [1, 1, 0, 1] } }, /shortFactor\[2\] must be greater than 0, got 0/],
-    [{ scaling: { ...longrope(), originalLength: 1 } }, /originalLength must be greater than 1, got 1/],
+    [{ scaling: { ...longrope(), originalLength: 1 } }, /originalLength must be greater than 1 for "longrope", got 1/],
   ])("wrong angles are refused by name (%#)", async (rotary, message) => {
     await expect(layerWith(rotary as RotaryAngles)).rejects.toThrow(message);
     await expect(instance().kvCache({ numKvHeads: H, headDim: D, rotary: rotary as RotaryAngles })).rejects.toThrow(

@@ -126,7 +126,7 @@ const BROKEN: Readonly<Record<string, Break>> = {
       await hw.multiHeadAttention({ numHeads: 2, weights }),
     ];
     const { saved } = await one.forward(rows, { save: true });
-    return other.backward(saved!, rows);
+    return other.backward(saved, rows);
   },
   buckets: bias(1, { bidirectional: false }),
   even_buckets: bias(3),

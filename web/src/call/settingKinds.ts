@@ -8,16 +8,19 @@ export interface NumberRule {
   readonly above?: number;
   /** Whether null counts as absent. */
   readonly nullable?: boolean;
+  /** The choice that asks for it, where others do not. */
+  readonly choice?: string;
 }
 
 /** A finite number. */
 export function number(rule: NumberRule): Row<"number", number | undefined, NumberRule> {
   const { min = -Infinity, above = -Infinity, nullable = false } = rule;
   const legal = rule.above === undefined ? `at least ${min}` : `greater than ${above}`;
+  const asker = rule.choice === undefined ? "" : ` for "${rule.choice}"`;
   const read = (options: OptionReader, name: string) => {
     if (nullable && options.value(name) === null) return undefined;
     const value = options.number(name)!;
-    if (value < min || value <= above) throw options.refuse(name, `be ${legal}`);
+    if (value < min || value <= above) throw options.refuse(name, `be ${legal}${asker}`);
     return min === -Infinity ? value : value + 0; // no −0: it is 0 in a saved cache
   };
   return { kind: "number", absent: undefined, rule, legal: `a number ${legal}`, read };

@@ -181,7 +181,11 @@ const factors = required(own(undefined, readFactors), "rotaryDim / 2 numbers");
 export const SCALINGS = {
   linear: { factor },
   ntk: { factor },
-  "dynamic-ntk": { factor: required(number({ min: 1 })), originalLength, sequenceLength: positive },
+  "dynamic-ntk": {
+    factor: required(number({ min: 1, choice: "dynamic-ntk" })),
+    originalLength,
+    sequenceLength: positive,
+  },
   yarn: {
     factor,
     originalLength,
@@ -195,7 +199,7 @@ export const SCALINGS = {
   llama3: { factor, originalLength, lowFreqFactor: positive, highFreqFactor: positive },
   longrope: {
     factor,
-    originalLength: required(number({ above: 1 })),
+    originalLength: required(number({ above: 1, choice: "longrope" })),
     shortFactor: factors,
     longFactor: factors,
     sequenceLength: positive,
