@@ -13,10 +13,18 @@ const TOKENS = 12;
 
 const filesFor = (kind: Kind) => filesOf(CONFIGS[kind], settingsOf(kind).weights, "F32");
 
+/** Files of a model that reads long texts. */
+function longFiles(kind: (typeof DECODERS)[number]) {
+  const isGpt2 = kind === "gpt2";
+  const config = { ...CONFIGS[kind], [isGpt2 ? "n_positions" : "max_position_embeddings"]: 80 };
+  const places = isGpt2 ? { "transformer.wpe.weight": [80, 16] } : {};
+  return filesOf(config, randomWeights({ ...shapesOf(kind), ...places }), "F32");
+}
+
 /** The tokens and scores that a model generates. */
-async function generated(model: Model, options: GenerateOptions = {}) {
+async function generated(model: Model, options: GenerateOptions = {}, prompt = [3, 17, 5]) {
   const all: { token: number; logits: Float32Array }[] = [];
-  const steps = model.generate([3, 17, 5], { maxNewTokens: TOKENS, stopTokens: [], temperature: 0, ...options });
+  const steps = model.generate(prompt, { maxNewTokens: TOKENS, stopTokens: [], temperature: 0, ...options });
   for await (const { token, logits } of steps) all.push({ token, logits });
   return all;
 }
@@ -54,6 +62,25 @@ describe("tokens after the prompt", () => {
     record.mockRestore();
     model.dispose();
   });
+
+  // A block has 32 tokens.
+  test.each([31, 32, 33, 70])(
+    "a prompt of %i tokens is read as by single calls, in blocks where it has some",
+    async (length) => {
+      for (const kind of DECODERS) {
+        const model = await loadModel(hw, longFiles(kind));
+        const prompt = Array.from({ length }, (_, n) => (7 * n * n + 3) % model.config.vocabSize);
+        const record = jest.spyOn(hw, "record");
+        const options = { maxNewTokens: 3 };
+        const steps = await generated(model, options, prompt);
+        expect(record).toHaveBeenCalledTimes(length < 32 ? 1 : 2);
+        expectAlike(steps, await generated(model, { ...options, returns: { lse: true } }, prompt));
+        expect(await generated(model, options, prompt)).toEqual(steps);
+        record.mockRestore();
+        model.dispose();
+      }
+    },
+  );
 
   test("of the next text run the same step, until the model is disposed or another model is loaded", async () => {
     const model = await loadModel(hw, filesFor("llama"));

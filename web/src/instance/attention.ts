@@ -424,6 +424,11 @@ export class Attention extends Disposing {
     return this.#engine.createStep !== undefined;
   }
 
+  /** @internal Whether a step reads weights where they lie. In a worker it has copies. */
+  get recordsInPlace(): boolean {
+    return this.recordsSteps && this.#engine.locate !== undefined;
+  }
+
   /**
    * Makes a tensor of zeros inside the engine. Calls read it, or write it as `into`, without a copy.
    *

@@ -3,6 +3,7 @@ import { throwIfAborted } from "../call/abort.js";
 import type { OptionReader } from "../call/options.js";
 import type { ForwardReturns } from "../layer/views.js";
 import type { Attention } from "../instance/attention.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import { cachesFor, Decoder, inRoom, type KeptDecoder } from "./decoder.js";
 import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
@@ -98,12 +99,18 @@ export async function* generated(
       const step = { position: length - tokens.data.length, length: tokens.data.length };
       const patch = await patchAt?.(step);
       const pass = new Pass({ ...options, ...(patch && { patch }) }, watched, tokens, undefined, caches);
-      const called = async () =>
-        (await logits(tokenAt(await pass.hidden(network, tokens), step.length - 1), pass)).data;
+      const scored = async (last: Floats) => (await logits(last, pass)).data;
+      const called = async (given: TokenBatch) =>
+        scored(tokenAt(await pass.hidden(network, given), given.data.length - 1));
+      const read = async () => {
+        const { count = 0, last } = (await steps?.readBlocks(prompt, signal)) ?? {};
+        const rest = { data: prompt.data.subarray(count), shape: [prompt.data.length - count], lengths: undefined };
+        return last && rest.data.length === 0 ? scored(last) : called(count === 0 ? prompt : rest);
+      };
       const scores =
         n > 0
-          ? ((await steps?.scores(tokens, step.position, signal)) ?? (await called()))
-          : await inRoom(hw, called, decoder);
+          ? ((await steps?.scores(tokens, step.position, signal)) ?? (await called(tokens)))
+          : await inRoom(hw, read, decoder);
       const token = choose(scores);
       yield { token, probability: probabilityOf(scores, token), logits: scores, layers: pass.results };
       if (stopTokens.includes(token)) return;

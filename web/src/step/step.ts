@@ -7,6 +7,7 @@ import { describe } from "../foreign/describe.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import type { CheckedTensor, FloatTensorLike, TypedTensor } from "../tensor/tensor.js";
 import { Recorder, rowsOf, whole, wholeOf, type StepInput } from "./recorder.js";
+import { withSharedMemory } from "./sharedMemory.js";
 import { StepMemory } from "./stepMemory.js";
 import type { EngineStep, StepArray, StepOutput, StepProblem } from "./stepProblem.js";
 import { StepNumbers, StepTensor } from "./stepTensor.js";
@@ -51,7 +52,8 @@ export async function recordStep<O extends StepOutputs>(
       inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // prettier-ignore
       outputs: [...outputs.values()].map((x) => outputOf(inStep, x)),
     };
-    const made = await context.run(call, () => engine.createStep(problem), signal);
+    const shared = withSharedMemory(problem, memory.places);
+    const made = await context.run(call, () => engine.createStep(shared), signal);
     return new Step<O>(context, made, { layers, inputs, outputs });
   } finally {
     recorder.close();

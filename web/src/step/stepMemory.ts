@@ -1,6 +1,7 @@
 import { OutOfMemoryError } from "../errors/errors.js";
 import type { Placement } from "../tensor/placement.js";
 import { BYTES, elementCount } from "../tensor/tensor.js";
+import type { StepPlace } from "./sharedMemory.js";
 import { STEP_MEMORY } from "./stepProblem.js";
 
 /** The arrays that a step has, by dtype. */
@@ -19,6 +20,7 @@ const LINE = 64;
 export class StepMemory {
   readonly #placement: Placement;
   readonly #addresses = new Map<ArrayBufferLike, number>();
+  readonly #places: StepPlace[] = [];
   #bytes = 0;
 
   /** @param placement - Where other tensors lie. */
@@ -29,6 +31,11 @@ export class StepMemory {
   /** Bytes of all arrays. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Where the arrays lie, one after another. */
+  get places(): readonly StepPlace[] {
+    return this.#places;
   }
 
   /** Where tensors of the step's operations lie. */
@@ -45,8 +52,10 @@ export class StepMemory {
   allocate<D extends keyof Arrays>(operation: string, shape: readonly number[], dtype: D): Arrays[D] {
     const length = elementCount(operation, "tensor", shape);
     const array = arrayOf(operation, dtype, length);
-    this.#addresses.set(array.buffer, STEP_MEMORY + this.#bytes);
-    this.#bytes += Math.ceil((length * BYTES[dtype]) / LINE) * LINE;
+    const place = { address: STEP_MEMORY + this.#bytes, bytes: Math.ceil((length * BYTES[dtype]) / LINE) * LINE };
+    this.#addresses.set(array.buffer, place.address);
+    this.#places.push(place);
+    this.#bytes += place.bytes;
     return array;
   }
 }
