@@ -554,7 +554,8 @@ TEST(KvCacheRing, RefusesQueriesWhoseKeysAreGone) {
                    StatusCode::invalid_option, words);
   };
   call.scalars.causal = Causal::lower_right;
-  refused("the query at position 195 of batch 0 sees keys from position 146 on, and the ring has dropped those before 150");
+  refused(
+      "the query at position 195 of batch 0 sees keys from position 146 on, and the ring has dropped those before 150");
   call.query_offset = {199, 12};
   refused("the query at position 12 of batch 1 sees keys from position 3 on");
   call.scalars.causal = Causal::none;
