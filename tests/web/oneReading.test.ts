@@ -20,6 +20,17 @@ const rejection = (call: Promise<unknown>): Promise<HeadwiseError> =>
 type Call = () => { readonly call: Promise<unknown>; readonly data: Float32Array | Uint8Array };
 
 const heads = (seed: number) => randomTensor(seed, [1, 2, 6, 4]);
+
+/** Works while Object.prototype has properties of these names, which cannot be written. */
+async function withPrototype(names: readonly string[], work: () => Promise<void>): Promise<void> {
+  for (const name of names)
+    Object.defineProperty(Object.prototype, name, { value: true, configurable: true, enumerable: true });
+  try {
+    await work();
+  } finally {
+    for (const name of names) Reflect.deleteProperty(Object.prototype, name);
+  }
+}
 type Heads = ReturnType<typeof heads>;
 const ENTRIES = [
   ["headwise", () => createAttention({ backend: "wasm", variant: "simd", threads: 1 })],
@@ -231,12 +242,29 @@ describe.each(ENTRIES)("%s", (_, create) => {
     }
     expect(bits(await hw.scaledDotProductAttention(heads(1), heads(2), heads(3), new Settings()))).toEqual(causal);
     const plain = bits(await hw.scaledDotProductAttention(heads(1), heads(2), heads(3), {}));
-    Object.defineProperty(Object.prototype, "causal", { value: true, configurable: true, enumerable: true });
-    try {
+    await withPrototype(["causal"], async () => {
       expect(bits(await hw.scaledDotProductAttention(heads(1), heads(2), heads(3), {}))).toEqual(plain);
-    } finally {
-      delete (Object.prototype as { causal?: unknown }).causal;
-    }
+    });
+  });
+
+  test("names on Object.prototype, which an assignment could not hide, change no layer and no cache", async () => {
+    const weight = { data: Float32Array.from({ length: 16 }, (_, n) => Math.sin(n)), shape: [4, 4] };
+    const compute = async () => {
+      const weights = { Wq: weight, Wk: weight, Wv: weight, Wo: weight };
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights, position: { kind: "rotary" } });
+      const cache = await layer.kvCache();
+      const inLayer = await layer.forward(weight, { cache, causal: true, window: { left: 2 } });
+      const own = await hw.kvCache({ numKvHeads: 2, headDim: 2, rotary: {} });
+      const x = { data: weight.data, shape: [1, 2, 4, 2] };
+      const inCache = await own.step(x, x, x, {});
+      for (const each of [layer, cache, own]) each.dispose();
+      return [bits(inLayer), bits(inCache)];
+    };
+    const plain = await compute();
+    await withPrototype(
+      ["causal", "bias", "rotary", "position", "base", "qkNorm", "epsilon", "interleaved"],
+      async () => expect(await compute()).toEqual(plain),
+    );
   });
 
   test("a list that holds itself is described, and soon", async () => {

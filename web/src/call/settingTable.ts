@@ -55,17 +55,26 @@ export function namesIn<T extends Table>(table: T): readonly (keyof T & string)[
   return Object.keys(table);
 }
 
+/** What each table's settings are read into. Own properties: what stands on Object.prototype could forbid to make them. */
+const BLANKS = new WeakMap<object, Readonly<Record<string, unknown>>>();
+
+function blankOf<Sizes>(table: Table<Sizes>): Readonly<Record<string, unknown>> {
+  const made = BLANKS.get(table);
+  if (made) return made;
+  const names = Object.keys(table).filter((name) => table[name]!.kind !== "ofCall");
+  const blank = Object.fromEntries(names.map((name) => [name, undefined]));
+  BLANKS.set(table, blank);
+  return blank;
+}
+
 /** Reads all settings of a table, except those that only their operation can read. */
 export function readTable<Sizes, T extends Table<Sizes>>(
   options: OptionReader,
   table: T,
   sizes = {} as Sizes,
 ): Checked<T> {
-  const settings: Record<string, unknown> = {};
-  for (const name of Object.keys(table)) {
-    const row = table[name]!;
-    if (row.kind !== "ofCall") settings[name] = readRow(options, name, row, sizes);
-  }
+  const settings: Record<string, unknown> = { ...blankOf(table) };
+  for (const name of Object.keys(settings)) settings[name] = readRow(options, name, table[name]!, sizes);
   return settings as Checked<T>;
 }
 
