@@ -1,7 +1,6 @@
 import type { Random } from "headwise/train";
 
 import { COLOURS, COUNTED, GOODS, HIDEOUTS, PAIRED_THINGS, PETS, PLACES, SINGLE_THINGS, SOUNDS } from "../stories/lexicon.js"; // prettier-ignore
-import type { FactKind } from "../stories/shapes.js";
 import { drawStory } from "../stories/story.js";
 import type { Story } from "../stories/teller.js";
 import { BREAK, storyWords } from "../stories/words.js";
@@ -27,18 +26,14 @@ export function storyIds({ words }: Story): number[] {
   return [GAP, ...words.map(idOf), GAP];
 }
 
-/**
- * A batch of stories that are not held out, one a row.
- *
- * @param kinds - Only words with a true answer of these kinds count. undefined: every word counts.
- */
-export function storyBatch(source: Random, rows: number, kinds?: ReadonlySet<FactKind>): Batch {
+/** A batch of stories that are not held out, one a row. Every word counts, or only those with a true answer. */
+export function storyBatch(source: Random, rows: number, counts: "all" | "facts"): Batch {
   return padded(
     Array.from({ length: rows }, () => {
       const story = drawStory(source, false);
       const { tokens, targets } = rowOf(storyIds(story));
-      if (!kinds) return { tokens, targets };
-      const places = new Set(story.facts.filter(({ kind }) => kinds.has(kind)).map(({ at }) => at));
+      if (counts === "all") return { tokens, targets };
+      const places = new Set(story.facts.map(({ at }) => at));
       return { tokens, targets: targets.map((target, at) => (places.has(at) ? target : -1)) };
     }),
   );

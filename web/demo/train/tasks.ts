@@ -1,6 +1,5 @@
 import { random, type AdamWOptions, type Random } from "headwise/train";
 
-import { FACT_KINDS, type FactKind } from "../stories/shapes.js";
 import { mostProbable } from "./learner.js";
 import type { Architecture, Model } from "./model.js";
 import { copiedShare, REPEAT_CHARACTERS, repeatBatch, repeatSequence, type Batch } from "./repeat.js";
@@ -28,13 +27,8 @@ const STORIES = 16;
  * there from the start, no head had learned to copy after three million tokens. Then the blocks come, and stories.
  */
 const FIRST_STEPS = 600;
-/**
- * Of so many later batches, one is of repeats, one of stories in a row, two count only words with a true answer, and three only
- * those that are learned last: they follow from two sentences or more.
- */
+/** Of so many later batches, one is of repeats, one of stories in a row, and two count only words with a true answer. */
 const CYCLE = 10;
-const ALL_KINDS: ReadonlySet<FactKind> = new Set(FACT_KINDS);
-const LAST_LEARNED: ReadonlySet<FactKind> = new Set(["owner", "colour", "count", "pet", "place"]);
 /** Unseen stories are drawn from it. */
 const UNSEEN_SEED = 2_000_003;
 
@@ -114,8 +108,7 @@ export function storyTask(): Task {
       const part = step % CYCLE;
       if (part === 0) return repeatedBatch(source, { rows: REPEATS, length: 64, words: REPEATED_WORDS, lists: 0.5 });
       if (part === 5) return storiesBatch(source, STORIES / 2, length);
-      if (part === 3 || part === 7) return storyBatch(source, STORIES, ALL_KINDS);
-      return storyBatch(source, STORIES, [1, 4, 8].includes(part) ? LAST_LEARNED : undefined);
+      return storyBatch(source, STORIES, part === 3 || part === 7 ? "facts" : "all");
     },
     measure: async (model, quickly) => {
       const stories = unseenStories(quickly ? 64 : 600, UNSEEN_SEED);
