@@ -16,8 +16,8 @@ const filesFor = (kind: Kind) => filesOf(CONFIGS[kind], settingsOf(kind).weights
 /** Files of a model that reads long texts. */
 function longFiles(kind: (typeof DECODERS)[number]) {
   const isGpt2 = kind === "gpt2";
-  const config = { ...CONFIGS[kind], [isGpt2 ? "n_positions" : "max_position_embeddings"]: 80 };
-  const places = isGpt2 ? { "transformer.wpe.weight": [80, 16] } : {};
+  const config = { ...CONFIGS[kind], [isGpt2 ? "n_positions" : "max_position_embeddings"]: 140 };
+  const places = isGpt2 ? { "transformer.wpe.weight": [140, 16] } : {};
   return filesOf(config, randomWeights({ ...shapesOf(kind), ...places }), "F32");
 }
 
@@ -63,8 +63,8 @@ describe("tokens after the prompt", () => {
     model.dispose();
   });
 
-  // A block has 32 tokens.
-  test.each([31, 32, 33, 70])(
+  // A block has 64 tokens.
+  test.each([63, 64, 65, 130])(
     "a prompt of %i tokens is read as by single calls, in blocks where it has some",
     async (length) => {
       for (const kind of DECODERS) {
@@ -73,7 +73,7 @@ describe("tokens after the prompt", () => {
         const record = jest.spyOn(hw, "record");
         const options = { maxNewTokens: 3 };
         const steps = await generated(model, options, prompt);
-        expect(record).toHaveBeenCalledTimes(length < 32 ? 1 : 2);
+        expect(record).toHaveBeenCalledTimes(length < 64 ? 1 : 2);
         expectAlike(steps, await generated(model, { ...options, returns: { lse: true } }, prompt));
         expect(await generated(model, options, prompt)).toEqual(steps);
         record.mockRestore();

@@ -35,7 +35,7 @@ export interface TokenPass extends Pick<PassOptions, "headGain"> {
 }
 
 /** So many tokens of a prompt go through the network at a time. */
-const BLOCK = 32;
+const BLOCK = 64;
 
 /**
  * The network as calls of the engine: one for a token, and one for a block of tokens of a prompt. The first token and the first
