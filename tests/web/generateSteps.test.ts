@@ -6,7 +6,7 @@ import { loadModel, type GenerateOptions, type Model } from "headwise/models";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { KINDS, settingsOf } from "./modelExpected.js";
-import { CONFIGS, filesOf, FORMS, randomWeights, shapesOf, type Kind } from "./smallModels.js";
+import { CONFIGS, filesOf, randomWeights, shapesOf, type Kind } from "./smallModels.js";
 
 const DECODERS = KINDS.filter((kind) => kind !== "bert");
 const TOKENS = 12;
@@ -19,6 +19,13 @@ function longFiles(kind: (typeof DECODERS)[number]) {
   const config = { ...CONFIGS[kind], [isGpt2 ? "n_positions" : "max_position_embeddings"]: 140 };
   const places = isGpt2 ? { "transformer.wpe.weight": [140, 16] } : {};
   return filesOf(config, randomWeights({ ...shapesOf(kind), ...places }), "F32");
+}
+
+/** Files of a model with so many words. */
+function filesWithWords(count: number) {
+  const tables = { "model.embed_tokens.weight": [count, 16], "lm_head.weight": [count, 16] };
+  const weights = randomWeights({ ...shapesOf("llama"), ...tables });
+  return filesOf({ ...CONFIGS.llama, vocab_size: count }, weights, "F32");
 }
 
 /** The tokens and scores that a model generates. */
@@ -150,10 +157,7 @@ describe("tokens after the prompt", () => {
   });
 
   test("a step is not kept if it holds more than a quarter of the memory", async () => {
-    const words = [60_000, 16];
-    const tables = { "model.embed_tokens.weight": words, "lm_head.weight": words };
-    const weights = randomWeights({ ...shapesOf("llama", CONFIGS.llama, FORMS.llama), ...tables });
-    const files = filesOf({ ...CONFIGS.llama, vocab_size: words[0]! }, weights, "F32");
+    const files = filesWithWords(60_000);
     for (const [megabytes, times] of [
       [128, 1],
       [32, 2],
@@ -178,10 +182,7 @@ describe("tokens after the prompt", () => {
   });
 
   test("go on call by call if a worker has no room for the step, which copies all weights", async () => {
-    const words = [120_000, 16];
-    const tables = { "model.embed_tokens.weight": words, "lm_head.weight": words };
-    const weights = randomWeights({ ...shapesOf("llama", CONFIGS.llama, FORMS.llama), ...tables });
-    const files = filesOf({ ...CONFIGS.llama, vocab_size: words[0]! }, weights, "F32");
+    const files = filesWithWords(120_000);
     const worker = await createInWorker({ backend: "wasm", threads: 1, maximumMemory: 16 * 2 ** 20 });
     const record = jest.spyOn(worker, "record");
     const there = await generated(await loadModel(worker, files));

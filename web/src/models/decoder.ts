@@ -4,7 +4,7 @@ import { OutOfMemoryError } from "../errors/errors.js";
 import type { Attention } from "../instance/attention.js";
 import { roomOf } from "./modelRoom.js";
 import type { Network } from "./network.js";
-import type { TokenSteps } from "./recordedPass.js";
+import type { TokenSteps } from "./tokenSteps.js";
 
 /** What a text needs while it is generated: a cache for each layer, and the network of one token as a recorded step. */
 export class Decoder {

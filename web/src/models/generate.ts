@@ -9,8 +9,8 @@ import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";
 import { Pass, readPatches, type LayerPatches, type LayerResult, type PassOptions } from "./pass.js";
-import { TokenSteps } from "./recordedPass.js";
 import { probabilityOf, sampler, type SamplingOptions } from "./sampling.js";
+import { TokenSteps } from "./tokenSteps.js";
 import type { TokenBatch } from "./tokens.js";
 
 /** A step of `model.generate`: the tokens that go through the model together. */
