@@ -104,6 +104,10 @@ abstract class Synthetic implements Engine {
     throw new Error("not used");
   }
 
+  createStep(): never {
+    throw new Error("not used");
+  }
+
   rotary(): never {
     throw new Error("not used");
   }

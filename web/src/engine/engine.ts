@@ -81,8 +81,8 @@ export interface Engine {
   /** @param placement - Where the cache shall lie. Default `"auto"`. */
   loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Eventually<EngineCache>;
   createLayer(problem: LayerProblem): Eventually<EngineLayer>;
-  /** Makes a recorded step. Engines that compute only on the GPU have none. */
-  readonly createStep?: ((problem: StepProblem) => Eventually<EngineStep>) | undefined;
+  /** Makes a recorded step: on wasm if the engine has it. */
+  createStep(problem: StepProblem): Eventually<EngineStep>;
   /**
    * The address of a caller's array that lies in a tensor made by `allocate`, or undefined for any other array. `view`
    * is our own view of the array's memory.

@@ -53,9 +53,9 @@ import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import type { RotaryOptions } from "../position/rotaryProblem.js";
 import type { Recorder } from "../step/recorder.js";
-import type { Step, StepEngine, StepOutputs } from "../step/step.js";
+import type { Step, StepOutputs } from "../step/step.js";
 import type { GpuFloats, GpuFloatWeight, OnGpu } from "../tensor/gpuTensor.js";
-import type { PlaceChoice } from "../tensor/place.js";
+import type { Place, PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
 import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
 import { withTurns } from "../call/turns.js";
@@ -394,11 +394,12 @@ export class Attention extends Disposing {
    *     });
    *     const { logits } = await step.run({ token: [5] });
    *
-   * A step computes with wasm. Layers and caches of backend `"auto"` must have `placement: "wasm"`.
+   * A step computes with wasm, or with WebGPU in an instance that has only WebGPU; there a run is one submit. Layers and
+   * caches of backend `"auto"` must have `placement: "wasm"`.
    *
    * @param build - Records the operations, and returns the outputs by name. It runs once.
    * @throws OptionError, ShapeError or UnsupportedError if something cannot be recorded; what `build` throws;
-   *   OutOfMemoryError; DisposedError. UnsupportedError if this instance computes with WebGPU.
+   *   OutOfMemoryError; DisposedError.
    */
   async record<O extends StepOutputs>(
     build: (recorder: Recorder) => O | Promise<O>,
@@ -406,27 +407,19 @@ export class Attention extends Disposing {
   ): Promise<Step<O>> {
     const call = this.#arguments("record");
     const signal = readOptions(call, options, ["signal"]).signal();
-    const engine = this.#engine;
-    if (!engine.createStep)
-      throw new UnsupportedError(
-        `record: a step computes with wasm, and this instance has only ${this.report.backend}`,
-        {
-          hint: 'Make the instance with backend: "wasm" or "auto".',
-        },
-      );
     const { recordStep } = await this.#parts.steps.load(call.operation);
     this.#assertAlive(call.operation);
-    return recordStep<O>(call, this.#context, engine as StepEngine, build, signal);
+    return recordStep<O>(call, this.#context, this.#engine, build, signal);
   }
 
-  /** @internal Whether `record` is there. */
-  get recordsSteps(): boolean {
-    return this.#engine.createStep !== undefined;
+  /** @internal Where steps compute. */
+  get stepPlace(): Place {
+    return this.#engine.places.includes("wasm") ? "wasm" : "webgpu";
   }
 
   /** @internal Whether a step reads weights where they lie. In a worker it has copies. */
   get recordsInPlace(): boolean {
-    return this.recordsSteps && this.#engine.locate !== undefined;
+    return this.#engine.locate !== undefined;
   }
 
   /**

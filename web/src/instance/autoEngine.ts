@@ -11,7 +11,7 @@ import type { Engine, Owner } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
-import { DisposedError } from "../errors/errors.js";
+import { DisposedError, OptionError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type {
@@ -22,7 +22,7 @@ import type {
 } from "../linear/linearProblem.js";
 import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
-import type { EngineStep, LayerPart, StepProblem } from "../step/stepProblem.js";
+import type { EngineStep, LayerPart, StepPart, StepProblem } from "../step/stepProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
@@ -187,8 +187,8 @@ export class AutoEngine implements Engine {
   /** A step computes with wasm. Its layers and caches must stay there. */
   createStep(problem: StepProblem): Eventually<EngineStep> {
     const { operation } = problem;
-    const parts = problem.parts.map((part) => (part.kind === "layer" ? fixed(operation, part) : part));
-    return this.#engines.wasm.createStep!({ ...problem, parts });
+    const parts = problem.parts.map((part) => onWasm(operation, part));
+    return this.#engines.wasm.createStep({ ...problem, parts });
   }
 
   locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {
@@ -233,6 +233,15 @@ export class AutoEngine implements Engine {
 }
 
 /** A layer's part, with the layer and the cache that wasm has. */
+function onWasm(operation: string, part: StepPart): StepPart {
+  if (part.kind === "layer") return fixed(operation, part);
+  if (part.kind === "linear" && part.problem.uploaded)
+    throw new OptionError(`${operation}: a weight of a step must not be on the GPU: a step computes with wasm here`, {
+      hint: "Give the tensor that `uploadWeight` was given.",
+    });
+  return part;
+}
+
 function fixed(operation: string, { layer, problem, ...part }: LayerPart): LayerPart {
   const cache = (problem.cache as PlacedCache | undefined)?.fixed(operation);
   return { ...part, layer: (layer as PlacedLayer).fixed(operation), problem: { ...problem, cache } };

@@ -140,5 +140,5 @@ async function decoderFor(
 /** Whether the tokens after the prompt go through one recorded step: nothing inside it is shown or overwritten. */
 function isRecordable(hw: Attention, network: Network, { options, patchAt }: GenerateProblem): boolean {
   const isPlain = options.returns === undefined && patchAt === undefined && !network.hasDistances;
-  return isPlain && hw.recordsSteps && network.attention.every(({ layer }) => layer.placement === "wasm");
+  return isPlain && network.attention.every(({ layer }) => layer.placement === hw.stepPlace);
 }

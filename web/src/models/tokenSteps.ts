@@ -6,8 +6,9 @@ import type { StepTensor } from "../step/stepTensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { FloatWeightLike } from "../tensor/tensor.js";
 import { LateStep } from "./lateStep.js";
+import type { EmbeddingTable } from "./embeddings.js";
 import type { Network } from "./network.js";
-import type { Linear } from "./parts.js";
+import type { Linear, Table } from "./parts.js";
 import { RecordedPass, type TokenPass } from "./recordedPass.js";
 import type { TokenBatch } from "./tokens.js";
 
@@ -16,21 +17,23 @@ const BLOCK = 64;
 
 /**
  * The network as calls of the engine: one for a token, and one for a block of tokens of a prompt. The first token and the first
- * block record them. The network's layers and caches must lie on wasm.
+ * block record them. The network's layers and caches must lie where steps compute.
  */
 export class TokenSteps {
   readonly #network: Network;
+  readonly #feed: Feed;
   readonly #token: LateStep<{ logits: StepTensor }>;
   readonly #block: LateStep<{ last: StepTensor }> | undefined;
 
   constructor(hw: Attention, network: Network, logits: Linear, pass: TokenPass) {
     this.#network = network;
+    const feed = (this.#feed = hw.stepPlace === "wasm" ? NUMBERS : ROWS);
     this.#token = new LateStep(hw, async (recorder) => {
       const on = new RecordedPass(recorder, pass);
-      return { logits: await logits(await hiddenOf(recorder, network, 1, on), on) };
+      return { logits: await logits(await hiddenOf(recorder, network, 1, on, feed), on) };
     });
     const lastOf = async (recorder: Recorder) => {
-      const hidden = await hiddenOf(recorder, network, BLOCK, new RecordedPass(recorder, pass));
+      const hidden = await hiddenOf(recorder, network, BLOCK, new RecordedPass(recorder, pass), feed);
       return { last: recorder.tokens(hidden, BLOCK - 1, BLOCK) };
     };
     this.#block = hw.recordsInPlace ? new LateStep(hw, lastOf) : undefined;
@@ -78,14 +81,41 @@ export class TokenSteps {
   }
 
   #inputs(tokens: TokenBatch, start: number): StepInputs {
-    return Object.fromEntries(this.#network.tables.map(({ numbers }, n) => [String(n), numbers(tokens, start).data]));
+    const { tables } = this.#network;
+    return Object.fromEntries(tables.map((from, n) => [String(n), this.#feed.given(from, tokens, start)]));
   }
 }
 
-/** The last hidden states of tokens, whose numbers each run gets. */
-function hiddenOf(recorder: Recorder, network: Network, length: number, on: RecordedPass): Promise<StepTensor> {
-  const rows = network.tables.map(({ table: { tensor } }, n) =>
-    recorder.rows(tensor as FloatWeightLike | Int8Weight, recorder.numbers(String(n), length)),
-  );
+/** The last hidden states of tokens, which each run gets. */
+function hiddenOf(
+  recorder: Recorder,
+  network: Network,
+  length: number,
+  on: RecordedPass,
+  feed: Feed,
+): Promise<StepTensor> {
+  const rows = network.tables.map(({ table }, n) => feed.taken(recorder, String(n), table, length));
   return network.hidden(rows, length, on);
 }
+
+/** What a run gets for each table of embeddings, and how a step takes it. */
+interface Feed {
+  given(from: EmbeddingTable, tokens: TokenBatch, start: number): StepInputs[string];
+  taken(recorder: Recorder, name: string, table: Table, length: number): StepTensor;
+}
+
+/** Numbers of rows, which the step takes from the table. */
+const NUMBERS: Feed = {
+  given: ({ numbers }, tokens, start) => numbers(tokens, start).data,
+  taken: (recorder, name, { tensor }, length) =>
+    recorder.rows(tensor as FloatWeightLike | Int8Weight, recorder.numbers(name, length)),
+};
+
+/** The rows themselves. So a GPU needs no copy of the table. */
+const ROWS: Feed = {
+  given: ({ table, numbers }, tokens, start) => {
+    const { data, shape } = table.rows(numbers(tokens, start));
+    return { data, shape: [data.length / shape.at(-1)!, shape.at(-1)!] };
+  },
+  taken: (recorder, name, { tensor }, length) => recorder.input(name, [length, tensor.shape[1]!]),
+};

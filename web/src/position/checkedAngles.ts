@@ -40,3 +40,9 @@ export function checkTableRows(
 export function followsLength({ scaling }: CheckedAngles): boolean {
   return (scaling?.kind === "dynamic-ntk" || scaling?.kind === "longrope") && scaling.sequenceLength === undefined;
 }
+
+/** Angles that follow the length, at the length of these positions. */
+export function withLength({ scaling, ...angles }: CheckedAngles, positions: Float64Array): CheckedAngles {
+  const sequenceLength = positions.reduce((longest, position) => Math.max(longest, position + 1), 1);
+  return { ...angles, scaling: scaling && { ...scaling, sequenceLength } };
+}

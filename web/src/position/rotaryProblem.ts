@@ -11,7 +11,7 @@ import { FLOATS, type FloatTensor, type PlacedFloats, type TensorLike } from "..
 import { ANGLE_OTHERS } from "./otherNames.js";
 import type { Int64Tensor } from "./tokenPositions.js";
 import { ANGLE_NAMES, readAngles, refuseSections, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
-import { checkTableRows, followsLength } from "./checkedAngles.js";
+import { checkTableRows, followsLength, withLength } from "./checkedAngles.js";
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {
@@ -80,7 +80,7 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
     layout,
     heads,
     x,
-    angles: withLength(angles, positions),
+    angles: followsLength(angles) ? withLength(angles, positions) : angles,
     followsLength: followsLength(angles),
     positions,
     output: outputForm(options, x.shape, x),
@@ -129,10 +129,4 @@ function checkPositionCount(operation: string, given: number, length: number): v
   throw new ShapeError(`${operation}: positions must have a number per token (${length}), got ${given}`, {
     hint: "Positions that differ between batches go in a tensor [B, S].",
   });
-}
-
-function withLength(angles: CheckedAngles, positions: Float64Array): CheckedAngles {
-  if (!angles.scaling || !followsLength(angles)) return angles;
-  const sequenceLength = positions.reduce((longest, position) => Math.max(longest, position + 1), 1);
-  return { ...angles, scaling: { ...angles.scaling, sequenceLength } };
 }

@@ -8,6 +8,7 @@ import { FORWARD_NAMES } from "../layer/forwardOptions.js";
 import { Layer } from "../layer/layer.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import { linearProblem } from "../linear/linearProblem.js";
+import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../linear/weight.js";
 import { OPTION_NAMES as ROTARY_NAMES, rotaryProblem } from "../position/rotaryProblem.js";
 import { headsShape, LAYOUTS } from "../tensor/layout.js";
@@ -141,12 +142,13 @@ export class Recorder {
   /**
    * `linear`: x · weight + bias for every row.
    *
-   * @param weight - `[inputDim, outputDim]`, or `[outputDim, inputDim]` with `weightLayout: "out-in"`.
+   * @param weight - `[inputDim, outputDim]`, or `[outputDim, inputDim]` with `weightLayout: "out-in"`; also what
+   *   `uploadWeight` has made of it, if the step computes with WebGPU.
    * @param bias - `[outputDim]`. Default: none.
    */
   linear(
     x: StepTensor,
-    weight: TableLike,
+    weight: TableLike | UploadedWeight,
     bias?: FloatWeightLike,
     options: { readonly weightLayout?: WeightLayout | undefined } = {},
   ): StepTensor {
@@ -154,7 +156,7 @@ export class Recorder {
     const { operation } = call;
     const dense = this.#dense(call, this.#given(operation, "x", x));
     const weightLayout = readOptions(call, options, ["weightLayout"]).value("weightLayout");
-    const problem = linearProblem(call, this, dense, weight, bias, { weightLayout });
+    const problem = linearProblem(call, this.#context.engine, dense, weight, bias, { weightLayout });
     const y = this.#tensor(operation, problem.output.shape);
     const into = { tensor: tensorOf(y), place: placed(call, y) };
     this.#parts.push({ kind: "linear", problem: { ...problem, output: { ...problem.output, into } } });

@@ -1,14 +1,8 @@
 import type { PlacedTensor } from "../tensor/tensor.js";
-import { STEP_MEMORY, withTensors, type StepProblem } from "./stepProblem.js";
-
-/** Where an array of a step lies. */
-export interface StepPlace {
-  readonly address: number;
-  readonly bytes: number;
-}
+import { STEP_MEMORY, withTensors, type ArrayPlace, type StepProblem } from "./stepProblem.js";
 
 /** From when to when an array has numbers that somebody needs: numbers of parts. */
-interface Span {
+interface Lifetime {
   first: number;
   last: number;
 }
@@ -20,14 +14,10 @@ interface Taken {
   readonly last: number;
 }
 
-/**
- * Lets arrays of a step lie in the same memory if they are never needed at the same time.
- *
- * @param places - Those of all arrays, one after another.
- */
-export function withSharedMemory(problem: StepProblem, places: readonly StepPlace[]): StepProblem {
-  const spans = spansOf(problem, places);
-  const { starts, bytes } = startsOf(spans, places);
+/** Lets arrays of a step lie in the same memory if they are never needed at the same time. */
+export function withSharedMemory(problem: StepProblem): StepProblem & { readonly bytes: number } {
+  const { places } = problem;
+  const { starts, bytes } = startsOf(lifetimesOf(problem), places);
   const moved = <T extends PlacedTensor>(tensor: T): T => {
     const n = placeOf(places, tensor);
     return n < 0 ? tensor : { ...tensor, address: STEP_MEMORY + starts[n]! + tensor.address! - places[n]!.address };
@@ -44,30 +34,33 @@ export function withSharedMemory(problem: StepProblem, places: readonly StepPlac
   };
 }
 
-/** Inputs are written before the first part, and outputs are read after the last one. */
-function spansOf({ parts, inputs, outputs }: StepProblem, places: readonly StepPlace[]): readonly Span[] {
-  const spans = places.map((): Span => ({ first: Infinity, last: -Infinity }));
+/** The lifetime of each array. Inputs are written before the first part, and outputs are read after the last one. */
+export function lifetimesOf({ parts, inputs, outputs, places }: StepProblem): readonly Readonly<Lifetime>[] {
+  const lifetimes = places.map((): Lifetime => ({ first: Infinity, last: -Infinity }));
   const touchedBy =
     (part: number) =>
     <T extends PlacedTensor>(tensor: T): T => {
-      const span = spans[placeOf(places, tensor)];
-      if (span) Object.assign(span, { first: Math.min(span.first, part), last: Math.max(span.last, part) });
+      const lifetime = lifetimes[placeOf(places, tensor)];
+      if (lifetime) {
+        lifetime.first = Math.min(lifetime.first, part);
+        lifetime.last = Math.max(lifetime.last, part);
+      }
       return tensor;
     };
   inputs.forEach(touchedBy(-1));
   parts.forEach((part, n) => withTensors(part, touchedBy(n)));
   outputs.forEach(({ x }) => touchedBy(parts.length)<PlacedTensor>(x.tensor));
-  return spans;
+  return lifetimes;
 }
 
 /** For each array, in the order in which they are needed, the smallest gap that is wide enough. */
-function startsOf(spans: readonly Span[], places: readonly StepPlace[]) {
+function startsOf(lifetimes: readonly Readonly<Lifetime>[], places: readonly ArrayPlace[]) {
   const starts = places.map(() => 0);
-  const order = [...places.keys()].sort((a, b) => spans[a]!.first - spans[b]!.first);
+  const order = [...places.keys()].sort((a, b) => lifetimes[a]!.first - lifetimes[b]!.first);
   let taken: Taken[] = [];
   let bytes = 0;
   for (const n of order) {
-    const { first, last } = spans[n]!;
+    const { first, last } = lifetimes[n]!;
     taken = taken.filter((place) => place.last >= first);
     const start = gapFor(places[n]!.bytes, taken);
     const end = start + places[n]!.bytes;
@@ -91,7 +84,7 @@ function gapFor(bytes: number, taken: readonly Taken[]): number {
 }
 
 /** The number of the array in which a tensor lies; −1 for one of the user. */
-function placeOf(places: readonly StepPlace[], { address }: PlacedTensor): number {
+export function placeOf(places: readonly ArrayPlace[], { address }: PlacedTensor): number {
   if (address === undefined || address < STEP_MEMORY) return -1;
   let [from, to] = [0, places.length];
   while (to - from > 1) {

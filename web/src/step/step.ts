@@ -7,7 +7,6 @@ import { describe } from "../foreign/describe.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import type { CheckedTensor, FloatTensorLike, TypedTensor } from "../tensor/tensor.js";
 import { Recorder, rowsOf, whole, wholeOf, type StepInput } from "./recorder.js";
-import { withSharedMemory } from "./sharedMemory.js";
 import { StepMemory } from "./stepMemory.js";
 import type { EngineStep, StepArray, StepOutput, StepProblem } from "./stepProblem.js";
 import { StepNumbers, StepTensor } from "./stepTensor.js";
@@ -48,12 +47,11 @@ export async function recordStep<O extends StepOutputs>(
     const problem: StepProblem = {
       operation,
       parts,
-      bytes: memory.bytes,
+      places: memory.places,
       inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // prettier-ignore
       outputs: [...outputs.values()].map((x) => outputOf(inStep, x)),
     };
-    const shared = withSharedMemory(problem, memory.places);
-    const made = await context.run(call, () => engine.createStep(shared), signal);
+    const made = await context.run(call, () => engine.createStep(problem), signal);
     return new Step<O>(context, made, { layers, inputs, outputs });
   } finally {
     recorder.close();

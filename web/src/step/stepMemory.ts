@@ -1,8 +1,7 @@
 import { OutOfMemoryError } from "../errors/errors.js";
 import type { Placement } from "../tensor/placement.js";
 import { BYTES, elementCount } from "../tensor/tensor.js";
-import type { StepPlace } from "./sharedMemory.js";
-import { STEP_MEMORY } from "./stepProblem.js";
+import { STEP_MEMORY, type ArrayPlace } from "./stepProblem.js";
 
 /** The arrays that a step has, by dtype. */
 interface Arrays {
@@ -20,7 +19,7 @@ const LINE = 64;
 export class StepMemory {
   readonly #placement: Placement;
   readonly #addresses = new Map<ArrayBufferLike, number>();
-  readonly #places: StepPlace[] = [];
+  readonly #places: ArrayPlace[] = [];
   #bytes = 0;
 
   /** @param placement - Where other tensors lie. */
@@ -28,13 +27,8 @@ export class StepMemory {
     this.#placement = placement;
   }
 
-  /** Bytes of all arrays. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Where the arrays lie, one after another. */
-  get places(): readonly StepPlace[] {
+  get places(): readonly ArrayPlace[] {
     return this.#places;
   }
 

@@ -7,7 +7,7 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LinearProblem } from "../linear/linearProblem.js";
 import type { WeightTensor } from "../linear/weight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
-import type { CheckedTensor, PlacedTensor } from "../tensor/tensor.js";
+import type { PlacedTensor } from "../tensor/tensor.js";
 
 /**
  * Addresses from here on are places in the memory of a step, which the engine allocates when it makes the step. Those of
@@ -15,9 +15,15 @@ import type { CheckedTensor, PlacedTensor } from "../tensor/tensor.js";
  */
 export const STEP_MEMORY = 2 ** 40;
 
+/** Where an array of a step lies. */
+export interface ArrayPlace {
+  readonly address: number;
+  readonly bytes: number;
+}
+
 /** Rows in the engine. */
 export interface Rows<D extends "float32" | "int32" = "float32"> {
-  readonly tensor: CheckedTensor<D>;
+  readonly tensor: PlacedTensor<D>;
   /** The element of the tensor at which the first row begins. */
   readonly offset: number;
   /** How many elements lie between the beginnings of two rows; 0: all rows are the same one. */
@@ -29,7 +35,7 @@ interface RowPart {
   readonly rows: number;
   readonly width: number;
   /** The result, without gaps. */
-  readonly y: CheckedTensor<"float32">;
+  readonly y: PlacedTensor<"float32">;
 }
 
 /** y = norm(x) · gain + shift */
@@ -63,7 +69,7 @@ export interface MapPart extends RowPart {
 /** y[n] = scale · table[numbers[n]] */
 export interface TakePart extends RowPart {
   readonly kind: "take";
-  readonly numbers: CheckedTensor<"int32">;
+  readonly numbers: PlacedTensor<"int32">;
   readonly table: WeightTensor;
   /** Of a table of int8: one for each row. */
   readonly scales: PlacedTensor<"float32"> | undefined;
@@ -84,8 +90,8 @@ export interface TopPart {
   readonly width: number;
   readonly x: Rows;
   readonly k: number;
-  readonly values: CheckedTensor<"float32">;
-  readonly indices: CheckedTensor<"int32">;
+  readonly values: PlacedTensor<"float32">;
+  readonly indices: PlacedTensor<"int32">;
 }
 
 /** A rotary embedding. */
@@ -93,7 +99,7 @@ export interface TurnPart {
   readonly kind: "turn";
   readonly problem: RotaryProblem;
   /** The positions `[B, S]` that each run has; undefined: those of the problem. */
-  readonly numbers: CheckedTensor<"int32"> | undefined;
+  readonly numbers: PlacedTensor<"int32"> | undefined;
 }
 
 /** Attention without a layer. */
@@ -128,10 +134,10 @@ export interface StepOutput {
 export interface StepProblem {
   readonly operation: string;
   readonly parts: readonly StepPart[];
-  /** Bytes of the step's memory. */
-  readonly bytes: number;
+  /** Where the arrays of the step lie, one after another. */
+  readonly places: readonly ArrayPlace[];
   /** What each run writes first. */
-  readonly inputs: readonly (CheckedTensor<"float32"> | CheckedTensor<"int32">)[];
+  readonly inputs: readonly PlacedTensor<"float32" | "int32">[];
   readonly outputs: readonly StepOutput[];
 }
 
@@ -156,7 +162,11 @@ export interface EngineStep {
 type Change = <T extends PlacedTensor>(tensor: T) => T;
 
 /** A part with other tensors. */
-export function withTensors(part: StepPart, change: Change): StepPart {
+export function withTensors<P extends StepPart>(part: P, change: Change): P {
+  return partWith(part, change) as P;
+}
+
+function partWith(part: StepPart, change: Change): StepPart {
   const some = <T extends PlacedTensor | undefined>(tensor: T): T => tensor && change(tensor);
   const rows = <R extends Rows | undefined>(x: R): R => x && { ...x, tensor: change(x.tensor) };
   switch (part.kind) {

@@ -1,5 +1,6 @@
 import type { Eventually } from "../call/context.js";
 import { BYTES, type PlacedTensor } from "../tensor/tensor.js";
+import { withSharedMemory } from "../step/sharedMemory.js";
 import {
   STEP_MEMORY,
   withTensors,
@@ -32,7 +33,8 @@ const NORM = { layer: 0, rms: 1 } as const;
 const IDENTITY = 0;
 const FUNCTION = { gelu: 1, geluTanh: 2, quickGelu: 3, silu: 4, relu: 5, tanh: 6 } as const;
 
-export function createStep(core: WasmCore, problem: StepProblem): EngineStep {
+export function createStep(core: WasmCore, recorded: StepProblem): EngineStep {
+  const problem = withSharedMemory(recorded);
   const arena = core.heap.arena(problem.operation);
   const held = new Map<number, () => void>();
   const letGo = () => {

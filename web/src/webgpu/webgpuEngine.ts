@@ -12,7 +12,6 @@ import { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
-import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type {
   LinearBackwardProblem,
@@ -22,6 +21,7 @@ import type {
 } from "../linear/linearProblem.js";
 import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { EngineStep, StepProblem } from "../step/stepProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import {
   ARRAYS,
@@ -39,12 +39,13 @@ import type { Recorder } from "./call/call.js";
 import { endCore, makeCore, type GpuCore } from "./call/core.js";
 import { openDevice, type Device, type DeviceOptions } from "./device/device.js";
 import { encodeCall, prepareCall } from "./call/encodeCall.js";
-import { GpuLayer } from "./layer/layer.js";
+import { GpuLayer, type GpuEngineLayer } from "./layer/layer.js";
 import { recordLinear, recordLinearBackward, recordUploadWeight } from "./layer/linear.js";
 import { recordMerge } from "./attention/merge.js";
 import { recordRotary } from "./attention/rotary.js";
 import { Aborted, runCall } from "./call/runCall.js";
 import { tilingsOf } from "./plan/tiles.js";
+import { GpuStep } from "./step/step.js";
 import { recordDownload, recordUpload } from "./attention/transfer.js";
 
 /** Opens a device and makes an engine with it. */
@@ -212,7 +213,7 @@ export class WebgpuEngine implements GpuEngine {
     };
   }
 
-  async createLayer(problem: LayerProblem): Promise<EngineLayer> {
+  async createLayer(problem: LayerProblem): Promise<GpuEngineLayer> {
     const layer = new GpuLayer(problem);
     await this.#call(problem.operation, (call) => {
       layer.upload(call);
@@ -221,6 +222,7 @@ export class WebgpuEngine implements GpuEngine {
     return {
       placement: "webgpu",
       onGpu: true,
+      layer,
       get bytes() {
         return layer.bytes;
       },
@@ -232,6 +234,17 @@ export class WebgpuEngine implements GpuEngine {
       backward: (backward) => this.#call(backward.operation, (call) => layer.backward(call, backward), backward),
       update: (update) => this.#call(update.operation, (call) => layer.update(call, update)),
       release: () => layer.release(),
+    };
+  }
+
+  async createStep(problem: StepProblem): Promise<EngineStep> {
+    const step = await this.#call(problem.operation, (call) => GpuStep.make(call, problem));
+    return {
+      get bytes() {
+        return step.bytes;
+      },
+      run: (operation, inputs) => this.#call(operation, (call) => step.run(call, inputs)),
+      release: () => step.release(),
     };
   }
 

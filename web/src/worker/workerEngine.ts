@@ -51,7 +51,6 @@ import { UNWATCHED } from "../call/watched.js";
 export class WorkerEngine implements Engine {
   readonly abandons = true;
   readonly places: readonly Place[];
-  readonly createStep: Engine["createStep"];
   readonly #spawn: Spawn;
   readonly #options: EngineOptions;
   #connection: Connection;
@@ -62,7 +61,6 @@ export class WorkerEngine implements Engine {
     this.#options = options;
     this.#connection = connection;
     this.places = options.backend === "auto" ? ["wasm", "webgpu"] : [options.backend];
-    this.createStep = this.places.includes("wasm") ? (problem) => this.#createStep(problem) : undefined;
   }
 
   static open(
@@ -149,7 +147,7 @@ export class WorkerEngine implements Engine {
     return layer;
   }
 
-  async #createStep(problem: StepProblem): Promise<EngineStep> {
+  async createStep(problem: StepProblem): Promise<EngineStep> {
     const parts = problem.parts.map((part) => sentPart(withTensors(part, sentTensor)));
     const outputs = problem.outputs.map((output) => ({
       ...output,

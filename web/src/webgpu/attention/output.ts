@@ -10,7 +10,10 @@ import { keepOnGpu } from "./result.js";
 
 type Location = "cpu" | "gpu";
 
-/** Room for a float32 output. It is the result itself if the result stays on the GPU unchanged. */
+/**
+ * Room for a float32 output. It is the result itself if the result stays on the GPU unchanged, or lies in the engine's own
+ * memory.
+ */
 export function outputRoom(
   call: Call,
   { into }: OutputForm,
@@ -18,6 +21,8 @@ export function outputRoom(
   narrow: Step | undefined,
   location: Location,
 ): Span {
+  const own = into?.place.gpu;
+  if (own?.isOurs) return call.place(into!.place);
   return call.resultRoom(4 * length, into || narrow ? "cpu" : location);
 }
 
@@ -35,6 +40,7 @@ export function writeOutput(
 ): Deliver<PlacedOutput> {
   const { shape, dtype, half, into } = form;
   const place = into?.place;
+  if (place?.gpu?.isOurs) return () => into!.tensor;
   if (place && !place.gpu && location === "gpu")
     throw new OptionError(
       `${call.operation}: into must be a GPU tensor { buffer, shape, dtype } where results stay on the GPU, ` +

@@ -39,6 +39,11 @@ export type KernelName =
   | "head_shares"
   | "mean_weights"
   | "weigh_values"
+  | "norm_rows"
+  | "map_rows"
+  | "take_rows"
+  | "softmax_rows"
+  | "top_rows"
   | "lanes";
 
 /** A kernel: its name, and the constants that select its options. shader.ts makes its text. */

@@ -36,12 +36,14 @@ import highProduct from "./high_product.wgsl";
 import inspect from "./inspect.wgsl";
 import keyMeans from "./key_means.wgsl";
 import lanes from "./lanes.wgsl";
+import mapRows from "./map_rows.wgsl";
 import meanRows from "./mean_rows.wgsl";
 import meanWeights from "./mean_weights.wgsl";
 import merge from "./merge.wgsl";
 import mergeParts from "./merge_parts.wgsl";
 import moveRows from "./move_rows.wgsl";
 import narrow from "./narrow.wgsl";
+import normRows from "./norm_rows.wgsl";
 import pack from "./pack.wgsl";
 import packWeight from "./pack_weight.wgsl";
 import pairTile from "./pair_tile.wgsl";
@@ -53,7 +55,9 @@ import projectTail from "./project_tail.wgsl";
 import queryF16 from "./query_f16.wgsl";
 import queryF32 from "./query_f32.wgsl";
 import rotary from "./rotary.wgsl";
+import rowSums from "./row_sums.wgsl";
 import scoreTile from "./score_tile.wgsl";
+import softmaxRows from "./softmax_rows.wgsl";
 import storeGradient from "./store_gradient.wgsl";
 import storeRows from "./store_rows.wgsl";
 import storedF16 from "./stored_f16.wgsl";
@@ -61,12 +65,14 @@ import storedF16Halves from "./stored_f16_halves.wgsl";
 import storedF32 from "./stored_f32.wgsl";
 import storedI8 from "./stored_i8.wgsl";
 import sumParts from "./sum_parts.wgsl";
+import takeRows from "./take_rows.wgsl";
 import task from "./task.wgsl";
 import tileRows from "./tile_rows.wgsl";
 import together from "./together.wgsl";
 import togetherSubgroup from "./together_subgroup.wgsl";
 import tokens from "./tokens.wgsl";
 import topK from "./top_k.wgsl";
+import topRows from "./top_rows.wgsl";
 import turnHeads from "./turn_heads.wgsl";
 import weighValues from "./weigh_values.wgsl";
 import unscaled from "./unscaled.wgsl";
@@ -114,6 +120,10 @@ const BACKWARD = {
 } as const;
 /** The call's numbers and arrays, for all kernels of attention. */
 const call = PARAMS_TEXT + callText;
+
+/** Kernels of numbers that may be NaN or infinite, and of these the ones that compute whole rows. */
+const WORDS = [floatBits, highProduct, formulaNumbers];
+const WHOLE_ROWS = [...WORDS, rowSums];
 
 const PAIRS = [floatBits, call, finishRow, task, backwardCall, pairTile];
 
@@ -201,6 +211,20 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     parts: [floatBits, call, weighValues],
     bindings: { 0: "uniform", 3: "read", 6: "read", 7: "write", 8: "write", 9: "read" },
   },
+  norm_rows: {
+    parts: [...WHOLE_ROWS, normRows],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  map_rows: {
+    parts: [...WORDS, mapRows],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  take_rows: {
+    parts: [...WORDS, takeRows, element],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  softmax_rows: { parts: [...WHOLE_ROWS, softmaxRows], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  top_rows: { parts: [...WHOLE_ROWS, topRows], bindings: { 0: "uniform", 1: "read", 2: "write", 3: "write" } },
   lanes: { parts: [lanes], bindings: { 0: "write" } },
   store_rows: {
     parts: [floatBits, storeRows, element],

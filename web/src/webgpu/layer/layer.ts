@@ -1,6 +1,7 @@
 import type { PlacedResult } from "../../attention/attentionResult.js";
 import { DisposedError, OptionError, UnsupportedError } from "../../errors/errors.js";
 import type { LayerBackwardProblem, PlacedLayerGradients } from "../../layer/backwardProblem.js";
+import type { EngineLayer } from "../../layer/engineLayer.js";
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
 import { withInt8Weights } from "../../layer/int8Weights.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
@@ -32,6 +33,11 @@ import { GpuSaved, ownSettings, type SavedCall } from "./saved.js";
 import { turningAngles } from "./turningAngles.js";
 import { viewInside } from "./views.js";
 import { dtypesOf, GpuWeights, partsOf } from "./weights.js";
+
+/** A GpuLayer as the public Layer holds it. */
+export interface GpuEngineLayer extends EngineLayer {
+  readonly layer: GpuLayer;
+}
 
 /** A layer whose weights lie on the GPU. All intermediate results stay there. */
 export class GpuLayer {

@@ -26,16 +26,39 @@ export function recordUploadWeight(call: Call, problem: UploadWeightProblem): De
 
 /** Lists the commands of Y = X W + b. A weight that does not lie as a matrix is packed for the call. */
 export function recordLinear(call: Call, problem: LinearProblem): Deliver<PlacedOutput> {
-  const { rows, inputDim, outputDim, x, bias, output, location, uploaded } = problem;
+  const { bias } = problem;
   const room = (bytes: number) => call.room(bytes);
-  const unbiased =
-    (uploaded as GpuWeight | undefined)?.in(call) ?? matrixInPlace(call, problem) ?? matrixFor(call, problem, room);
-  const matrix = bias ? { ...unbiased, columns: columnsOf(call, bias, unbiased.columns4) } : unbiased;
+  const unbiased = uploadedMatrix(call, problem) ?? matrixInPlace(call, problem) ?? matrixFor(call, problem, room);
+  return recordProduct(call, problem, bias ? withBias(call, unbiased, bias, room) : unbiased);
+}
+
+/**
+ * The matrix of a problem for many calls, in memory that `keep` makes. A weight that was uploaded stays where it is.
+ *
+ * @returns Gives the matrix to a call.
+ */
+export function keptMatrix(call: Call, problem: LinearProblem, keep: Room): (call: Call) => Matrix {
+  const { bias, uploaded } = problem;
+  const own = uploaded ? undefined : matrixFor(call, problem, keep);
+  const unbiased = (later: Call) => own ?? uploadedMatrix(later, problem)!;
+  if (!bias) return unbiased;
+  const { columns } = withBias(call, unbiased(call), bias, keep);
+  return (later) => ({ ...unbiased(later), columns });
+}
+
+/** Lists the commands of Y = X W + b with a matrix that is there. */
+export function recordProduct(
+  call: Call,
+  { rows, inputDim, outputDim, x, output, location }: LinearProblem,
+  matrix: Matrix,
+): Deliver<PlacedOutput> {
   const narrow = narrowStep(output.dtype, rows * outputDim);
   const y = outputRoom(call, output, rows * outputDim, narrow, location);
   project(call, rowsOf(call, x, rows, inputDim).span, matrix, inOrder(rows, outputDim), y);
   return writeOutput(call, output, y, rows * outputDim, narrow, location);
 }
+
+const uploadedMatrix = (call: Call, { uploaded }: LinearProblem) => (uploaded as GpuWeight | undefined)?.in(call);
 
 /** Lists the commands of dX = dY Wᵀ, dW = Xᵀ dY, and db, the sum of the rows of dY. */
 export function recordLinearBackward(call: Call, problem: LinearBackwardProblem): Deliver<PlacedLinearGradients> {
@@ -98,16 +121,15 @@ function placedMatrix(call: Call, linear: PlacedWeight, inputs: number, outputs:
   return placeMatrix(call, room, upload, [part], 16)[0]!.matrix;
 }
 
-/** The columns of a matrix for a call with a bias. The gains are not read. */
-function columnsOf(call: Call, bias: PlacedWeights, columns4: number): Span {
-  const values = new Float32Array(8 * columns4);
-  if (!bias.gpu) {
-    values.set(widen(call.operation, bias));
-    return call.upload(values);
-  }
-  const columns = call.upload(values);
-  addBias(call, { columns, columns4 }, bias);
-  return columns;
+/** The matrix with a bias, whose columns lie in a room of their own. The gains are not read. */
+function withBias(call: Call, matrix: Matrix, bias: PlacedWeights, room: Room): Matrix {
+  const values = new Float32Array(8 * matrix.columns4);
+  if (!bias.gpu) values.set(widen(call.operation, bias));
+  const columns = room(values.byteLength);
+  call.write(columns, 0, values);
+  const biased = { ...matrix, columns };
+  if (bias.gpu) addBias(call, biased, bias);
+  return biased;
 }
 
 /** The numbers of a tensor as float32 rows of whole vec4. */

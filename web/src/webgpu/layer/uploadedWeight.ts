@@ -1,4 +1,4 @@
-import { DeviceLostError } from "../../errors/errors.js";
+import { DeviceLostError, DisposedError } from "../../errors/errors.js";
 import type { EngineWeight } from "../../linear/uploadedWeight.js";
 import type { GpuData } from "../../tensor/tensor.js";
 import { insideTensor } from "../call/span.js";
@@ -31,6 +31,7 @@ export class GpuWeight implements EngineWeight {
 
   /** The matrix, for a call. */
   in({ core, operation }: Call): Matrix {
+    if (this.#buffers.length === 0) throw new DisposedError(`${operation}: weight was disposed`);
     if (core.device.gpuDevice !== this.#core.device.gpuDevice)
       throw new DeviceLostError(`${operation}: weight was lost with its GPU device`, {
         hint: "Call uploadWeight again.",

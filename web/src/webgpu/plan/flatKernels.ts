@@ -26,7 +26,9 @@ export function flatKernel(
     | "gather_rows"
     | "move_rows"
     | "lanes"
-    | "sum_parts",
+    | "sum_parts"
+    | "map_rows"
+    | "take_rows",
   constants: Kernel["constants"] = {},
 ): Kernel {
   return { name, constants: { THREADS: FLAT_THREADS, ...constants } };

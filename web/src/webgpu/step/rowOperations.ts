@@ -1,0 +1,122 @@
+import type {
+  MapPart,
+  NormPart,
+  Rows,
+  SoftmaxPart,
+  StepActivation,
+  TakePart,
+  TopPart,
+} from "../../step/stepProblem.js";
+import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
+import type { Call, Span } from "../call/call.js";
+import { insideTensor } from "../call/span.js";
+import type { KernelName } from "../kernels/kernel.js";
+import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
+import { divideUp } from "../plan/limits.js";
+
+/** Invocations of a kernel that computes whole rows. */
+const ROW_THREADS = 128;
+
+/** As in map_rows.wgsl. */
+const FUNCTION: Readonly<Record<StepActivation, number>> = {
+  gelu: 1,
+  geluTanh: 2,
+  quickGelu: 3,
+  silu: 4,
+  relu: 5,
+  tanh: 6,
+};
+
+/** y = norm(x) · gain + shift */
+export function recordNorm(call: Call, { norm, rows, width, x, gain, shift, epsilon, y }: NormPart): void {
+  const constants = { CENTRED: norm === "layer", SHIFT: shift !== undefined };
+  dispatchRows(call, "norm_rows", constants, { rows, width, x, number: wordOf(epsilon) }, {
+    2: call.place(gain),
+    ...(shift && { 3: call.place(shift) }),
+    4: call.place(y),
+  });
+}
+
+/** y = softmax(scale · x) */
+export function recordSoftmax(call: Call, { rows, width, x, scale, y }: SoftmaxPart): void {
+  dispatchRows(call, "softmax_rows", {}, { rows, width, x, number: wordOf(scale) }, { 2: call.place(y) });
+}
+
+/** The k largest numbers of each row, and their columns. */
+export function recordTop(call: Call, { rows, width, x, k, values, indices }: TopPart): void {
+  const written = { 2: call.place(values), 3: call.place(indices) };
+  dispatchRows(call, "top_rows", {}, { rows, width, x, number: k }, written);
+}
+
+/** y = scale · f(x / divisor) · times + plus */
+export function recordMap(call: Call, { f, rows, width, x, divisor, scale, times, plus, y }: MapPart): void {
+  const count = rows * width;
+  const workgroups = divideUp(count, FLAT_WORKGROUP);
+  const constants = { FUNCTION: f ? FUNCTION[f] : 0, TIMES: times !== undefined, PLUS: plus !== undefined };
+  const places = [x, times, plus].flatMap((given) => (given ? placeOf(given) : [0, 0]));
+  call.dispatch(flatKernel("map_rows", constants), workgroups, {
+    0: call.numbers([count, width, ...places, wordOf(divisor), wordOf(scale)], workgroups),
+    1: call.place(x.tensor),
+    ...(times && { 2: call.place(times.tensor) }),
+    ...(plus && { 3: call.place(plus.tensor) }),
+    4: call.place(y),
+  });
+}
+
+/** y[n] = scale · table[numbers[n]] */
+export function recordTake(call: Call, { rows, width, numbers, table, scales, scale, y }: TakePart): void {
+  const { dtype } = table;
+  const constants = { INT8: dtype === "int8", BRAIN: dtype === "bfloat16", HALF: dtype === "float16" };
+  const workgroups = divideUp(rows * width, FLAT_WORKGROUP);
+  call.dispatch(flatKernel("take_rows", constants), workgroups, {
+    0: call.numbers([rows * width, width, wordOf(scale)], workgroups),
+    1: call.place(numbers),
+    2: call.place(table),
+    ...(scales && { 3: call.place(scales) }),
+    4: call.place(y),
+  });
+}
+
+/** Rows side by side in an array that a kernel can bind: they themselves, or a copy that the GPU makes. */
+export function bindable(call: Call, tensor: PlacedFloats): PlacedFloats {
+  const { argument, buffer, offset, byteLength } = tensor.gpu!;
+  if (offset % call.core.device.limits.minStorageBufferOffsetAlignment === 0) return tensor;
+  const width = byteLength / BYTES.float32;
+  const whole = insideTensor(argument, { buffer, offset: 0, bytes: buffer.size });
+  const copy = insideTensor(argument, call.room(byteLength), tensor.shape);
+  recordMap(call, {
+    ...{ kind: "map", rows: 1, width, x: { tensor: whole, offset: offset / BYTES.float32, stride: width } },
+    ...{ f: undefined, divisor: 1, scale: 1, times: undefined, plus: undefined, y: copy },
+  });
+  return copy;
+}
+
+interface WholeRows {
+  readonly rows: number;
+  readonly width: number;
+  readonly x: Rows;
+  readonly number: number;
+}
+
+/** Lists a kernel of which a workgroup computes a row. */
+function dispatchRows(
+  call: Call,
+  name: KernelName,
+  constants: Readonly<Record<string, boolean>>,
+  { rows, width, x, number }: WholeRows,
+  given: Readonly<{ [binding: number]: Span }>,
+): void {
+  call.dispatch({ name, constants: { THREADS: ROW_THREADS, ...constants } }, rows, {
+    0: call.numbers([rows, width, ...placeOf(x), number], rows),
+    1: call.place(x.tensor),
+    ...given,
+  });
+}
+
+/** Where the first row begins, and how far apart rows lie, in words. */
+const placeOf = ({ offset, stride }: Rows): readonly [number, number] => [offset, stride];
+
+/** The bits of a float32. */
+function wordOf(number: number): number {
+  return new Uint32Array(Float32Array.of(number).buffer)[0]!;
+}

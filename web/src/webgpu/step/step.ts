@@ -1,0 +1,158 @@
+import { DeviceLostError, UnsupportedError } from "../../errors/errors.js";
+import { withLength } from "../../position/checkedAngles.js";
+import type { RotaryProblem } from "../../position/rotaryProblem.js";
+import {
+  withTensors,
+  type LinearPart,
+  type StepArray,
+  type StepOutput,
+  type StepPart,
+  type StepProblem,
+  type TurnPart,
+} from "../../step/stepProblem.js";
+import { BYTES, type PlacedFloats, type PlacedTensor } from "../../tensor/tensor.js";
+import { recordAttention } from "../attention/attention.js";
+import { recordRotary } from "../attention/rotary.js";
+import type { Call, Deliver } from "../call/call.js";
+import type { GpuEngineLayer } from "../layer/layer.js";
+import { keptMatrix, recordProduct } from "../layer/linear.js";
+import { bindable, recordMap, recordNorm, recordSoftmax, recordTake, recordTop } from "./rowOperations.js";
+import { StepBuffers } from "./stepBuffers.js";
+
+/** Lists the commands of a part in a run. What it returns is called when the run has succeeded. */
+type Recorder = (call: Call, numbersOf: NumbersOf) => Deliver<unknown> | undefined | void;
+
+/** The numbers of an input in a run. */
+type NumbersOf = (tensor: PlacedTensor) => StepArray;
+
+/**
+ * A step on the GPU. Its arrays and weights stay in buffers; each run lists the kernels of all parts in one call, because
+ * those of a layer follow its cache. So a run is one submit.
+ */
+export class GpuStep {
+  readonly #device: GPUDevice;
+  readonly #buffers: StepBuffers;
+  readonly #parts: readonly Recorder[];
+  readonly #inputs: readonly PlacedTensor[];
+  readonly #outputs: readonly StepOutput[];
+
+  private constructor(call: Call, problem: StepProblem) {
+    refuseSharedCaches(problem);
+    refuseComputedPositions(problem);
+    const buffers = new StepBuffers(call, problem);
+    const placed = <T extends PlacedTensor>(tensor: T): T => buffers.place(call, tensor);
+    this.#device = call.core.device.gpuDevice;
+    this.#buffers = buffers;
+    this.#parts = problem.parts.map((part) =>
+      part.kind === "linear" ? linearRecorder(call, buffers, part) : recorderOf(withTensors(part, placed)),
+    );
+    this.#inputs = problem.inputs.map(placed);
+    this.#outputs = problem.outputs.map(
+      (output) => ({ ...output, x: { ...output.x, tensor: placed<PlacedTensor>(output.x.tensor) } }) as StepOutput,
+    );
+  }
+
+  static make(call: Call, problem: StepProblem): Deliver<GpuStep> {
+    const step = new GpuStep(call, problem);
+    return () => step;
+  }
+
+  get bytes(): number {
+    return this.#buffers.bytes;
+  }
+
+  /** Lists a run. The caches of the step gain its tokens when it has succeeded. */
+  run(call: Call, inputs: readonly StepArray[]): Deliver<readonly StepArray[]> {
+    if (call.core.device.gpuDevice !== this.#device)
+      throw new DeviceLostError(`${call.operation}: the step was lost with its GPU device`, {
+        hint: "Record it again.",
+      });
+    this.#inputs.forEach((tensor, n) => call.write(call.place(tensor), 0, inputs[n]!));
+    const numbersOf = ({ gpu }: PlacedTensor) =>
+      inputs[this.#inputs.findIndex((input) => input.gpu!.buffer === gpu!.buffer)]!;
+    const delivers = this.#parts.map((record) => record(call, numbersOf));
+    const read = this.#outputs.map((output) => readRows(call, output));
+    return (mapped) => {
+      for (const deliver of delivers) deliver?.(mapped);
+      return read.map((each) => each(mapped));
+    };
+  }
+
+  release(): void {
+    this.#buffers.release();
+  }
+}
+
+function recorderOf(part: Exclude<StepPart, LinearPart>): Recorder {
+  switch (part.kind) {
+    case "layer":
+      return (call) => (part.layer as GpuEngineLayer).layer.forward(call, inRun(call, part.problem));
+    case "attention":
+      return (call) => {
+        const { key, value } = part.problem;
+        const bound = { query: bindable(call, part.problem.query), key: bindable(call, key), value: bindable(call, value) };
+        return recordAttention(call, { ...part.problem, ...bound, operation: call.operation });
+      };
+    case "turn":
+      return (call, numbersOf) => recordRotary(call, inRun(call, turnedAt(part, numbersOf)));
+    case "norm":
+      return (call) => recordNorm(call, part);
+    case "map":
+      return (call) => recordMap(call, part);
+    case "take":
+      return (call) => recordTake(call, part);
+    case "softmax":
+      return (call) => recordSoftmax(call, part);
+    case "top":
+      return (call) => recordTop(call, part);
+  }
+}
+
+/** A product whose weight and bias stay on the GPU as a matrix. */
+function linearRecorder(call: Call, buffers: StepBuffers, part: LinearPart): Recorder {
+  const { weight, scales, bias } = part.problem;
+  const matrixIn = keptMatrix(call, part.problem, (bytes) => buffers.keep(call, bytes));
+  const ofMatrix = new Set<PlacedTensor | undefined>([weight, scales, bias]);
+  const { problem } = withTensors(part, (tensor) => (ofMatrix.has(tensor) ? tensor : buffers.place(call, tensor)));
+  return (later) => recordProduct(later, inRun(later, problem), matrixIn(later));
+}
+
+/** The problem of an operation as a run has it. */
+function inRun<P extends { readonly operation: string; readonly x: PlacedFloats }>(call: Call, problem: P): P {
+  return { ...problem, operation: call.operation, x: bindable(call, problem.x) };
+}
+
+/** The rotary embedding at the positions that a run has. */
+function turnedAt({ problem, numbers }: TurnPart, numbersOf: NumbersOf): RotaryProblem {
+  if (!numbers) return problem;
+  const positions = Float64Array.from(numbersOf(numbers));
+  const { angles, followsLength } = problem;
+  return { ...problem, positions, angles: followsLength ? withLength(angles, positions) : angles };
+}
+
+/** Reads the rows of an output, side by side. */
+function readRows(call: Call, { rows, width, x }: StepOutput): Deliver<StepArray> {
+  const { gpu, dtype } = x.tensor;
+  const { offset, stride } = x;
+  const last = rows === 0 ? 0 : (rows - 1) * stride + width;
+  const bytes = last * BYTES[dtype];
+  const read = call.read({ buffer: gpu!.buffer, offset: gpu!.offset + offset * BYTES[dtype], bytes }, bytes);
+  return (mapped) => {
+    const numbers = dtype === "int32" ? new Int32Array(read(mapped)) : new Float32Array(read(mapped));
+    return stride === width || rows === 1 ? numbers : numbers.filter((_, n) => n % stride < width);
+  };
+}
+
+/** A cache gains its tokens when a run ends, so a second layer would not see those of the first. */
+function refuseSharedCaches({ operation, parts }: StepProblem): void {
+  const caches = parts.flatMap((part) => (part.kind === "layer" && part.problem.cache ? [part.problem.cache] : []));
+  if (new Set(caches).size < caches.length)
+    throw new UnsupportedError(`${operation}: on WebGPU a cache must belong to one layer call of a step`);
+}
+
+/** Angles are computed from positions in JavaScript, which does not see what the GPU computes. */
+function refuseComputedPositions({ operation, parts, inputs }: StepProblem): void {
+  const addresses = new Set(inputs.map(({ address }) => address));
+  if (parts.some((part) => part.kind === "turn" && part.numbers && !addresses.has(part.numbers.address)))
+    throw new UnsupportedError(`${operation}: on WebGPU the positions of rotary must be numbers that each run gets`);
+}
