@@ -1,80 +1,19 @@
 // Recorded steps: the bits of the calls of their own, what stays after a failure, and what cannot be recorded.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createAttention, quantizeWeight, toBfloat16, type Attention, type KvCache, type Layer } from "headwise";
+import { createAttention, quantizeWeight, toBfloat16, type Attention } from "headwise";
 import { createAttention as createInWorker } from "headwise/worker";
-import type { Engine } from "../../web/src/engine/engine.js";
-import { NO_CALIBRATION, type Report } from "../../web/src/engine/report.js";
-import { Attention as SourceAttention } from "../../web/src/instance/attention.js";
-import { instanceHere } from "../../web/src/instance/instanceHere.js";
 import type { Recorder } from "../../web/src/step/recorder.js";
-import { rmsNorm } from "../../web/src/models/rmsNorm.js";
-import { gelu, silu } from "../../web/src/models/activations.js";
 import { formula } from "headwise/formula";
-import { gelu as geluTanh, layerNorm, relu } from "headwise/train";
 
-import { bits as bitsOf } from "./close.js";
+import { bits as bitsOf, differences } from "./close.js";
 import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
+import { expectedOf, operands, ROW_OPERATIONS, ROWS, WIDTH as ROW_WIDTH } from "./stepOperations.js";
+import { Decoder, TOKENS, VOCABULARY, WIDTH } from "./stepDecoder.js";
 
 /** The bytes of an array, to compare. */
 const bits = (data: Float32Array) => bitsOf({ data });
-
-const WIDTH = 24;
-const VOCABULARY = 30;
-const HIDDEN = 40;
-
-/** A small decoder: its weights, and how its steps are computed one call at a time. */
-class Decoder {
-  readonly embedding = randomTensor(1, [VOCABULARY, WIDTH]);
-  readonly up = randomTensor(2, [WIDTH, HIDDEN]);
-  readonly down = randomTensor(3, [HIDDEN, WIDTH]);
-  readonly bias = randomTensor(4, [WIDTH]);
-  layers: Layer[] = [];
-  caches: KvCache[] = [];
-
-  static async create(hw: Attention, cacheOptions = {}): Promise<Decoder> {
-    const decoder = new Decoder();
-    for (const seed of [10, 20]) {
-      const weight = (n: number, width = WIDTH) => randomTensor(seed + n, [WIDTH, width]);
-      const weights = { Wq: weight(1), Wk: weight(2, 12), Wv: weight(3, 12), Wo: weight(4) };
-      const layer = await hw.multiHeadAttention({
-        ...{ numHeads: 4, numKvHeads: 2, weights, position: { kind: "rotary" }, placement: "wasm" },
-      });
-      decoder.layers.push(layer);
-      decoder.caches.push(await layer.kvCache({ placement: "wasm", ...cacheOptions }));
-    }
-    return decoder;
-  }
-
-  record(recorder: Recorder) {
-    let x = recorder.rows(this.embedding, recorder.numbers("token"));
-    this.layers.forEach((layer, n) => {
-      x = recorder.add(x, recorder.layer(layer, x, { cache: this.caches[n]!, causal: true, window: { left: 5 } }));
-      const inner = recorder.activation(recorder.linear(x, this.up), "relu");
-      x = recorder.add(x, recorder.linear(inner, this.down, this.bias));
-    });
-    return { x, logits: recorder.linear(x, this.embedding, undefined, { weightLayout: "out-in" }) };
-  }
-
-  /** The same step by calls, with caches of its own. */
-  async compute(hw: Attention, token: number, caches: readonly KvCache[]) {
-    const row = this.embedding.data.slice(token * WIDTH, (token + 1) * WIDTH);
-    let x = { data: row, shape: [1, WIDTH] };
-    const add = (a: typeof x, b: { readonly data: ArrayLike<number> }) => ({
-      data: a.data.map((value, i) => value + b.data[i]!),
-      shape: a.shape,
-    });
-    for (const [n, layer] of this.layers.entries()) {
-      x = add(x, (await layer.forward(x, { cache: caches[n]!, causal: true, window: { left: 5 } })).output);
-      const inner = relu(await hw.linear(x, this.up));
-      x = add(x, await hw.linear(inner, this.down, this.bias));
-    }
-    return { x, logits: await hw.linear(x, this.embedding, undefined, { weightLayout: "out-in" }) };
-  }
-}
-
-const TOKENS = [3, 29, 0, 7, 7, 12, 3, 21, 5, 4, 19];
 
 describe.each(variants)("a step on %s", (variant) => {
   describe.each([1, 2, 4])("with %i threads", (threads) => {
@@ -340,7 +279,6 @@ describe.each(variants)("a step on %s", (variant) => {
     const x = randomTensor(30, [3, 37]);
     const gain = randomTensor(31, [37]);
     const bias = randomTensor(32, [37]);
-    const other = randomTensor(33, [3, 37]);
     const of = async (
       build: (recorder: Recorder, given: ReturnType<Recorder["input"]>) => ReturnType<Recorder["input"]>,
     ) => {
@@ -349,55 +287,11 @@ describe.each(variants)("a step on %s", (variant) => {
       step.dispose();
       return y;
     };
-    /** The largest difference, in units of the last place of float32 near 1. */
-    const apart = (a: Float32Array, b: Float32Array) =>
-      a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!) / Math.max(1, Math.abs(b[i]!))), 0) * 2 ** 23;
-
-    test("norms are those of headwise/train and headwise/models", async () => {
-      expect(
-        apart((await of((r, given) => r.layerNorm(given, gain, bias))).data, layerNorm(x, gain, bias).data),
-      ).toBeLessThan(8);
-      expect(apart((await of((r, given) => r.layerNorm(given, gain))).data, layerNorm(x, gain).data)).toBeLessThan(8);
-      const expected = rmsNorm(x, gain.data, 1e-6);
-      expect(apart((await of((r, given) => r.rmsNorm(given, gain))).data, expected.data)).toBeLessThan(8);
-      const wide = rmsNorm(x, gain.data, 0.5);
-      expect(apart((await of((r, given) => r.rmsNorm(given, gain, { epsilon: 0.5 }))).data, wide.data)).toBeLessThan(8);
-    });
-
-    test.each([
-      ["gelu", gelu],
-      ["geluTanh", geluTanh],
-      ["silu", silu],
-      ["relu", relu],
-      ["tanh", ({ data }: typeof x) => ({ data: data.map(Math.tanh) })],
-      ["quickGelu", ({ data }: typeof x) => ({ data: data.map((value) => value / (1 + Math.exp(-1.702 * value))) })],
-    ] as const)("%s is that of headwise/models", async (name, f) => {
-      expect(apart((await of((r, given) => r.activation(given, name))).data, f(x).data)).toBeLessThan(4);
-      const gated = await of((r, given) => r.activation(given, name, r.scale(given, 2)));
-      expect(
-        apart(
-          gated.data,
-          f(x).data.map((value, i) => value * 2 * x.data[i]!),
-        ),
-      ).toBeLessThan(16);
-    });
-
-    test("sums, products, factors and caps are those of numbers", async () => {
-      const row = (i: number) => i % 37;
-      const rounded = (f: (value: number, i: number) => number) => bits(Float32Array.from(x.data, f));
-      expect(bits((await of((r, given) => r.add(given, given))).data)).toEqual(rounded((value) => value + value));
-      expect(bits((await of((r, given) => r.add(given, other))).data)).toEqual(
-        rounded((value, i) => value + other.data[i]!),
-      );
-      expect(bits((await of((r, given) => r.add(given, bias))).data)).toEqual(
-        rounded((value, i) => value + bias.data[row(i)]!),
-      );
-      expect(bits((await of((r, given) => r.multiply(given, gain))).data)).toEqual(rounded((value, i) => value * gain.data[row(i)]!)); // prettier-ignore
-      expect(bits((await of((r, given) => r.scale(given, 0.3))).data)).toEqual(
-        rounded((value) => value * Math.fround(0.3)),
-      );
-      const capped = x.data.map((value) => 0.5 * Math.tanh(value / 0.5));
-      expect(apart((await of((r, given) => r.softcap(given, 0.5))).data, capped)).toBeLessThan(4);
+    test.each(ROW_OPERATIONS)("computes $name as double precision does", async (operation) => {
+      const step = await hw.record((r) => ({ y: operation.build(r, r.input("x", [ROWS, ROW_WIDTH])) }));
+      const { y } = await step.run({ x: operands() });
+      step.dispose();
+      expect(differences(y, expectedOf(operation, operands()))).toEqual([]);
     });
 
     test("columns and tokens are parts, also in operations that want them side by side", async () => {
@@ -690,15 +584,6 @@ test("a formula in a step of a worker is the one of the call", async () => {
   const { y } = await step.run({ x });
   expect(bits(y.data)).toEqual(bits((await layer.forward(x, options)).output.data));
   hw.dispose();
-});
-
-test("an instance that computes only on the GPU says that it has no steps", async () => {
-  const engine = { places: ["webgpu"], dispose: () => undefined } as unknown as Engine;
-  const report = { backend: "webgpu", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as unknown as Report;
-  const hw = SourceAttention.over({ engine, report }, instanceHere);
-  await expect(hw.record(() => ({}))).rejects.toThrow(
-    "record: a step computes with wasm, and this instance has only webgpu",
-  );
 });
 
 test("backend auto records layers and caches that stay on wasm", async () => {

@@ -3,6 +3,7 @@ import { meanOfWeights, weighValues } from "../../web/src/webgpu/attention/patch
 import type { FloatDtype, Kernel } from "../../web/src/webgpu/kernels/kernel.js";
 import { FEATURE } from "../../web/src/webgpu/kernels/params.js";
 import { kernelKey } from "../../web/src/webgpu/kernels/shader.js";
+import { rowKernel } from "../../web/src/webgpu/step/rowOperations.js";
 import { planProjection } from "../../web/src/webgpu/layer/projection.js";
 import { headShares } from "../../web/src/webgpu/layer/views.js";
 import { planColumnSums, planWeightGradient } from "../../web/src/webgpu/layer/weightGradient.js";
@@ -51,6 +52,19 @@ export const LAYER_GRADIENTS: readonly Kernel[] = [
   flatKernel("store_gradient"),
   flatKernel("heads_back"),
   flatKernel("gather_rows"),
+];
+
+/** The kernels of steps. */
+export const OF_STEPS: readonly Kernel[] = [
+  ...[0, 1, 2, 3, 4, 5, 6].map((FUNCTION) =>
+    flatKernel("map_rows", { FUNCTION, TIMES: FUNCTION % 2 === 0, PLUS: FUNCTION % 3 === 0 }),
+  ),
+  ...(["float32", "float16", "bfloat16", "int8"] as const).map((dtype) =>
+    flatKernel("take_rows", { INT8: dtype === "int8", BRAIN: dtype === "bfloat16", HALF: dtype === "float16" }),
+  ),
+  ...[true, false].map((flag) => rowKernel("norm_rows", { CENTRED: flag, SHIFT: flag })),
+  rowKernel("softmax_rows"),
+  rowKernel("top_rows"),
 ];
 
 /** The kernels of views and patches of layers. */

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { createAttention } from "headwise";
-import { loadModel } from "headwise/models";
+import { loadModel, type GenerateOptions, type Model } from "headwise/models";
 
 import { differences } from "../web/close.js";
 import { FAMILY_MODELS, type FamilyName } from "../web/familyModels.js";
@@ -9,6 +9,14 @@ import { expectStory, hasStories, storiesTitle } from "../web/storiesCheckpoint.
 import { CONFIGS, filesOf, randomWeights, shapesOf } from "../web/smallModels.js";
 import { WatchedGpu } from "./faultyGpu.js";
 import { bothEngines, describeOnGpu, gpu } from "./gpu.js";
+
+/** The tokens and scores that a model generates. */
+async function generated(model: Model, options: GenerateOptions = {}) {
+  const all = [];
+  for await (const step of model.generate([3, 17, 5], { maxNewTokens: 8, stopTokens: [], temperature: 0, ...options }))
+    all.push(step);
+  return all;
+}
 
 describeOnGpu("Models on WebGPU", () => {
   const engines = bothEngines();
@@ -100,6 +108,29 @@ describeOnGpu("Models on WebGPU", () => {
     expect(watch.buffers.size).toBe(0);
     watch.restore();
   });
+
+  test.each(KINDS.filter((kind) => kind !== "bert"))(
+    "tokens after the prompt of %s go through one recorded step, and are those of single calls",
+    async (kind) => {
+      const { config, weights } = settingsOf(kind);
+      const model = await loadModel(engines.onGpu, filesOf(config, weights));
+      const record = jest.spyOn(engines.onGpu, "record");
+      const steps = await generated(model);
+      expect(record).toHaveBeenCalledTimes(1);
+      const calls = await generated(model, { returns: { lse: true } });
+      expect(steps.map(({ token }) => token)).toEqual(calls.map(({ token }) => token));
+      for (const [n, { logits }] of calls.entries()) {
+        const values = Float64Array.from(logits);
+        const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+        // norms and activations of a step are computed in float32, those between calls in double
+        const tolerance = values.map(() => 2e-5 * most);
+        expect(differences({ data: steps[n]!.logits }, { values, tolerance })).toEqual([]);
+      }
+      expect(record).toHaveBeenCalledTimes(1);
+      record.mockRestore();
+      model.dispose();
+    },
+  );
 
   test("a text that is generated has the tokens that wasm gives", async () => {
     const files = filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2")));

@@ -5,7 +5,7 @@ import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js"
 import { flatKernel } from "../../web/src/webgpu/plan/flatKernels.js";
 import { FEATURE, packParams, PARAM_NAMES, type Params } from "../../web/src/webgpu/kernels/params.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
-import { BFLOAT16, everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS } from "./kernelLists.js";
+import { BFLOAT16, everyKernel, INSIDE, kernelsForFeatures, LAYER_GRADIENTS, OF_STEPS } from "./kernelLists.js";
 
 describe("shader sources", () => {
   test("the kernels read the numbers of a call in the order and with the types in which they are packed", () => {
@@ -46,7 +46,7 @@ describeOnNullGpu("Dawn's validation", () => {
     expect(kernels.length).toBeLessThanOrEqual(100);
   });
 
-  const compiled = [...kernels, ...LAYER_GRADIENTS, ...INSIDE, ...BFLOAT16];
+  const compiled = [...kernels, ...LAYER_GRADIENTS, ...INSIDE, ...BFLOAT16, ...OF_STEPS];
   test.each(compiled.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
     const module = device.createShaderModule({ code: shaderSource(kernel) });
     expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);

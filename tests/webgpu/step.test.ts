@@ -1,24 +1,264 @@
-// Recorded steps on WebGPU, against what wasm computes from the same recording, and against double precision.
+// Recorded steps on WebGPU: the operations in double precision, layers and products with the bits of their own calls, caches
+// that stay as they were after a failure, and what only wasm can record.
 
-import { expect, test } from "@jest/globals";
-import type { Attention } from "headwise";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+import { formula } from "headwise/formula";
 import type { Recorder } from "../../web/src/step/recorder.js";
+import type { StepTensor } from "../../web/src/step/stepTensor.js";
 
+import { bits as bitsOf, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { bothEngines, describeOnGpu } from "./gpu.js";
+import { expectGraph } from "../web/stepGraphs.js";
+import { Decoder, TOKENS, VOCABULARY, WIDTH as DECODER_WIDTH } from "../web/stepDecoder.js";
+import { expectedOf, largestColumns, operands, ROW_OPERATIONS, ROWS, tables, WIDTH } from "../web/stepOperations.js";
+import { CountedGpu } from "./countedGpu.js";
+import { createOnSharedDevice, describeOnGpu, openTestDevice } from "./gpu.js";
+
+/** The bytes of an array, to compare. */
+const bits = (data: ArrayBufferView) => bitsOf({ data });
 
 describeOnGpu("A step on WebGPU", () => {
-  const engines = bothEngines();
-  test("adds", async () => {
-    const hw: Attention = engines.onGpu;
-    const step = await hw.record((recorder: Recorder) => {
-      const x = recorder.input("x", [3, 37]);
-      const y = recorder.add(x, randomTensor(1, [37]));
-      const n = recorder.rmsNorm(y, randomTensor(2, [37]));
-      return { y, n, l: recorder.linear(n, randomTensor(3, [37, 5]), randomTensor(4, [5])), top: recorder.topK(y, 3).indices };
+  let hw: Attention;
+  beforeEach(async () => {
+    hw = await createOnSharedDevice();
+  });
+  afterEach(() => hw.dispose());
+
+  /** The result of one operation of the operands. */
+  async function computed(build: (recorder: Recorder, x: StepTensor) => StepTensor) {
+    const step = await hw.record((recorder) => ({ y: build(recorder, recorder.input("x", [ROWS, WIDTH])) }));
+    const { y } = await step.run({ x: operands() });
+    step.dispose();
+    return y;
+  }
+
+  test.each(ROW_OPERATIONS)("computes $name", async (operation) => {
+    const y = await computed((recorder, x) => operation.build(recorder, x));
+    expect(differences(y, expectedOf(operation, operands()))).toEqual([]);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6])("overwrites no number before it was read, whatever follows from what: %i", (seed) =>
+    expectGraph(hw, seed),
+  );
+
+  test("gives the largest of each row and their columns: NaN first, the lower column of equal ones first", async () => {
+    const x = operands();
+    x.data.fill(0.5, 20, 30);
+    x.data[WIDTH + 7] = x.data[WIDTH + 3] = 99;
+    for (const k of [1, 7, WIDTH]) {
+      const step = await hw.record((recorder) => {
+        const { values, indices } = recorder.topK(recorder.input("x", [ROWS, WIDTH]), k);
+        return { values, indices, rows: recorder.rows(randomTensor(7, [WIDTH, 5]), indices) };
+      });
+      const { values, indices, rows } = await step.run({ x });
+      const table = randomTensor(7, [WIDTH, 5]).data;
+      for (let row = 0; row < ROWS; row++) {
+        const numbers = Array.from(x.data.subarray(row * WIDTH, (row + 1) * WIDTH));
+        const columns = largestColumns(numbers, k);
+        const of = (data: Float32Array | Int32Array, width = 1) => Array.from(data.subarray(row * k * width, (row + 1) * k * width)); // prettier-ignore
+        expect(of(indices.data)).toEqual(columns);
+        expect(of(values.data)).toEqual(columns.map((n) => numbers[n]!));
+        expect(of(rows.data, 5)).toEqual(columns.flatMap((n) => Array.from(table.subarray(5 * n, 5 * n + 5))));
+      }
+      expect(indices.data).toBeInstanceOf(Int32Array);
+    }
+  });
+
+  test("takes rows of tables of every dtype, and multiplies by them", async () => {
+    const table = randomTensor(8, [VOCABULARY, 37]);
+    const bias = randomTensor(9, [VOCABULARY]);
+    for (const { weight, most } of tables(table)) {
+      const step = await hw.record((recorder) => {
+        const rows = recorder.rows(weight, recorder.numbers("rows", 2), { scale: 3 });
+        return { rows, y: recorder.linear(rows, weight, bias, { weightLayout: "out-in" }) };
+      });
+      const { rows, y } = await step.run({ rows: [29, 4] });
+      const taken = [29, 4].flatMap((n) => Array.from(table.data.subarray(37 * n, 37 * n + 37)));
+      const numbers = Float64Array.from(taken, (value) => 3 * value);
+      const tolerance = numbers.map((value) => 3 * most + 2 ** -23 * Math.abs(value));
+      expect(differences(rows, { values: numbers, tolerance })).toEqual([]);
+      const expected = await hw.linear(rows, weight, bias, { weightLayout: "out-in" });
+      expect(bits(y.data)).toEqual(bits(expected.data));
+    }
+  });
+
+  test("reads columns and tokens where they lie, wherever a kernel can bind them", async () => {
+    const { data } = operands();
+    const weight = randomTensor(10, [37, 5]);
+    const part = (from: number, to: number, first: number, last: number) =>
+      data.filter((_, n) => first * WIDTH <= n && n < last * WIDTH && from <= n % WIDTH && n % WIDTH < to);
+    const step = await hw.record((recorder) => {
+      const x = recorder.input("x", [ROWS, WIDTH]);
+      const some = recorder.tokens(recorder.columns(x, 3, 40), 1, 3);
+      const last = recorder.tokens(recorder.scale(some, 1), 1, 2);
+      return { some, last, y: recorder.linear(some, weight), z: recorder.linear(last, weight) };
     });
-    const x = randomTensor(5, [3, 37]);
-    console.log(await step.run({ x }));
-    expect(step.bytes).toBeGreaterThan(0);
+    const { some, last, y, z } = await step.run({ x: { data, shape: [ROWS, WIDTH] } });
+    expect(bits(some.data)).toEqual(bits(part(3, 40, 1, 3)));
+    expect(bits(last.data)).toEqual(bits(part(3, 40, 2, 3)));
+    expect(bits(y.data)).toEqual(bits((await hw.linear(some, weight)).data));
+    expect(bits(z.data)).toEqual(bits((await hw.linear(last, weight)).data));
+  });
+
+  test("attends without a layer with the bits of the calls, at the positions that each run gets", async () => {
+    const tokens = 5;
+    const shape = (width: number) => [2, tokens, width];
+    const scaling = { kind: "dynamic-ntk", factor: 2, originalLength: 8 } as const;
+    const key = { layout: "BSE", numHeads: 2, base: 500 } as const;
+    const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => Number(n % 3 !== 1)), shape: [tokens, tokens] };
+    const bias = randomTensor(11, [1, 4, tokens, tokens]);
+    const score = formula("s - 0.1 * abs(q - k)");
+    const options = { layout: "BSE", numHeads: 4, numKvHeads: 2, causal: true, softcap: 3, score, mask, bias } as const;
+    const step = await hw.record((recorder) => {
+      const x = recorder.input("x", shape(64));
+      const positions = recorder.numbers("positions", 2 * tokens);
+      const q = recorder.rotary(recorder.columns(x, 0, 32), { layout: "BSE", numHeads: 4, scaling, positions });
+      const k = recorder.rotary(recorder.columns(x, 32, 48), { ...key, positions: 7 });
+      return { q, k, y: recorder.attention(q, k, recorder.columns(x, 48, 64), options) };
+    });
+    mask.data.fill(0); // the step has a copy
+    bias.data.fill(NaN);
+    const given = { ...options, mask: { ...mask, data: mask.data.map((_, n) => Number(n % 3 !== 1)) }, bias: randomTensor(11, [1, 4, tokens, tokens]) }; // prettier-ignore
+    for (const first of [0, 3, 20]) {
+      const x = randomTensor(50 + first, shape(64));
+      const part = (from: number, to: number) => ({
+        data: x.data.filter((_, n) => from <= n % 64 && n % 64 < to),
+        shape: shape(to - from),
+      });
+      const positions = Int32Array.from({ length: 2 * tokens }, (_, n) => (first + n * 3) % 23);
+      const at = { data: positions, shape: [2, tokens] };
+      const q = await hw.rotaryEmbedding(part(0, 32), { layout: "BSE", numHeads: 4, scaling, positions: at });
+      const k = await hw.rotaryEmbedding(part(32, 48), { ...key, positions: 7 });
+      const { output } = await hw.scaledDotProductAttention(q, k, part(48, 64), given);
+      const result = await step.run({ x, positions });
+      expect(bits(result.q.data)).toEqual(bits(q.data));
+      expect(bits(result.k.data)).toEqual(bits(k.data));
+      expect(bits(result.y.data)).toEqual(bits(output.data));
+    }
+  });
+
+  describe("of a decoder", () => {
+    test.each([
+      ["a cache", {}],
+      ["a ring", { ring: { window: 6, keepFirst: 2 } }],
+      ["a cache of int8", { dtype: "int8" }],
+    ] as const)("has the bits of its calls, with %s", async (_, options) => {
+      const decoder = await Decoder.create(hw, options, "webgpu");
+      const caches = await Promise.all(decoder.layers.map((layer) => layer.kvCache(options)));
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      for (const [n, token] of TOKENS.entries()) {
+        const { x, logits } = await step.run({ token: [token] });
+        const expected = await decoder.compute(hw, token, caches);
+        expect(bits(x.data)).toEqual(bits(expected.x.data));
+        expect(bits(logits.data)).toEqual(bits(expected.logits.data));
+        expect(logits.shape).toEqual([1, VOCABULARY]);
+        expect(decoder.caches.map(({ appended }) => appended)).toEqual([[n + 1], [n + 1]]);
+      }
+    });
+
+    test("is one submit, which makes no buffers and no pipelines once it has run", async () => {
+      const decoder = await Decoder.create(hw, {}, "webgpu");
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      for (const token of TOKENS) await step.run({ token: [token] });
+      const counted = new CountedGpu();
+      const counts = await counted.count(() => step.run({ token: [1] }));
+      counted.restore();
+      expect(counts).toMatchObject({ submit: 1, createComputePipelineAsync: 0, waits: 1 });
+      expect(counts.createBuffer).toBeLessThanOrEqual(1); // what is read back
+    });
+
+    test("leaves its caches as they were if it fails, and runs again once there is room", async () => {
+      const decoder = await Decoder.create(hw, {}, "webgpu");
+      const [first, second] = decoder.layers;
+      decoder.caches = [await first!.kvCache(), await second!.kvCache({ capacity: 2 })];
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      await step.run({ token: [1] });
+      const { logits } = await step.run({ token: [2] });
+      await expect(step.run({ token: [3] })).rejects.toThrow(/^step\.run: batch 0 holds 2 of at most 2 tokens/);
+      expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([2, 2]);
+      for (const cache of decoder.caches) await cache.rewind(1);
+      expect(bits((await step.run({ token: [2] })).logits.data)).toEqual(bits(logits.data));
+    });
+
+    test("sees the new weights of an updated layer, and runs in order", async () => {
+      const decoder = await Decoder.create(hw, {}, "webgpu");
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      const together = await Promise.all([1, 2, 3].map((token) => step.run({ token: [token] })));
+      for (const cache of decoder.caches) await cache.rewind(0);
+      for (const [n, token] of [1, 2, 3].entries())
+        expect(bits((await step.run({ token: [token] })).logits.data)).toEqual(bits(together[n]!.logits.data));
+      await decoder.layers[0]!.update({ Wv: randomTensor(77, [DECODER_WIDTH, 12]) });
+      for (const cache of decoder.caches) await cache.rewind(0);
+      const { logits } = await step.run({ token: [1] });
+      expect(bits(logits.data)).not.toEqual(bits(together[0]!.logits.data));
+      for (const cache of decoder.caches) await cache.rewind(0);
+      expect(bits(logits.data)).toEqual(bits((await decoder.compute(hw, 1, decoder.caches)).logits.data));
+    });
+  });
+
+  test("multiplies by an uploaded weight until that is disposed", async () => {
+    const [x, weight, bias] = [randomTensor(12, [3, 37]), randomTensor(13, [37, 6]), randomTensor(14, [6])];
+    const uploaded = await hw.gpu!.uploadWeight(weight);
+    const step = await hw.record((recorder) => {
+      const given = recorder.input("x", [3, 37]);
+      return { y: recorder.linear(given, uploaded, bias), z: recorder.linear(given, uploaded) };
+    });
+    const { y, z } = await step.run({ x });
+    expect(bits(y.data)).toEqual(bits((await hw.linear(x, weight, bias)).data));
+    expect(bits(z.data)).toEqual(bits((await hw.linear(x, weight)).data));
+    uploaded.dispose();
+    await expect(step.run({ x })).rejects.toThrow("step.run: weight was disposed");
+  });
+
+  test("has copies of what it was given", async () => {
+    const [weight, gain] = [randomTensor(15, [4, 4]), randomTensor(16, [4])];
+    const step = await hw.record((recorder) => ({
+      y: recorder.linear(recorder.multiply(recorder.input("x", [2, 4]), gain), weight, gain),
+    }));
+    const x = randomTensor(17, [2, 4]);
+    const before = await step.run({ x });
+    for (const { data } of [weight, gain]) data.fill(NaN);
+    expect(bits((await step.run({ x })).y.data)).toEqual(bits(before.y.data));
+    step.dispose();
+    await expect(step.run({ x })).rejects.toThrow("step.run: the step was disposed");
+  });
+
+  test("refuses what only wasm can record, and a table that the device cannot hold", async () => {
+    const decoder = await Decoder.create(hw, {}, "webgpu");
+    const [layer] = decoder.layers;
+    const [cache] = decoder.caches;
+    const shared = hw.record((recorder) => {
+      const x = recorder.input("x", [1, DECODER_WIDTH]);
+      return { y: recorder.layer(layer!, recorder.layer(layer!, x, { cache }), { cache }) };
+    });
+    await expect(shared).rejects.toThrow("record: on WebGPU a cache must belong to one layer call of a step");
+    const computedPositions = hw.record((recorder) => {
+      const x = recorder.input("x", [3, 8]);
+      return { y: recorder.rotary(x, { positions: recorder.topK(recorder.input("z", [3, 9]), 1).indices }) };
+    });
+    await expect(computedPositions).rejects.toThrow("record: on WebGPU the positions of rotary must be numbers");
+    const device = await openTestDevice(undefined, {});
+    const small = await createAttention({ backend: "webgpu", device });
+    const width = device.limits.maxStorageBufferBindingSize / 8 + 1;
+    const table = { data: new Float32Array(2 * width), shape: [2, width] };
+    const large = small.record((recorder) => ({ y: recorder.rows(table, recorder.numbers("n")) }));
+    await expect(large).rejects.toThrow(
+      /^record: a tensor of the step needs a buffer of \d+ bytes, over the device's max/,
+    );
+    small.dispose();
+    device.destroy();
+  });
+
+  test("is lost with its device, and says so", async () => {
+    const device = await openTestDevice();
+    const own = await createAttention({ backend: "webgpu", device });
+    const step = await own.record((recorder) => ({ y: recorder.scale(recorder.input("x", [4]), 2) }));
+    expect(Array.from((await step.run({ x: [1, 2, 3, 4] })).y.data)).toEqual([2, 4, 6, 8]);
+    device.destroy();
+    await device.lost;
+    await expect(step.run({ x: [1, 2, 3, 4] })).rejects.toMatchObject({ code: "DEVICE_LOST" });
+    step.dispose();
+    own.dispose();
   });
 });

@@ -10,7 +10,7 @@ import type {
 import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
 import type { Call, Span } from "../call/call.js";
 import { insideTensor } from "../call/span.js";
-import type { KernelName } from "../kernels/kernel.js";
+import type { Kernel } from "../kernels/kernel.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
 
@@ -30,11 +30,17 @@ const FUNCTION: Readonly<Record<StepActivation, number>> = {
 /** y = norm(x) · gain + shift */
 export function recordNorm(call: Call, { norm, rows, width, x, gain, shift, epsilon, y }: NormPart): void {
   const constants = { CENTRED: norm === "layer", SHIFT: shift !== undefined };
-  dispatchRows(call, "norm_rows", constants, { rows, width, x, number: wordOf(epsilon) }, {
-    2: call.place(gain),
-    ...(shift && { 3: call.place(shift) }),
-    4: call.place(y),
-  });
+  dispatchRows(
+    call,
+    "norm_rows",
+    constants,
+    { rows, width, x, number: wordOf(epsilon) },
+    {
+      2: call.place(gain),
+      ...(shift && { 3: call.place(shift) }),
+      4: call.place(y),
+    },
+  );
 }
 
 /** y = softmax(scale · x) */
@@ -98,15 +104,22 @@ interface WholeRows {
   readonly number: number;
 }
 
-/** Lists a kernel of which a workgroup computes a row. */
+/** A kernel of which a workgroup computes a row. */
+export function rowKernel(name: RowKernelName, constants: Kernel["constants"] = {}): Kernel {
+  return { name, constants: { THREADS: ROW_THREADS, ...constants } };
+}
+
+type RowKernelName = "norm_rows" | "softmax_rows" | "top_rows";
+
+/** Lists such a kernel. */
 function dispatchRows(
   call: Call,
-  name: KernelName,
+  name: RowKernelName,
   constants: Readonly<Record<string, boolean>>,
   { rows, width, x, number }: WholeRows,
   given: Readonly<{ [binding: number]: Span }>,
 ): void {
-  call.dispatch({ name, constants: { THREADS: ROW_THREADS, ...constants } }, rows, {
+  call.dispatch(rowKernel(name, constants), rows, {
     0: call.numbers([rows, width, ...placeOf(x), number], rows),
     1: call.place(x.tensor),
     ...given,

@@ -90,7 +90,11 @@ function recorderOf(part: Exclude<StepPart, LinearPart>): Recorder {
     case "attention":
       return (call) => {
         const { key, value } = part.problem;
-        const bound = { query: bindable(call, part.problem.query), key: bindable(call, key), value: bindable(call, value) };
+        const bound = {
+          query: bindable(call, part.problem.query),
+          key: bindable(call, key),
+          value: bindable(call, value),
+        };
         return recordAttention(call, { ...part.problem, ...bound, operation: call.operation });
       };
     case "turn":
