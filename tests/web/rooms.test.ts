@@ -37,6 +37,7 @@ const WEBGPU = [
   ["attention"],
   ["cache"],
   ["layer"],
+  ["step"],
   ["webgpuEngine.ts"],
 ];
 
