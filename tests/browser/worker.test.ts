@@ -124,12 +124,21 @@ describe("headwise/worker", () => {
       const hw = await headwise.createAttention({ backend: "webgpu" });
       const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
       const { output } = await hw.scaledDotProductAttention(ones, ones, ones);
+      const weights = Object.fromEntries(["Wq", "Wk", "Wv", "Wo"].map((name) => [name, { ...ones, shape: [4, 2] }]));
+      const layer = await hw.multiHeadAttention({ numHeads: 1, weights: { ...weights, Wo: ones } as never });
+      const cache = await layer.kvCache();
+      const step = await hw.record((recorder) => ({
+        y: recorder.layer(layer, recorder.input("x", [1, 4]), { cache }),
+      }));
+      const { y } = await step.run({ x: [[1, 1, 1, 1]] });
+      const steps = { y: Array.from(y.data), length: cache.length };
       hw.dispose();
-      return { backend: hw.report.backend, first: output.data[0] };
+      return { backend: hw.report.backend, first: output.data[0], steps };
     });
     await close();
     await withGpu.close();
-    expect(result).toEqual({ backend: "webgpu", first: 1 });
+    const steps = { y: [8, 8, 8, 8], length: 1 }; // values of 4, times two rows of ones
+    expect(result).toEqual({ backend: "webgpu", first: 1, steps });
   });
 
   test("runs under a strict content security policy", async () => {

@@ -12,7 +12,17 @@ import { build, root } from "./paths.mjs";
 import { ended, say, start } from "./run.mjs";
 
 /** A sample of what runs in Node: caches, layers, stored weights, tensors of the caller, lengths, magnitudes, gradients. */
-const SAMPLE = ["magnitudes", "randomLengths", "cache", "gpuTensors", "layer", "linear", "layerBackward", "backward"];
+const SAMPLE = [
+  "magnitudes",
+  "randomLengths",
+  "cache",
+  "gpuTensors",
+  "layer",
+  "linear",
+  "layerBackward",
+  "backward",
+  "step",
+];
 const DRIVERS = "/usr/share/vulkan/icd.d";
 /** A test that takes longer hangs. */
 const TEST_MILLISECONDS = 300_000;
