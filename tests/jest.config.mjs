@@ -5,7 +5,7 @@ import { TEST_MILLISECONDS } from "./hangLimits.mjs";
 /** @type {import("jest").Config} */
 export default {
   rootDir: "..",
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/tests/plainGlobals.mjs",
   testMatch: ["<rootDir>/tests/**/*.test.ts", "<rootDir>/tests/{web,bench}/*.test.mjs"],
   testSequencer: "<rootDir>/tests/slowFirst.mjs",
   globalSetup: "<rootDir>/tests/webgpu/softwareAdapter.mjs",

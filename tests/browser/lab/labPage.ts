@@ -35,7 +35,8 @@ export class LabPage {
   page!: Page;
   readonly #troubles: string[] = [];
   readonly #hosts = new Set<string>();
-
+  /** The pages whose decoders are random ones. */
+  readonly #routed = new WeakSet<Page>();
   readonly #font: SystemFont | undefined;
 
   /** With a system font the lab's own font does not come. */
@@ -59,10 +60,9 @@ export class LabPage {
     });
   }
 
-  /** A page whose errors and requests are watched. Its decoders are small ones with random weights. */
+  /** A page whose errors and requests are watched. */
   async open(): Promise<Page> {
     const opened = await this.browser.newPage({ viewport: { width: 1280, height: 900 } });
-    await routeDecoders(opened);
     if (this.#font) await withoutOwnFont(opened);
     opened.on("pageerror", (error) => this.#troubles.push(error.message));
     opened.on("console", (message) => message.type() === "error" && this.#troubles.push(message.text()));
@@ -72,9 +72,11 @@ export class LabPage {
 
   /** Opens a room, as in "masks?queries=3", and waits until it is drawn. */
   async enter(place: string, page = this.page, site = this.url): Promise<void> {
+    const room = roomOf(place);
+    await this.#prepare(room, page);
     await page.goto("about:blank");
     await page.goto(`${site}#/${place}`);
-    await this.ready(roomOf(place), page);
+    await this.ready(room, page);
   }
 
   /** Goes to a room from another one, as a link does, without loading the page anew: half the work of `enter`. */
@@ -82,8 +84,19 @@ export class LabPage {
     const room = roomOf(place);
     const isElsewhere = this.page.url().startsWith(`${this.url}#/`) && roomOf(this.page.url().split("#/")[1]!) !== room;
     if (!isElsewhere) return this.enter(place);
+    await this.#prepare(room, this.page);
     await this.page.goto(`${this.url}#/${place}`);
     await this.ready(room);
+  }
+
+  /**
+   * The decoders of the room Generate are small ones with random weights. Only a page that enters it has a route to them: a
+   * route stops every request of a page, which makes it load with a sixth more work.
+   */
+  async #prepare(room: string, page: Page): Promise<void> {
+    if (room !== "generate" || this.#routed.has(page)) return;
+    this.#routed.add(page);
+    await routeDecoders(page);
   }
 
   /** Waits until a room is drawn. */
@@ -114,7 +127,7 @@ export class LabPage {
 
   /** What axe has to say against the page as it is: by all its rules, or only by those named. */
   async axe(page: Page | Frame = this.page, rules?: readonly string[]): Promise<string[]> {
-    await page.evaluate(AXE);
+    if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
     // What passes is not described.
     const options = { resultTypes: ["violations"], ...(rules && { runOnly: { type: "rule", values: rules } }) };
     return page.evaluate(async (chosen) => {

@@ -1,0 +1,32 @@
+// Jest's environment of Node, in which names of the language are found as fast as outside of Jest.
+
+import { runInContext } from "node:vm";
+
+import { TestEnvironment } from "jest-environment-node";
+
+/**
+ * What loops read. In a context of node:vm each reading of a global calls a function of Node, which takes a hundred times as
+ * long as a product. A name that a script declares is found without it. No test replaces one of these.
+ */
+const READ_OFTEN = [
+  "Math",
+  "Number",
+  "Object",
+  "Array",
+  "ArrayBuffer",
+  "DataView",
+  "Float32Array",
+  "Float64Array",
+  "Int32Array",
+  "Uint8Array",
+  "Uint16Array",
+  "Uint32Array",
+];
+
+export default class PlainGlobals extends TestEnvironment {
+  constructor(...given) {
+    super(...given);
+    const declared = READ_OFTEN.map((name) => `${name} = globalThis.${name}`);
+    runInContext(`const ${declared.join(", ")};`, this.getVmContext());
+  }
+}
