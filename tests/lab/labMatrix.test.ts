@@ -12,8 +12,10 @@ import { loopsWords, ofLoop, ofProducts, ofRecurrence, WIDTH } from "../../web/d
 import { changedRows, concatenationWords, localWords, queryWords } from "../../web/demo/lab/rooms/matrix/mixing.js";
 import { originOf, type Lights } from "../../web/demo/lab/rooms/matrix/origin.js";
 import { nameOf, sceneOf, SHAPES, type Name, type Scene } from "../../web/demo/lab/rooms/matrix/parts.js";
-import { edited, fields, headOf, inputsOf, type Settings } from "../../web/demo/lab/rooms/matrix/settings.js";
+import { edited, fields, headOf, inputsOf, ofSource, type Settings } from "../../web/demo/lab/rooms/matrix/settings.js";
 import { EDITABLE, EXTENTS, extentOf, shapeWords } from "../../web/demo/lab/rooms/matrix/sizes.js";
+import { CHANNELS, originOfX, PATCH, PATCHES_IN_ROW, SOURCES } from "../../web/demo/lab/rooms/matrix/source.js";
+import { sourceWords } from "../../web/demo/lab/rooms/matrix/sourceWords.js";
 import { percent } from "../../web/demo/lab/rooms/matrix/percent.js";
 import { scoreStatistics, statisticsWords } from "../../web/demo/lab/rooms/matrix/variance.js";
 import * as words from "../../web/demo/lab/rooms/matrix/words.js";
@@ -21,6 +23,7 @@ import { at, transposed, type Matrix } from "../../web/demo/lab/shell/matrix.js"
 import { decimal } from "../../web/demo/lab/shell/numbers.js";
 import { tableOf } from "../../web/demo/lab/shell/pastedTable.js";
 import { State } from "../../web/demo/lab/shell/state.js";
+import { faults } from "./labGrid.js";
 
 let hw: Attention;
 let engine: Engine;
@@ -55,6 +58,7 @@ const ENDS = {
 /** Every size at its ends and in its middle, with the others as they are first; and all at their ends. */
 function* allSizes(): Generator<Partial<Settings>> {
   for (const [name, values] of Object.entries(ENDS)) for (const value of values) yield { [name]: value };
+  for (const source of ["series", "image"] as const) yield ofSource(source);
   for (const end of [0, 2]) yield Object.fromEntries(Object.entries(ENDS).map(([name, values]) => [name, values[end]]));
 }
 
@@ -135,7 +139,7 @@ describe("over all settings", () => {
         });
       }
     });
-    expect(settingsSeen).toBe((3 * 5 + 2) * 2 ** 6 * 2);
+    expect(settingsSeen).toBe((3 * 5 + 2 + 2) * 2 ** 6 * 2);
   });
 });
 
@@ -144,7 +148,8 @@ function row(m: Matrix, index: number): readonly number[] {
 }
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-const positionOf = (word: string) => ["my", "phone", "needs", "more", "RAM", "now"].indexOf(word);
+/** No two sources have a name in common. */
+const positionOf = (word: string) => SOURCES.map((source) => originOfX(source).names.indexOf(word)).find((at) => at >= 0)!; // prettier-ignore
 const wordsIn = (sentence: string) => [...sentence.matchAll(/“(\w+)”/g)].map(([, word]) => positionOf(word!));
 
 function checkSums({ inputs, parts, form, head, steps, reading }: Scene): void {
@@ -330,6 +335,60 @@ test("in the column form products stand the other way round", async () => {
   expect(originOf("q", { row: 1, column: 0 }, scene).lines[0]).toMatch(
     /^Row 1 of W_Qᵀ times column “phone” of X: .*\(b_Q\) = /,
   );
+});
+
+describe("X that is not words", () => {
+  test("a row is a moment of a time series: its sentence names the channels that X has", () => {
+    const { sizes, x, names } = inputsOf({ ...FIRST, ...ofSource("series") });
+    expect([x.rows, x.columns, names.length]).toEqual([6, CHANNELS.length, 6]);
+    expect(sourceWords("series", sizes, "rows")).toBe(
+      "A row of X is a moment, here a day: one number for each channel: temperature, wind and rain. 0 is a usual day.",
+    );
+  });
+
+  test("a row is a patch of an image: put together, the patches are the image", () => {
+    const { x } = inputsOf({ ...FIRST, ...ofSource("image") });
+    expect([x.rows, x.columns]).toEqual([6, PATCH * PATCH]);
+    const side = PATCHES_IN_ROW * PATCH;
+    const image = Array.from({ length: x.data.length }, (_, pixel) => {
+      const [row, column] = [Math.floor(pixel / side), pixel % side];
+      const patch = Math.floor(row / PATCH) * PATCHES_IN_ROW + Math.floor(column / PATCH);
+      return at(x, patch, (row % PATCH) * PATCH + (column % PATCH));
+    });
+    expect(image).toEqual([
+      ...[0.5, 0.5, 0.5, 0.5, 1, 1],
+      ...[0.5, 0.5, 0, 0.5, 1, 1],
+      ...[0.5, 0, 0, 0, 0.5, 0.5],
+      ...[0, 0, 0, 0, 0, 0.5],
+    ]);
+  });
+
+  test("the sentence counts the rows and columns that are there, in both forms", () => {
+    for (const source of SOURCES)
+      for (let positions = 2; positions <= 6; positions++)
+        for (let inputDim = 2; inputDim <= 8; inputDim++)
+          for (const form of ["rows", "columns"] as const) {
+            const said = sourceWords(source, { positions, inputDim }, form);
+            expectPlain(said);
+            expect(faults(said)).toEqual([]);
+            expect(said.startsWith(form === "rows" ? "A row of X" : "A column of X")).toBe(true);
+            if (source === "words") continue;
+            const { width, names, x } = originOfX(source);
+            expect(said.includes(`the first ${positions} of ${names.length}`)).toBe(positions < names.length);
+            expect(said.includes("it has the first")).toBe(inputDim < width);
+            const spare = Array.from({ length: names.length }, (_, row) => at(x, row, width));
+            expect(spare.every((value) => value === 0)).toBe(true);
+            expect(/0 at first\./.test(said)).toBe(inputDim > width);
+          }
+  });
+
+  test("its numbers can be typed over, and another source brings its own", () => {
+    const series = { ...FIRST, ...ofSource("series") };
+    const typed = { ...series, ...edited(series, "x", [{ row: 5, column: 2, value: 7 }]) };
+    expect(at(inputsOf(typed).x, 5, 2)).toBe(7);
+    expect(inputsOf({ ...typed, ...ofSource("image") }).x).toEqual(inputsOf({ ...FIRST, ...ofSource("image") }).x);
+    expect(inputsOf({ ...typed, ...ofSource("words") })).toEqual(inputsOf(FIRST));
+  });
 });
 
 describe("an edit", () => {

@@ -148,3 +148,33 @@ test("the trained decoders add, and tell a story to its end", async () => {
   expect(await trained.locator(".jobs li").count()).toBeGreaterThan(2);
   await trained.close();
 });
+
+test("all heads are asked what a pronoun means, in stories and in the visitor's text", async () => {
+  const trained = await lab.browser.newPage({ viewport: { width: 390, height: 800 } });
+  const begin = "Kate and Ben lived near the park. Kate had a red ball. She liked it very much.";
+  await trained.goto(`${lab.url}#/generate?begin=${encodeURIComponent(begin)}`);
+  await lab.ready("generate", trained);
+  await trained.getByRole("button", { name: "Ask all heads" }).press("Enter");
+  const person = trained.getByRole("region", { name: "He or she" });
+  await person.getByText(/Layer 2 head 5 finds the name that is meant: 9\d % of its weight is there/).waitFor();
+  const thing = trained.getByRole("region", { name: "It or them" });
+  expect(await thing.textContent()).toMatch(/No head finds the noun that is meant.*But layer 3 head 3 has \d\d % on the word before/); // prettier-ignore
+  expect(await thing.textContent()).toMatch(/So the model goes by “a” more than by the noun\./);
+  expect(await trained.locator(".own-pronouns li").allTextContents()).toEqual([
+    expect.stringMatching(/^“she” means Kate: layer 2 head 5 has [\w ]*\d+ % of its weight on “Kate”\.$/),
+    expect.stringMatching(/^“it” means the ball: layer 3 head 3 has \d+ % of its weight on “red”\.$/),
+  ]);
+  for (const section of [person, thing]) {
+    const [before, after] = await section.locator(".looked-text .most").allTextContents();
+    expect(before).not.toBe(after);
+  }
+  expect(await trained.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await lab.axe(trained)).toEqual([]);
+  await trained.getByRole("button", { name: "One token" }).click();
+  await trained.getByText("The text above has changed: ask again to see its pronouns.").waitFor();
+  expect(await trained.locator(".own-pronouns").isVisible()).toBe(false);
+  await trained.getByText("sums", { exact: true }).click();
+  await trained.locator(".own-text", { hasText: "123+456=" }).waitFor();
+  expect(await trained.getByRole("button", { name: "Ask all heads" }).isVisible()).toBe(false);
+  await trained.close();
+});

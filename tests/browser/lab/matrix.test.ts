@@ -102,6 +102,40 @@ test.each([
   await near("output", steps.out);
 });
 
+/** The numbers of X, which stand in fields. */
+const typed = () =>
+  table("X")
+    .locator("input")
+    .evaluateAll((inputs) => inputs.map((input) => Number((input as HTMLInputElement).value.replace("−", "-"))));
+
+test("days of a time series and patches of an image are X, are drawn, and are named in sentences and tables", async () => {
+  await lab.enter("matrix?x=9 9");
+  const card = lab.page.getByRole("group", { name: "What X holds" });
+  expect(await card.locator("svg").count()).toBe(0);
+  await card.getByRole("radio", { name: "words" }).focus();
+  await lab.page.keyboard.press("ArrowDown");
+  await card.getByRole("img", { name: "Curves of temperature, wind, rain over 6 days" }).waitFor();
+  await lab.ready("matrix");
+  expect((await typed()).slice(0, 6)).toEqual([0.5, -0.5, 0, 1, -0.5, 0]);
+  expect(await lab.page.textContent(".main-finding")).toMatch(/“(Mon|Tue|Wed|Thu|Fri|Sat)”/);
+  expect(await card.textContent()).toContain("A row of X is a moment");
+  await card.getByText("patches of an image", { exact: true }).click();
+  await card.getByRole("img", { name: "An image in 6 patches of 2 × 2 pixels" }).waitFor();
+  await lab.ready("matrix");
+  expect(await typed()).toHaveLength(24);
+  expect(await lab.page.textContent(".main-finding")).toMatch(/“[A-F]”/);
+  const pixel = card.locator("svg rect").first();
+  expect(await pixel.getAttribute("style")).toBe("fill: rgb(128 128 128)");
+  await table("X").locator("input").first().fill("1");
+  await lab.page.keyboard.press("Enter");
+  await card.locator('svg rect[style="fill: rgb(255 255 255)"]').nth(4).waitFor();
+  await card.getByText("words", { exact: true }).click();
+  await card.locator("svg").waitFor({ state: "detached" });
+  await lab.ready("matrix");
+  expect(await typed()).toHaveLength(35);
+  expect(await lab.page.evaluate(() => location.hash)).not.toMatch(/source|x=/);
+});
+
 test("pointing at a number lights the row and the column that made it, and says how", async () => {
   await lab.enter("matrix");
   await table("Q").locator("tbody tr").nth(1).locator("td").nth(0).hover();

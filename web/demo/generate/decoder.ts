@@ -23,6 +23,16 @@ export interface Said {
   readonly inputs: readonly Floats[];
 }
 
+/** What a decoder says after one token of a text. */
+export interface Looked {
+  readonly scores: Float32Array;
+  /** For each layer and head, the weights on all tokens of the text. */
+  readonly weights: readonly (readonly Float32Array[])[];
+}
+
+/** One number for each head of each layer: 0 switches it off. */
+type Gains = readonly (readonly number[])[];
+
 /** A small transformer that has learned to continue a text, as train/model.ts has it. Sessions share its weights. */
 export class Decoder {
   readonly config: DecoderConfig;
@@ -54,25 +64,25 @@ export class Decoder {
   }
 
   /** Reads tokens after those in the caches. `gains` has one number for each head of each layer. */
-  async read(tokens: Int32Array, caches: readonly KvCache[], gains: readonly (readonly number[])[]): Promise<Said> {
-    const { layers, norm, unembedding } = this.#parameters;
-    const [weights, inputs]: [Float32Array[], Floats[]] = [[], []];
-    let x = this.#embedded(tokens, caches[0]!.appended[0]!);
-    for (const [index, { norm: before, feedForward }] of layers.entries()) {
-      const input = normed(x, before);
-      const { output, probs } = await this.#layers[index]!.forward(input, {
-        cache: caches[index]!,
-        causal: true,
-        headGain: gains[index]!,
-        returns: { output: true, probs: { queries: [tokens.length - 1] } },
-      });
-      x = sum(x, output);
-      if (feedForward) x = sum(x, await this.#fedForward(normed(x, feedForward.norm), feedForward));
-      weights.push(probs.data);
-      inputs.push(lastOf(input));
-    }
-    const { data } = await this.#hw.linear(normed(lastOf(x), norm), unembedding.weight);
-    return { scores: data, weights, inputs };
+  async read(tokens: Int32Array, caches: readonly KvCache[], gains: Gains): Promise<Said> {
+    const { scores, weights, inputs } = await this.#through(tokens, gains, [tokens.length - 1], caches);
+    return { scores, weights, inputs: inputs.map(lastOf) };
+  }
+
+  /** Reads a text at once, without a cache, and says what it says after each token at these places. */
+  async look(tokens: Int32Array, places: readonly number[], gains: Gains): Promise<readonly Looked[]> {
+    const { heads } = this.config;
+    const { scores, weights } = await this.#through(tokens, gains, places);
+    const count = scores.length / places.length;
+    return places.map((_, row) => ({
+      scores: scores.subarray(row * count, (row + 1) * count),
+      weights: weights.map((all) =>
+        Array.from({ length: heads }, (__, head) => {
+          const start = (head * places.length + row) * tokens.length;
+          return all.subarray(start, start + tokens.length);
+        }),
+      ),
+    }));
   }
 
   /** The projections of a layer. */
@@ -82,6 +92,33 @@ export class Decoder {
 
   dispose(): void {
     for (const layer of this.#layers) layer.dispose();
+  }
+
+  /** The scores and weights of some of the tokens, and what each layer's attention was given. */
+  async #through(
+    tokens: Int32Array,
+    gains: Gains,
+    queries: readonly number[],
+    caches?: readonly KvCache[],
+  ): Promise<Said> {
+    const { layers, norm, unembedding } = this.#parameters;
+    const [weights, inputs]: [Float32Array[], Floats[]] = [[], []];
+    let x = this.#embedded(tokens, caches?.[0]!.appended[0] ?? 0);
+    for (const [index, { norm: before, feedForward }] of layers.entries()) {
+      const input = normed(x, before);
+      const { output, probs } = await this.#layers[index]!.forward(input, {
+        ...(caches && { cache: caches[index]! }),
+        causal: true,
+        headGain: gains[index]!,
+        returns: { output: true, probs: { queries } },
+      });
+      x = sum(x, output);
+      if (feedForward) x = sum(x, await this.#fedForward(normed(x, feedForward.norm), feedForward));
+      weights.push(probs.data);
+      inputs.push(input);
+    }
+    const { data } = await this.#hw.linear(normed(rowsOf(x, queries), norm), unembedding.weight);
+    return { scores: data, weights, inputs };
   }
 
   #embedded(tokens: Int32Array, start: number): Floats {
@@ -108,7 +145,7 @@ export class Session {
   }
 
   /** Reads more tokens; there must be at least one. */
-  read(tokens: Int32Array, gains: readonly (readonly number[])[]): Promise<Said> {
+  read(tokens: Int32Array, gains: Gains): Promise<Said> {
     return this.#decoder.read(tokens, this.#caches, gains);
   }
 
@@ -147,7 +184,13 @@ function sum(a: Floats, b: Floats): Floats {
   return { data: a.data.map((value, at) => value + b.data[at]!), shape: a.shape };
 }
 
-function lastOf({ data, shape }: Floats): Floats {
+function lastOf(x: Floats): Floats {
+  return rowsOf(x, [x.shape[1]! - 1]);
+}
+
+function rowsOf({ data, shape }: Floats, rows: readonly number[]): Floats {
   const width = shape.at(-1)!;
-  return { data: data.slice(-width), shape: [1, 1, width] };
+  const kept = new Float32Array(rows.length * width);
+  rows.forEach((row, at) => kept.set(data.subarray(row * width, (row + 1) * width), at * width));
+  return { data: kept, shape: [1, rows.length, width] };
 }

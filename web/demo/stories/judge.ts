@@ -13,6 +13,9 @@ export interface Verdict {
   readonly isSentence: boolean;
   /** Whether it can be true after the sentences before it. */
   readonly isTrue: boolean;
+  /** Whom and what pronouns mean after it: a name and a noun. */
+  readonly person: string | undefined;
+  readonly thing: string | undefined;
 }
 
 /** Reads a story word by word, sentence by sentence, and checks each sentence against those before it. */
@@ -24,7 +27,8 @@ export function judged(words: readonly string[]): readonly Verdict[] {
       return roles ? [{ roles, says }] : [];
     });
     const isTrue = readings.some(({ roles, says }) => holds(world, roles, says));
-    return { words: sentence, isSentence: readings.length > 0, isTrue };
+    const { subject: person, thing } = world;
+    return { words: sentence, isSentence: readings.length > 0, isTrue, person, thing: thing?.noun };
   });
 }
 

@@ -3,6 +3,7 @@ import type { CacheDtype } from "headwise";
 import type { DecoderConfig } from "../../generate/decoderFile.js";
 import type { Taking } from "../../generate/sampling.js";
 import type { Difference } from "./difference.js";
+import type { PronounStudy } from "./pronounProtocol.js";
 import type { EngineChoice, Failure } from "./protocol.js";
 
 export type DecoderName = DecoderConfig["kind"];
@@ -65,11 +66,15 @@ export type GenerateRequest =
   | { readonly kind: "choose"; readonly token: number }
   | { readonly kind: "stop" }
   | { readonly kind: "endless"; readonly window: number; readonly keepFirst: number }
+  /** Asks all heads what the pronouns mean: in stories that the decoder has not seen, and in this text. */
+  | { readonly kind: "ask"; readonly text: Int32Array }
   | { readonly kind: "check" };
 
 export type GenerateReply =
   | { readonly kind: "opened"; readonly config: DecoderConfig; readonly threads: number }
   | { readonly kind: "written"; readonly written: Written; readonly isDone: boolean }
   | { readonly kind: "endless"; readonly endless: Endless; readonly isDone: boolean }
+  /** No study: something else was asked for before it was done. */
+  | { readonly kind: "asked"; readonly study: PronounStudy | undefined }
   | { readonly kind: "checked"; readonly differences: readonly Difference[] }
   | { readonly kind: "failed"; readonly reason: Failure };

@@ -2,10 +2,12 @@ import type { Attention } from "headwise";
 
 import { Decoder } from "../../generate/decoder.js";
 import { readDecoder, tokensOf } from "../../generate/decoderFile.js";
+import { unseenStories } from "../../train/storyFigures.js";
 import { afterMessages } from "./afterMessages.js";
 import { asFailure } from "./asFailure.js";
 import { openAttention } from "./openAttention.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest } from "./generateProtocol.js";
+import { PronounAsker } from "./pronounStudy.js";
 import { endlessText, Writer } from "./writer.js";
 
 /** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
@@ -18,6 +20,8 @@ interface WorkerScope {
 const HERE = import.meta.url;
 /** The page hears of new tokens at most so often. */
 const TELL_MS = 60;
+/** In so many stories heads are asked what the pronouns mean. */
+const ASKED_STORIES = 30;
 
 const scope = self as unknown as WorkerScope;
 const say = (reply: GenerateReply) => scope.postMessage(reply);
@@ -58,6 +62,8 @@ async function answer(request: GenerateRequest, isOver: () => boolean): Promise<
       return tell(true);
     case "endless":
       return endless(request, isOver);
+    case "ask":
+      return say({ kind: "asked", study: await pronounStudy(request.text, isOver) });
     case "check":
       return say({ kind: "checked", differences: await writer!.check() });
     default:
@@ -96,6 +102,15 @@ async function write(tokens: number, isOver: () => boolean): Promise<void> {
 
 function tell(isDone: boolean): void {
   if (writer) say({ kind: "written", written: writer.written, isDone });
+}
+
+function pronounStudy(text: Int32Array, isOver: () => boolean) {
+  // The first of the stories in which the decoder's figures were measured.
+  const stories = unseenStories(ASKED_STORIES, decoder.config.figures.stories!.seed).map(({ words }) => words);
+  return new PronounAsker(decoder).study(stories, text, async () => {
+    await afterMessages();
+    return isOver();
+  });
 }
 
 async function endless(

@@ -5,12 +5,15 @@ import { EngineError } from "./engine.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest, Writing, Written } from "./generateProtocol.js";
 import worker from "./generateWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
+import type { PronounStudy } from "./pronounProtocol.js";
 import type { EngineChoice } from "./protocol.js";
 
 export interface GeneratingEvents {
   opened(config: DecoderConfig, threads: number): void;
   written(written: Written, isDone: boolean): void;
   endless(endless: Endless, isDone: boolean): void;
+  /** Without a study: something else was asked for before it was done. */
+  asked(study: PronounStudy | undefined): void;
   failed(error: Error): void;
 }
 
@@ -24,6 +27,7 @@ export class Generating {
       if (data.kind === "opened") events.opened(data.config, data.threads);
       else if (data.kind === "written") events.written(data.written, data.isDone);
       else if (data.kind === "endless") events.endless(data.endless, data.isDone);
+      else if (data.kind === "asked") events.asked(data.study);
       else if (data.kind === "checked") this.#checks.shift()?.(data.differences);
       else events.failed(new EngineError(data.reason));
     };
@@ -55,6 +59,11 @@ export class Generating {
   /** Reads a text that the decoder has not learned from, with a ring and without. */
   readOn(ring: { readonly window: number; readonly keepFirst: number }): void {
     this.#say({ kind: "endless", ...ring });
+  }
+
+  /** Asks all heads what pronouns mean: in stories that the decoder has not seen, and in this text. */
+  ask(text: Int32Array): void {
+    this.#say({ kind: "ask", text });
   }
 
   /** How far the weights of the newest token are from their definition in double precision. */

@@ -13,6 +13,7 @@ import { EndlessCard } from "./endlessCard.js";
 import { HeadStrips } from "./headStrips.js";
 import { JobsCard } from "./jobsCard.js";
 import { NextBars } from "./nextBars.js";
+import { PronounsCard } from "./pronounsCard.js";
 import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
 import { TextView } from "./textView.js";
 import { finding, modelWords, speedWords, unreadWords } from "./words.js";
@@ -33,6 +34,7 @@ export class Desk {
   readonly #endless: EndlessCard;
   readonly #about = element("p", { class: "hint" });
   readonly #jobs = new JobsCard();
+  readonly #pronouns = new PronounsCard(() => this.#generating?.ask(this.#written!.tokens));
   readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": "Stories to go on from" });
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
@@ -90,6 +92,7 @@ export class Desk {
         this.#strips.node,
       ),
       this.#jobs.node,
+      this.#pronouns.node,
       card(
         "The cache of keys and values",
         panel(
@@ -139,6 +142,7 @@ export class Desk {
     this.#begun = "";
     this.#config = this.#written = undefined;
     this.#endless.clear();
+    this.#pronouns.clear();
     const { backend, threads } = this.#view.engine.choice;
     const engine = { backend: backend === "webgpu" ? backend : "wasm", ...(threads && { threads }) } as const;
     this.#generating = new Generating(model, engine, {
@@ -148,6 +152,7 @@ export class Desk {
       },
       written: (written, isDone) => this.#hear(written, isDone),
       endless: (endless, isDone) => this.#hearEndless(endless, isDone),
+      asked: (study) => this.#config && this.#pronouns.answer(this.#config, study),
       failed: (error) => this.#fail(error),
     });
   }
@@ -238,6 +243,7 @@ export class Desk {
     this.#table.show(written.caches, config);
     this.#endless.offer(config);
     this.#jobs.show(config);
+    this.#pronouns.show(config, written);
     this.#beginnings.hidden = !config.words;
     this.#about.textContent = modelWords(config);
   }

@@ -102,11 +102,16 @@ export class Diagram {
     this.node.classList.add("diagram");
   }
 
-  /** The diagram, product by product: what a phone shows one after another. */
-  get stops(): readonly Stop[] {
+  /** The diagram, product by product: what a phone shows one after another. `source` stands beside products of X. */
+  stopsWith(source: HTMLElement): readonly Stop[] {
     return STOPS.map(({ name, step, names }) => ({
       name,
-      nodes: [this.node, this.#steps[step]!, ...names.map((each) => this.#grids[each].node)],
+      nodes: [
+        ...(names.includes("x") ? [source] : []),
+        this.node,
+        this.#steps[step]!,
+        ...names.map((each) => this.#grids[each].node),
+      ],
     }));
   }
 

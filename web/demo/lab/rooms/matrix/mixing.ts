@@ -15,7 +15,7 @@ export function localWords({ inputs, form }: Pick<Scene, "inputs" | "form">): st
   const [before, after] = [defined(inputs), defined({ ...inputs, x: { ...x, data } })];
   const line = form === "columns" ? "column" : "row";
   const changed = changedRows(before.y, after.y);
-  return `Another vector for ${placeName("S", CHANGED)} in X changes one ${line} of Q, K and V, its own. Only P·V mixes tokens: of the ${count(x.rows, line)} of Y it changes ${changed}.`;
+  return `Another vector for ${placeName(inputs, "S", CHANGED)} in X changes one ${line} of Q, K and V, its own. Only P·V mixes tokens: of the ${count(x.rows, line)} of Y it changes ${changed}.`;
 }
 
 export function changedRows(one: Matrix, other: Matrix): number {
@@ -48,5 +48,5 @@ function areEqual({ rows, columns, data }: Matrix): boolean {
 export function concatenationWords({ inputs: { sizes } }: Pick<Scene, "inputs">): string {
   const { positions: S, valueDim: O, numHeads: N, inputDim: I } = sizes;
   const numbers = (value: number) => value.toLocaleString("en");
-  return `Why not put the values side by side? For ${count(S, "token")} that is S·O = ${numbers(S * O)} numbers in each head instead of ${numbers(O)}. W_O would need ${numbers(S * N * O * I)} numbers instead of ${numbers(N * O * I)}, and fit only texts of this length. And every token would get the same.`;
+  return `Why not put the values side by side? For ${count(S, "token")} that is S·O = ${numbers(S * O)} numbers in each head instead of ${numbers(O)}. W_O would need ${numbers(S * N * O * I)} numbers instead of ${numbers(N * O * I)}, and fit only this number of tokens. And every token would get the same.`;
 }

@@ -109,7 +109,9 @@ function inputOrigin(name: Editable, { row, column }: Cell, scene: Scene): Origi
     const lights = { q: { rows: one(row) }, k: { rows: one(row) }, v: { rows: one(row) } };
     return {
       lights,
-      lines: [`Type over it: this number of X enters every number of ${placeName("S", row)} in Q, K and V.`],
+      lines: [
+        `Type over it: this number of X enters every number of ${placeName(scene.inputs, "S", row)} in Q, K and V.`,
+      ],
     };
   }
   const into = ({ q: "q", k: "k", v: "v", o: "out" } as const)[name[1] as "q" | "k" | "v" | "o"];
@@ -127,8 +129,8 @@ function similarityWords(name: ProductName, cell: Cell, scene: Scene): string {
   const [left, right, bias] = PRODUCTS[name];
   const { parts, form } = scene;
   const { row, column } = cell;
-  const rowName = placeName(SHAPES[left][0], row);
-  const columnName = placeName(SHAPES[right][1], column);
+  const rowName = placeName(scene.inputs, SHAPES[left][0], row);
+  const columnName = placeName(scene.inputs, SHAPES[right][1], column);
   const factors = Array.from({ length: parts[left].columns }, (_, k) => [
     at(parts[left], row, k),
     at(parts[right], k, column),
@@ -149,10 +151,10 @@ function mixtureWords(name: ProductName, row: number, scene: Scene): string {
   const line = scene.form === "columns" ? "column" : "row";
   const parts = Array.from(
     { length: scene.parts[left].columns },
-    (_, k) => `${bracketed(at(scene.parts[left], row, k))}·(${line} ${placeName(SHAPES[right][0], k)})`,
+    (_, k) => `${bracketed(at(scene.parts[left], row, k))}·(${line} ${placeName(scene.inputs, SHAPES[right][0], k)})`,
   );
   const all = bias ? [...parts, called(bias, scene)] : parts;
-  const whole = `${capital(line)} ${placeName("S", row)} of ${called(name, scene)}`;
+  const whole = `${capital(line)} ${placeName(scene.inputs, "S", row)} of ${called(name, scene)}`;
   return `${whole} is a mixture of the ${line}s of ${called(right, scene)}: ${all.join(" + ")}.`;
 }
 
@@ -160,14 +162,14 @@ function maskedWords({ row, column }: Cell, { parts, inputs }: Scene): string {
   const why = hiddenWords(row, column, inputs);
   if (why) return `${why}: the score is −∞.`;
   const [before, after] = [at(parts.raw, row, column), at(parts.masked, row, column)].map((value) => decimal(value));
-  const pair = `The score of ${placeName("S", row)} for ${placeName("S", column)}`;
+  const pair = `The score of ${placeName(inputs, "S", row)} for ${placeName(inputs, "S", column)}`;
   return inputs.scale
     ? `${pair}, divided by √D: ${before} / √${inputs.sizes.headDim} = ${after}.`
     : `${pair}: the scale is off, it stays ${after}.`;
 }
 
 function weightWords({ row, column }: Cell, { parts, inputs }: Scene): string {
-  const [query, key] = [placeName("S", row), placeName("S", column)];
+  const [query, key] = [placeName(inputs, "S", row), placeName(inputs, "S", column)];
   const why = hiddenWords(row, column, inputs);
   if (why) return `${why}: the weight is 0.`;
   const weight = decimal(at(parts.p, row, column));
@@ -181,8 +183,9 @@ function weightWords({ row, column }: Cell, { parts, inputs }: Scene): string {
 
 function hiddenWords(row: number, column: number, inputs: Scene["inputs"]): string | undefined {
   const why = whyHidden(inputs, row, column);
-  if (why === "later") return `${placeName("S", row)} may not see ${placeName("S", column)}, which comes later`;
-  return why && `${placeName("S", row)} may not see itself`;
+  if (why === "later")
+    return `${placeName(inputs, "S", row)} may not see ${placeName(inputs, "S", column)}, which comes later`;
+  return why && `${placeName(inputs, "S", row)} may not see itself`;
 }
 
 /** Adds the lights of the matrices that a head's parts are cut from. */

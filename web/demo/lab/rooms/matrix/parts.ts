@@ -1,7 +1,6 @@
 import { transposed, type Matrix } from "../../shell/matrix.js";
 import type { Form, Inputs, Steps } from "./steps.js";
 import { binOf } from "./definition.js";
-import { WORDS } from "./example.js";
 import { EXTENTS, type Editable, type Extent } from "./sizes.js";
 
 /** How to read a product: as similarities of rows and columns, or as mixtures of rows. */
@@ -97,11 +96,11 @@ function preparedName({ scale, causal, excludeSelf }: Inputs): string {
 }
 
 /** A row or column of this extent in words: “phone”, or the number of a feature, from 1. */
-export function placeName(extent: Extent, index: number): string {
-  return extent === "S" ? `“${WORDS[index]!}”` : String(index + 1);
+export function placeName({ names }: Pick<Inputs, "names">, extent: Extent, index: number): string {
+  return extent === "S" ? `“${names[index]!}”` : String(index + 1);
 }
 
 /** What stands beside the cells of an axis. Only positions have names. */
-export function axisLabels(extent: Extent, { inputs: { sizes } }: Scene): readonly string[] {
-  return extent === "S" ? WORDS.slice(0, sizes.positions) : [];
+export function axisLabels(extent: Extent, { inputs: { sizes, names } }: Scene): readonly string[] {
+  return extent === "S" ? names.slice(0, sizes.positions) : [];
 }

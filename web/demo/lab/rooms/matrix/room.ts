@@ -19,6 +19,7 @@ import { MixingCard } from "./mixingCard.js";
 import { sceneOf, type Scene } from "./parts.js";
 import { edited, fields, headOf, inputsOf, type Settings } from "./settings.js";
 import { LETTERS, type Sizes } from "./sizes.js";
+import { SourcePanel } from "./sourcePanel.js";
 import { Stepper } from "./stepper.js";
 import { snippet } from "./snippet.js";
 import { scoreStatistics } from "./variance.js";
@@ -37,12 +38,19 @@ function open(view: RoomView<typeof fields>): void {
   });
   const [forms, heads, variance] = [new FormsCard(), new HeadsCard(), new VarianceCard(state)];
   const [growth, dictionary, loops] = [new GrowthCard(state), new DictionaryCard(state), new LoopsCard(state)];
-  const mixing = new MixingCard(state);
+  const [mixing, source] = [new MixingCard(state), new SourcePanel(state)];
   const said = element("ul", { class: "said" });
   const cards = [card("What these numbers say", said), ...[heads, variance, growth, dictionary, loops, mixing].map(({ node }) => node)]; // prettier-ignore
   const stops = [forms.node, ...cards].map((node) => ({ name: cardName(node), nodes: [node] }));
-  const stepper = new Stepper([...diagram.stops, ...stops], (stop) => state.set({ stop }));
-  stage.append(controls(view), stepper.node, diagram.node, forms.node, element("div", { class: "cards" }, ...cards));
+  const stepper = new Stepper([...diagram.stopsWith(source.node), ...stops], (stop) => state.set({ stop }));
+  stage.append(
+    controls(view),
+    source.node,
+    stepper.node,
+    diagram.node,
+    forms.node,
+    element("div", { class: "cards" }, ...cards),
+  );
   const follow = () => stepper.show(state.values.stop);
   state.onChange(follow);
   follow();
@@ -51,6 +59,7 @@ function open(view: RoomView<typeof fields>): void {
     const inputs = inputsOf(settings);
     const both = await bothForms(view, inputs);
     const scene = sceneOf(inputs, both[settings.form], headOf(settings), settings.form, settings.reading);
+    source.show(settings, inputs);
     diagram.show(scene, true);
     forms.show(scene, both);
     heads.show(scene);

@@ -5,6 +5,7 @@ import type { Inputs } from "./steps.js";
 import { HOURS } from "./dictionary.js";
 import { BIN, EXAMPLE, LARGEST } from "./example.js";
 import { STATIONS } from "./growth.js";
+import { originOfX, SOURCES, type Source } from "./source.js";
 import type { Reading } from "./parts.js";
 import { STOPS } from "./stops.js";
 import { EXTENTS, extentOf, type Editable, type Extent, type Sizes } from "./sizes.js";
@@ -16,6 +17,8 @@ export const fields = {
   valueDim: number(4, { min: 1, max: LARGEST.valueDim }),
   numHeads: number(2, { min: 1, max: LARGEST.numHeads }),
   head: number(1, { min: 1, max: LARGEST.numHeads }),
+  /** What the rows of X stand for. */
+  source: choice<Source>("words", SOURCES),
   form: choice("rows", ["rows", "columns"]),
   reading: choice<Reading>("similarities", ["similarities", "mixtures"]),
   scale: flag(true),
@@ -55,6 +58,7 @@ export function inputsOf(settings: Settings): Inputs {
   const [wq, bq] = [oneQuery ? zeros(read("wq")) : read("wq"), readBias("bq")];
   return {
     sizes,
+    names: originOfX(settings.source).names,
     x: read("x"),
     wq,
     bq,
@@ -69,6 +73,12 @@ export function inputsOf(settings: Settings): Inputs {
     excludeSelf: settings.excludeSelf,
     softmax: settings.softmax,
   };
+}
+
+/** The change of the settings to another source: its own numbers, all of them. */
+export function ofSource(source: Source): Partial<Settings> {
+  const { positions, width } = originOfX(source);
+  return { source, positions, inputDim: width, x: "" };
 }
 
 /** The head that is shown, from 0. */
@@ -90,7 +100,7 @@ export function edited(settings: Settings, name: Editable, edits: readonly Edit[
 
 /** A matrix at the largest size: the visitor's numbers, where the example's were changed. */
 function whole(settings: Settings, name: Editable): Matrix {
-  const first = EXAMPLE[name];
+  const first = name === "x" ? originOfX(settings.source).x : EXAMPLE[name];
   return parseMatrix(settings[name], first.rows, first.columns, first);
 }
 

@@ -4,6 +4,8 @@ import type { Sizes } from "./sizes.js";
 /** The inputs of the calculation. */
 export interface Inputs {
   readonly sizes: Sizes;
+  /** What the rows of X are called. */
+  readonly names: readonly string[];
   /** [S, I] */
   readonly x: Matrix;
   /** [I, N·D], with a bias of one row */

@@ -6,10 +6,11 @@ import { visibleScores, whyHidden } from "./definition.js";
 import { placeName, type Scene } from "./parts.js";
 import { percent } from "./percent.js";
 
-const word = (position: number) => placeName("S", position);
+const wordOf = (inputs: Scene["inputs"]) => (position: number) => placeName(inputs, "S", position);
 
 /** The room's finding: the pair of tokens that differs most in what it gives and gets. */
 export function finding({ head, inputs, parts }: Scene): string {
+  const word = wordOf(inputs);
   if (!inputs.softmax) {
     const row = furthestRow(parts.p);
     return `Without softmax the weights of ${word(row)} add up to ${decimal(rowSum(parts.p, row))}; with it, to 1.`;
@@ -25,6 +26,7 @@ export function finding({ head, inputs, parts }: Scene): string {
 
 /** What the softmax does, and what would be without it. */
 export function softmaxWords({ inputs, parts, form }: Scene): string {
+  const word = wordOf(inputs);
   const line = form === "columns" ? "column" : "row";
   const scores = visibleScores(parts.masked);
   const row = furthestRow(scores);
@@ -43,6 +45,7 @@ export function softmaxWords({ inputs, parts, form }: Scene): string {
 
 /** What is subtracted before the powers, in the row with the largest score; none without softmax. */
 export function maximumWords({ inputs, parts, form }: Scene): readonly string[] {
+  const word = wordOf(inputs);
   if (!inputs.softmax) return [];
   const { masked } = parts;
   const largest = Math.max(...masked.data);
@@ -53,7 +56,8 @@ export function maximumWords({ inputs, parts, form }: Scene): readonly string[] 
   ];
 }
 
-export function symmetryWords({ parts }: Scene, sameKeys: boolean): string {
+export function symmetryWords({ inputs, parts }: Scene, sameKeys: boolean): string {
+  const word = wordOf(inputs);
   const { row, column, apart } = mostAsymmetric(parts.raw);
   if (sameKeys)
     return "The projections are equal, so K = Q and the scores are symmetric: what one token asks of another, the other asks of it. With two projections a token can look for something that it is not.";

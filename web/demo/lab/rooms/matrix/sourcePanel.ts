@@ -1,0 +1,32 @@
+import { choices } from "../../shell/controls.js";
+import { element } from "../../shell/element.js";
+import type { State } from "../../shell/state.js";
+import { ofSource, type fields, type Settings } from "./settings.js";
+import type { Source } from "./source.js";
+import { sourcePicture } from "./sourcePicture.js";
+import { sourceWords } from "./sourceWords.js";
+import type { Inputs } from "./steps.js";
+
+const NAMES = { words: "words", series: "days of a time series", image: "patches of an image" };
+
+/** What the rows of X stand for: the visitor chooses, and sees it drawn. */
+export class SourcePanel {
+  readonly node: HTMLElement;
+  readonly #picture = element("figure", { class: "source" });
+  readonly #words = element("p");
+
+  constructor(state: State<typeof fields>) {
+    const choice = choices(state, "source", "X holds", NAMES);
+    // Its numbers and sizes come with a source, in one change.
+    choice.addEventListener("change", ({ target }) => state.set(ofSource((target as HTMLInputElement).value as Source)), { capture: true }); // prettier-ignore
+    const group = { class: "panel source-panel", role: "group", "aria-label": "What X holds" };
+    this.node = element("div", group, choice, this.#words, this.#picture);
+  }
+
+  show({ source, form }: Settings, { x, names, sizes }: Inputs): void {
+    const picture = sourcePicture(source, x, names);
+    this.#picture.hidden = picture.length === 0;
+    this.#picture.replaceChildren(...picture);
+    this.#words.textContent = sourceWords(source, sizes, form);
+  }
+}
