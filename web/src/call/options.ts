@@ -99,6 +99,11 @@ export class OptionReader {
     return this.#values.get(name);
   }
 
+  /** The same options as a plain object. */
+  plain(): object {
+    return Object.fromEntries(this.#given());
+  }
+
   /** The same options, with fewer legal names. */
   narrowed(names: readonly string[]): OptionReader {
     return new OptionReader(this.call, this.path, names, new Map(this.#given()), this.noun, this.others);

@@ -4,7 +4,14 @@ import {
   type AttentionOptions,
   type AttentionProblem,
 } from "../attention/attentionProblem.js";
-import type { NoReturns, NoValue, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
+import type {
+  NoReturns,
+  NoValue,
+  OutputAt,
+  PlacedResult,
+  RecordedAttention,
+  ResultAt,
+} from "../attention/attentionResult.js";
 import type {
   AttentionBackwardOptions,
   GradientReturns,
@@ -32,7 +39,8 @@ import {
   type Recording,
 } from "../call/encoder.js";
 import type { LocationChoice, LocationOption } from "../call/location.js";
-import { argument, readOptions } from "../call/options.js";
+import type { Part } from "../call/late.js";
+import { argument, readOptions, type OptionReader } from "../call/options.js";
 import { Queue } from "../call/queue.js";
 import { renamed } from "../call/renamed.js";
 import { signalIn, snapshot } from "../call/snapshot.js";
@@ -67,6 +75,16 @@ import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
 const COMPUTE_OR_RECORD = [...OPTION_NAMES, ENCODER];
+const WARMUP_NAMES = [...OPTION_NAMES, "compute"];
+
+/** A call of attention that has been read. */
+interface ReadCall {
+  /** What it does in its turn. */
+  readonly work: () => Eventually<unknown>;
+  /** Records it, if it has an encoder. */
+  readonly record?: () => Recorded<unknown>;
+  readonly signal: AbortSignal | undefined;
+}
 
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {
@@ -456,11 +474,12 @@ export class Attention extends Disposing {
    */
   async warmup(shape: WarmupShape, options: WarmupOptions = {}): Promise<void> {
     const call = this.#arguments("warmup", this.#engine.onGpu);
-    const reader = readOptions(call, options, [...OPTION_NAMES, "compute"]);
-    const computes = reader.flag("compute", true);
-    const problem = warmupProblem(call, shape, reader);
-    const work = computes ? () => runWarmup(this.#engine, problem) : () => this.#engine.prepare?.(problem);
-    await this.#run<unknown>(call, work, problem.signal);
+    await this.#withFormulas(call, [shape], options, WARMUP_NAMES, ([sizes], reader) => {
+      const computes = reader.flag("compute", true);
+      const problem = warmupProblem(call, sizes, reader);
+      const work = () => (computes ? runWarmup(this.#engine, problem) : this.#engine.prepare?.(problem));
+      return { work, signal: problem.signal };
+    });
   }
 
   /**
@@ -607,41 +626,71 @@ export class Attention extends Disposing {
   ): Promise<T> {
     const { operations } = this.#parts;
     const { loaded } = operations;
-    if (loaded) {
-      const problem = read(loaded, given);
-      return this.#run(call, () => work(problem, loaded), problem.signal);
+    if (!loaded) return this.#after(operations, call, given, (code, kept) => work(read(code, kept), code));
+    const problem = read(loaded, given);
+    return this.#run(call, () => work(problem, loaded), problem.signal);
+  }
+
+  /** The same for a call of attention, which needs other code only if it has formulas. */
+  #withFormulas(
+    call: CallArguments,
+    given: readonly unknown[],
+    options: object,
+    names: readonly string[],
+    read: (given: readonly unknown[], options: OptionReader) => ReadCall,
+  ): Promise<unknown> {
+    const reader = readOptions(call, options, names);
+    const { formulas } = this.#parts;
+    if (!formulas.loaded && (reader.has("score") || reader.has("visible"))) {
+      const all = [...given, reader.plain()];
+      return this.#after(formulas, call, all, (_, kept) => read(kept, readOptions(call, kept.at(-1), names)).work());
     }
-    const coming = operations.load(call.operation);
+    const { work, record, signal } = read(given, reader);
+    return record ? this.#record(call, record, signal) : this.#run(call, work, signal);
+  }
+
+  /** Runs a call whose code comes: it takes its turn and waits there. Its arguments are kept as they are now, and read then. */
+  #after<Code, Given extends readonly unknown[], T>(
+    part: Part<Code>,
+    call: CallArguments,
+    given: Given,
+    readAndWork: (code: Code, kept: Given) => Eventually<T>,
+  ): Promise<T> {
+    const coming = part.load(call.operation);
     coming.catch(() => undefined); // the call sees it at its turn
     const kept = snapshot(given);
-    const readAndWork = async () => {
+    const work = async () => {
       const code = await coming;
       this.#assertAlive(call.operation);
-      return work(read(code, kept), code);
+      return readAndWork(code, kept);
     };
-    return this.#run(call, readAndWork, signalIn(kept));
+    return this.#run(call, work, signalIn(kept));
   }
 
   #attention(query: unknown, key: unknown, value: unknown, options: object): Promise<unknown> {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
-    const reader = readOptions(call, options, COMPUTE_OR_RECORD);
-    const problem = attentionProblem(call, query, key, value, reader);
-    const encoder = encoderOf(reader);
-    if (encoder !== undefined) return this.#recorded(call, encoder, problem);
-    const compute = async () => {
-      const begin = performance.now();
-      const result = await this.#engine.attention(problem);
-      if (!touchesGpu(problem)) this.#pace?.learn(problem, (performance.now() - begin) / 1000);
-      noteForMerge(result, problem.settings);
-      return result;
-    };
-    return this.#run<unknown>(call, compute, problem.signal);
+    return this.#withFormulas(call, [query, key, value], options, COMPUTE_OR_RECORD, ([q, k, v], reader) => {
+      const problem = attentionProblem(call, q, k, v, reader);
+      const { signal } = problem;
+      const encoder = encoderOf(reader);
+      if (encoder === undefined) return { work: () => this.#compute(problem), signal };
+      const record = this.#recording(encoder, problem);
+      return { work: () => record().results, record, signal };
+    });
   }
 
-  #recorded(call: CallArguments, encoder: object, problem: AttentionProblem): Promise<unknown> {
+  async #compute(problem: AttentionProblem): Promise<PlacedResult> {
+    const begin = performance.now();
+    const result = await this.#engine.attention(problem);
+    if (!touchesGpu(problem)) this.#pace?.learn(problem, (performance.now() - begin) / 1000);
+    noteForMerge(result, problem.settings);
+    return result;
+  }
+
+  #recording(encoder: object, problem: AttentionProblem): () => Recorded<unknown> {
     const engine = this.#engine;
-    if (!engine.record) throw recordsNothing(call.operation, `this instance computes with ${this.report.backend}`);
-    return this.#record<unknown>(call, () => engine.record!(encoder, { ...problem, location: "gpu" }), problem.signal);
+    if (!engine.record) throw recordsNothing(problem.operation, `this instance computes with ${this.report.backend}`);
+    return () => engine.record!(encoder, { ...problem, location: "gpu" });
   }
 
   /**

@@ -8,22 +8,39 @@ const HINT =
   "It is a file beside the package's script, or beside the script that a bundler made. Check the network, and that the " +
   "server still has all files of this build. Some browsers try again only after the page was loaded again.";
 
+const formulas = /* @__PURE__ */ late("formulas", async () => {
+  const code = await import("./parts/formulas.js");
+  code.bringFormulas();
+  return code;
+});
+
 /** Parts that are loaded when a call first needs them: files beside this one, or what a bundler makes of them. */
 export const lateParts: Parts = {
   auto: /* @__PURE__ */ late("auto", () => import("./parts/auto.js")),
-  operations: /* @__PURE__ */ late("operations", () => import("./parts/operations.js")),
-  plans: /* @__PURE__ */ late("plans", () => import("./parts/plans.js")),
-  steps: /* @__PURE__ */ late("steps", () => import("./parts/steps.js")),
+  formulas,
+  operations: /* @__PURE__ */ lateWithFormulas("operations", () => import("./parts/operations.js")),
+  plans: /* @__PURE__ */ lateWithFormulas("plans", () => import("./parts/plans.js")),
+  steps: /* @__PURE__ */ lateWithFormulas("steps", () => import("./parts/steps.js")),
 };
 
 function late<T>(name: string, load: () => Promise<T>): Late<T> {
+  return new Late((operation) => loaded(operation, name, load));
+}
+
+/** A part that reads calls which may have formulas. */
+function lateWithFormulas<T>(name: string, load: () => Promise<T>): Late<T> {
   return new Late(async (operation) => {
-    try {
-      return await inTime(operation, load(), `the part "${name}" of headwise was not loaded`, HINT);
-    } catch (cause) {
-      if (AssetError.is(cause)) throw cause;
-      const what = `${operation}: the part "${name}" of headwise was not loaded`;
-      throw new AssetError(`${what}: ${thrownText(cause)}`, { cause, hint: HINT });
-    }
+    const [code] = await Promise.all([loaded(operation, name, load), formulas.load(operation)]);
+    return code;
   });
+}
+
+async function loaded<T>(operation: string, name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await inTime(operation, load(), `the part "${name}" of headwise was not loaded`, HINT);
+  } catch (cause) {
+    if (AssetError.is(cause)) throw cause;
+    const what = `${operation}: the part "${name}" of headwise was not loaded`;
+    throw new AssetError(`${what}: ${thrownText(cause)}`, { cause, hint: HINT });
+  }
 }

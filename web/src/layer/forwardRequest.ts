@@ -1,6 +1,7 @@
 import { checkKeys, readSettings, refuseDropout, refuseMovedDiagonal } from "../attention/attentionSettings.js";
 import { withKeyLength, type AttentionShape } from "../attention/attentionShape.js";
 import { callPositions, type SequencePositions } from "../attention/callPositions.js";
+import { formulaReading } from "../attention/formulaReading.js";
 import { checkedPatches, type GivenPatches } from "../attention/patch.js";
 import { readRagged } from "../attention/ragged.js";
 import { readWanted } from "../attention/returns.js";
@@ -20,7 +21,6 @@ import { readOptions, type OptionReader } from "../call/options.js";
 import { outputForm } from "../call/outputForm.js";
 import { readRow, readTable } from "../call/settingTable.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { readDerivatives } from "../formula/derivatives.js";
 import { followsLength } from "../position/checkedAngles.js";
 import { FLOATS } from "../tensor/tensor.js";
 import { checkWidths, readContexts, readRows, widthAxis, type Rows } from "./contexts.js";
@@ -152,7 +152,7 @@ function refuseTogether(options: OptionReader, { settings, cache, patch, ragged,
   if (cache) refuseDropout(operation, settings, "a cache");
   if (patch?.probs) refuseDropout(operation, settings, "patch.probs");
   if (!ragged && !cache) refuseMovedDiagonal(options, settings, extents.queryLength);
-  if (save && settings.score) readDerivatives(operation, settings.score);
+  if (save && settings.score) formulaReading.code!.readDerivatives(operation, settings.score);
 }
 
 /** The problem when it is the call's turn. It also depends on what the cache holds then. */
