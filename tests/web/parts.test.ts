@@ -1,11 +1,13 @@
 // Code that is loaded when a call first needs it. These instances have parts whose loading the test controls.
 
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import type { KvCache, Layer, Saved } from "headwise";
 import { formula } from "headwise/formula";
 
 import "./asBuilt.js";
 import { here, Late, type Part } from "../../web/src/call/late.js";
 import { snapshot } from "../../web/src/call/snapshot.js";
+import type { Engine } from "../../web/src/engine/engine.js";
 import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { AssetError, DisposedError, OptionError } from "../../web/src/errors/errors.js";
 import { Attention } from "../../web/src/instance/attention.js";
@@ -22,10 +24,14 @@ type Operations = typeof operations;
 
 const formulasHere = () => Promise.resolve<object>(formulas);
 
-/** An instance whose operations and formulas arrive when these functions say so. */
-async function instanceWith(load: () => Promise<Operations>, loadFormulas = formulasHere): Promise<Attention> {
+/** An instance whose operations and formulas arrive when these functions say so. `more` is added to its engine. */
+async function instanceWith(
+  load: () => Promise<Operations>,
+  loadFormulas = formulasHere,
+  more = {},
+): Promise<Attention> {
   const part = new Late(load);
-  const engine = new WasmEngine(await openWasmCore(), part);
+  const engine: Engine = Object.assign(new WasmEngine(await openWasmCore(), part), more);
   const parts = { formulas: new Late(loadFormulas), operations: part, plans: here(plans), steps: here(steps) };
   const report = { version: "0", backend: "wasm", variant: "simd", threads: 1, maximumMemory: 2 ** 28 } as const;
   return Attention.over({ engine, report: { ...report, reasons: {}, calibration: NO_CALIBRATION } }, parts);
@@ -79,6 +85,21 @@ const CALLS: Readonly<Record<string, (hw: Attention) => Promise<unknown>>> = {
     return cache.attend(heads, { causal: true });
   },
 };
+
+/** A call that makes a layer and uses it. */
+const withLayer = (use: (layer: Layer) => Promise<unknown>) => async (own: Attention) => {
+  using layer = await own.multiHeadAttention(layerOptions);
+  return await use(layer);
+};
+
+/** A call that makes a cache with tokens and uses it. */
+const withCache = (use: (cache: KvCache) => Promise<unknown>) => async (own: Attention) => {
+  using cache = await own.kvCache({ numKvHeads: 2, headDim: 4 });
+  await cache.append(heads, heads);
+  return await use(cache);
+};
+
+const gradientsOf = (layer: Layer, { saved }: { readonly saved: Saved }) => layer.backward(saved, x);
 
 let hw: Attention;
 afterEach(() => hw.dispose());
@@ -235,6 +256,47 @@ describe("the first call with formulas", () => {
     expect(load).toHaveBeenCalledTimes(1);
   });
 
+  test.each<[string, (own: Attention) => Promise<unknown>]>([
+    ["layer.forward", withLayer((layer) => layer.forward(x, { score }))],
+    [
+      "layer.forward with save",
+      withLayer(async (layer) => gradientsOf(layer, await layer.forward(x, { score, save: true }))),
+    ],
+    ["cache.attend", withCache((cache) => cache.attend(heads, { score, visible }))],
+    ["cache.step", withCache((cache) => cache.step(heads, heads, heads, { visible }))],
+  ])("%s: an instance with layers and caches loads their code then", async (_name, call) => {
+    const load = jest.fn(formulasHere);
+    hw = await instanceWith(() => Promise.resolve(operations), load);
+    const first = await call(hw);
+    expect(await call(hw)).toEqual(first);
+    expect(load).toHaveBeenCalledTimes(1);
+  });
+
+  test("goes on with a layer and a cache that are disposed meanwhile, as any call does", async () => {
+    const { open, load } = formulaGate();
+    hw = await instanceWith(() => Promise.resolve(operations), load);
+    const layer = await hw.multiHeadAttention(layerOptions);
+    const cache = await layer.kvCache();
+    const coming = [layer.forward(x, { score, cache }), cache.attend(heads, { score })];
+    layer.dispose();
+    cache.dispose();
+    open();
+    for (const { output } of await Promise.all(coming)) expect(output.data.some(Number.isNaN)).toBe(false);
+  });
+
+  test("is recorded in its turn if it has an encoder, and later calls at once", async () => {
+    const { open, load } = formulaGate();
+    const record = jest.fn(() => ({ atOnce: true, results: Promise.resolve({ output: heads }) }));
+    hw = await instanceWith(fromOperations, load, { record });
+    const call = () => hw.scaledDotProductAttention(heads, heads, heads, { score, encoder: {} });
+    const coming = call();
+    expect(record).not.toHaveBeenCalled();
+    open();
+    expect(await coming).toEqual({ output: heads });
+    void call();
+    expect(record).toHaveBeenCalledTimes(2);
+  });
+
   test("keeps its turn: a later call sees what it has written", async () => {
     const { open, load } = formulaGate();
     hw = await instanceAwaiting(load);
@@ -324,6 +386,17 @@ describe("the first call with formulas", () => {
     await hw.scaledDotProductAttention(heads, heads, heads, { score });
   });
 });
+
+test.each(["linear", "linearBackward", "rotaryEmbedding", "mergeAttention", "multiHeadAttention", "kvCache"])(
+  "%s needs no code for formulas",
+  async (name) => {
+    hw = await instanceWith(
+      () => Promise.resolve(operations),
+      () => Promise.reject(new Error("formulas were loaded")),
+    );
+    await CALLS[name]!(hw);
+  },
+);
 
 test("plain attention, warmup and allocate need no part", async () => {
   const noPart = () => Promise.reject(new Error("a part was loaded"));

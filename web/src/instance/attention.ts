@@ -28,7 +28,7 @@ import type { SavedCacheOptions } from "../cache/savedCache.js";
 import type { Pace } from "../calibration/pace.js";
 import type { OrAbsent } from "../call/asked.js";
 import { CallArguments } from "../call/callArguments.js";
-import type { Eventually, Recorded } from "../call/context.js";
+import type { Eventually, ReadCall, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import {
   ENCODER,
@@ -39,7 +39,7 @@ import {
   type Recording,
 } from "../call/encoder.js";
 import type { LocationChoice, LocationOption } from "../call/location.js";
-import type { Part } from "../call/late.js";
+import { along, type Part } from "../call/late.js";
 import { argument, readOptions, type OptionReader } from "../call/options.js";
 import { Queue } from "../call/queue.js";
 import { renamed } from "../call/renamed.js";
@@ -75,16 +75,6 @@ import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
 const COMPUTE_OR_RECORD = [...OPTION_NAMES, ENCODER];
-const WARMUP_NAMES = [...OPTION_NAMES, "compute"];
-
-/** A call of attention that has been read. */
-interface ReadCall {
-  /** What it does in its turn. */
-  readonly work: () => Eventually<unknown>;
-  /** Records it, if it has an encoder. */
-  readonly record?: () => Recorded<unknown>;
-  readonly signal: AbortSignal | undefined;
-}
 
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {
@@ -146,7 +136,8 @@ export class Attention extends Disposing {
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
       run: (call, work, signal) => this.#run(call, work, signal),
       record: (call, record, signal) => this.#record(call, record, signal),
-      with: (...call) => this.#with(...call),
+      with: (...call) => this.#with(this.#parts.operations, ...call),
+      withFormulas: (...call) => this.#withFormulas(...call),
       release: (operation, work) => this.#release(operation, work),
     };
     this.gpu = (engine.hasGpu ?? engine.places.includes("webgpu")) ? new Gpu(this.#context) : undefined;
@@ -250,6 +241,7 @@ export class Attention extends Disposing {
   >(options: AttentionBackwardOptions<R> & LocationOption<L>): Promise<GradientsAt<L, R>> {
     const call = this.#arguments("attentionBackward", this.#engine.onGpu);
     return (await this.#with(
+      along(this.#parts.operations, this.#parts.formulas),
       call,
       [options] as const,
       ({ backwardProblem }, given) => backwardProblem(call, ...given),
@@ -271,6 +263,7 @@ export class Attention extends Disposing {
   ): Promise<L extends "gpu" ? GpuMergeResult : MergeResult> {
     const call = this.#arguments("mergeAttention", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [parts, options] as const,
       ({ mergeProblem }, given) => mergeProblem(call, ...given),
@@ -297,6 +290,7 @@ export class Attention extends Disposing {
   ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("rotaryEmbedding", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [x, options] as const,
       ({ rotaryProblem }, given) => rotaryProblem(call, ...given),
@@ -332,6 +326,7 @@ export class Attention extends Disposing {
   ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("linear", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [x, weight, bias, options] as const,
       ({ linearProblem }, given) => linearProblem(call, this.#engine, ...given),
@@ -354,6 +349,7 @@ export class Attention extends Disposing {
   >(options: LinearBackwardOptions<R> & LocationOption<L>): Promise<LinearGradientsAt<L, R>> {
     const call = this.#arguments("linearBackward", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [options] as const,
       ({ linearBackwardProblem }, given) => linearBackwardProblem(call, ...given),
@@ -370,6 +366,7 @@ export class Attention extends Disposing {
     const call = this.#arguments("multiHeadAttention");
     const createCache = (cache: CacheProblem) => this.#createCache(cache);
     return this.#with(
+      this.#parts.operations,
       call,
       [options] as const,
       ({ layerProblem }, given) => this.#placeable(layerProblem(call, ...given)),
@@ -390,6 +387,7 @@ export class Attention extends Disposing {
     const call = this.#arguments("kvCache");
     const engine = this.#engine;
     return this.#with(
+      this.#parts.operations,
       call,
       [options] as const,
       ({ kvCacheProblem }, given) => this.#placeable(kvCacheProblem(call, ...given)),
@@ -474,7 +472,8 @@ export class Attention extends Disposing {
    */
   async warmup(shape: WarmupShape, options: WarmupOptions = {}): Promise<void> {
     const call = this.#arguments("warmup", this.#engine.onGpu);
-    await this.#withFormulas(call, [shape], options, WARMUP_NAMES, ([sizes], reader) => {
+    const given = readOptions(call, options, [...OPTION_NAMES, "compute"]);
+    await this.#withFormulas(call, given, [shape] as const, (reader, [sizes]) => {
       const computes = reader.flag("compute", true);
       const problem = warmupProblem(call, sizes, reader);
       const work = () => (computes ? runWarmup(this.#engine, problem) : this.#engine.prepare?.(problem));
@@ -619,57 +618,59 @@ export class Attention extends Disposing {
    * are kept as they are now, and the call takes its turn and reads them then.
    */
   #with<Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
+    part: Part<typeof readers>,
     call: CallArguments,
     given: Given,
     read: (code: typeof readers, given: Given) => Problem,
     work: (problem: Problem, code: typeof readers) => Eventually<T>,
   ): Promise<T> {
-    const { operations } = this.#parts;
-    const { loaded } = operations;
-    if (!loaded) return this.#after(operations, call, given, (code, kept) => work(read(code, kept), code));
+    const { loaded } = part;
+    if (!loaded) {
+      const kept = snapshot(given);
+      return this.#after(part, call, signalIn(kept), (code) => work(read(code, kept), code));
+    }
     const problem = read(loaded, given);
     return this.#run(call, () => work(problem, loaded), problem.signal);
   }
 
-  /** The same for a call of attention, which needs other code only if it has formulas. */
-  #withFormulas(
+  /** As `Context` has it. */
+  #withFormulas<Given extends readonly unknown[]>(
     call: CallArguments,
-    given: readonly unknown[],
-    options: object,
-    names: readonly string[],
-    read: (given: readonly unknown[], options: OptionReader) => ReadCall,
+    options: OptionReader,
+    given: Given,
+    read: (options: OptionReader, given: Given) => ReadCall,
   ): Promise<unknown> {
-    const reader = readOptions(call, options, names);
     const { formulas } = this.#parts;
-    if (!formulas.loaded && (reader.has("score") || reader.has("visible"))) {
-      const all = [...given, reader.plain()];
-      return this.#after(formulas, call, all, (_, kept) => read(kept, readOptions(call, kept.at(-1), names)).work());
+    if (!formulas.loaded && (options.has("score") || options.has("visible"))) {
+      const [own, kept] = [options.kept(), snapshot(given)];
+      const signal = signalIn([{ signal: options.value("signal") }]);
+      return this.#after(formulas, call, signal, () => read(own, kept).work());
     }
-    const { work, record, signal } = read(given, reader);
+    const { work, record, signal } = read(options, given);
     return record ? this.#record(call, record, signal) : this.#run(call, work, signal);
   }
 
-  /** Runs a call whose code comes: it takes its turn and waits there. Its arguments are kept as they are now, and read then. */
-  #after<Code, Given extends readonly unknown[], T>(
+  /** Runs a call whose code comes: it takes its turn and waits there. */
+  #after<Code, T>(
     part: Part<Code>,
     call: CallArguments,
-    given: Given,
-    readAndWork: (code: Code, kept: Given) => Eventually<T>,
+    signal: AbortSignal | undefined,
+    readAndWork: (code: Code) => Eventually<T>,
   ): Promise<T> {
     const coming = part.load(call.operation);
     coming.catch(() => undefined); // the call sees it at its turn
-    const kept = snapshot(given);
     const work = async () => {
       const code = await coming;
       this.#assertAlive(call.operation);
-      return readAndWork(code, kept);
+      return readAndWork(code);
     };
-    return this.#run(call, work, signalIn(kept));
+    return this.#run(call, work, signal);
   }
 
   #attention(query: unknown, key: unknown, value: unknown, options: object): Promise<unknown> {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
-    return this.#withFormulas(call, [query, key, value], options, COMPUTE_OR_RECORD, ([q, k, v], reader) => {
+    const given = readOptions(call, options, COMPUTE_OR_RECORD);
+    return this.#withFormulas(call, given, [query, key, value] as const, (reader, [q, k, v]) => {
       const problem = attentionProblem(call, q, k, v, reader);
       const { signal } = problem;
       const encoder = encoderOf(reader);

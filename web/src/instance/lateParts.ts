@@ -1,4 +1,4 @@
-import { Late } from "../call/late.js";
+import { along, Late } from "../call/late.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 import { inTime } from "../wasm/inTime.js";
@@ -18,29 +18,25 @@ const formulas = /* @__PURE__ */ late("formulas", async () => {
 export const lateParts: Parts = {
   auto: /* @__PURE__ */ late("auto", () => import("./parts/auto.js")),
   formulas,
-  operations: /* @__PURE__ */ lateWithFormulas("operations", () => import("./parts/operations.js")),
-  plans: /* @__PURE__ */ lateWithFormulas("plans", () => import("./parts/plans.js")),
-  steps: /* @__PURE__ */ lateWithFormulas("steps", () => import("./parts/steps.js")),
+  operations: /* @__PURE__ */ late("operations", () => import("./parts/operations.js")),
+  plans: /* @__PURE__ */ along(
+    /* @__PURE__ */ late("plans", () => import("./parts/plans.js")),
+    formulas,
+  ),
+  steps: /* @__PURE__ */ along(
+    /* @__PURE__ */ late("steps", () => import("./parts/steps.js")),
+    formulas,
+  ),
 };
 
 function late<T>(name: string, load: () => Promise<T>): Late<T> {
-  return new Late((operation) => loaded(operation, name, load));
-}
-
-/** A part that reads calls which may have formulas. */
-function lateWithFormulas<T>(name: string, load: () => Promise<T>): Late<T> {
   return new Late(async (operation) => {
-    const [code] = await Promise.all([loaded(operation, name, load), formulas.load(operation)]);
-    return code;
+    try {
+      return await inTime(operation, load(), `the part "${name}" of headwise was not loaded`, HINT);
+    } catch (cause) {
+      if (AssetError.is(cause)) throw cause;
+      const what = `${operation}: the part "${name}" of headwise was not loaded`;
+      throw new AssetError(`${what}: ${thrownText(cause)}`, { cause, hint: HINT });
+    }
   });
-}
-
-async function loaded<T>(operation: string, name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await inTime(operation, load(), `the part "${name}" of headwise was not loaded`, HINT);
-  } catch (cause) {
-    if (AssetError.is(cause)) throw cause;
-    const what = `${operation}: the part "${name}" of headwise was not loaded`;
-    throw new AssetError(`${what}: ${thrownText(cause)}`, { cause, hint: HINT });
-  }
 }

@@ -9,7 +9,7 @@ import type * as readers from "./readers.js";
 
 /** The code of an instance that a plain call does not need. */
 export interface InstanceParts {
-  /** Once it is here, calls can have formulas. The parts below bring it along. */
+  /** Once it is here, calls can have formulas. `plans` and `steps` bring it along. */
   readonly formulas: Part<object>;
   readonly operations: Part<typeof readers>;
   readonly plans: Part<typeof plans>;
