@@ -1,15 +1,18 @@
 // Code that is loaded when a call first needs it. These instances have parts whose loading the test controls.
 
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import type { KvCache, Layer, Saved } from "headwise";
 import { formula } from "headwise/formula";
 
 import "./asBuilt.js";
 import { here, Late, type Part } from "../../web/src/call/late.js";
 import { snapshot } from "../../web/src/call/snapshot.js";
+import type { Engine } from "../../web/src/engine/engine.js";
 import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { AssetError, DisposedError, OptionError } from "../../web/src/errors/errors.js";
 import { Attention } from "../../web/src/instance/attention.js";
 import { lateParts } from "../../web/src/instance/lateParts.js";
+import * as formulas from "../../web/src/instance/parts/formulas.js";
 import * as operations from "../../web/src/instance/parts/operations.js";
 import * as plans from "../../web/src/instance/parts/plans.js";
 import * as steps from "../../web/src/instance/parts/steps.js";
@@ -19,12 +22,19 @@ import { openWasmCore } from "./sourceWasm.js";
 
 type Operations = typeof operations;
 
-/** An instance whose operations arrive when `load` says so. */
-async function instanceWith(load: () => Promise<Operations>): Promise<Attention> {
+const formulasHere = () => Promise.resolve<object>(formulas);
+
+/** An instance whose operations and formulas arrive when these functions say so. `more` is added to its engine. */
+async function instanceWith(
+  load: () => Promise<Operations>,
+  loadFormulas = formulasHere,
+  more = {},
+): Promise<Attention> {
   const part = new Late(load);
-  const engine = new WasmEngine(await openWasmCore(), part);
+  const engine: Engine = Object.assign(new WasmEngine(await openWasmCore(), part), more);
+  const parts = { formulas: new Late(loadFormulas), operations: part, plans: here(plans), steps: here(steps) };
   const report = { version: "0", backend: "wasm", variant: "simd", threads: 1, maximumMemory: 2 ** 28 } as const;
-  return Attention.over({ engine, report: { ...report, reasons: {}, calibration: NO_CALIBRATION } }, { operations: part, plans: here(plans), steps: here(steps) }); // prettier-ignore
+  return Attention.over({ engine, report: { ...report, reasons: {}, calibration: NO_CALIBRATION } }, parts);
 }
 
 /** A part that arrives when the test lets it. */
@@ -75,6 +85,21 @@ const CALLS: Readonly<Record<string, (hw: Attention) => Promise<unknown>>> = {
     return cache.attend(heads, { causal: true });
   },
 };
+
+/** A call that makes a layer and uses it. */
+const withLayer = (use: (layer: Layer) => Promise<unknown>) => async (own: Attention) => {
+  using layer = await own.multiHeadAttention(layerOptions);
+  return await use(layer);
+};
+
+/** A call that makes a cache with tokens and uses it. */
+const withCache = (use: (cache: KvCache) => Promise<unknown>) => async (own: Attention) => {
+  using cache = await own.kvCache({ numKvHeads: 2, headDim: 4 });
+  await cache.append(heads, heads);
+  return await use(cache);
+};
+
+const gradientsOf = (layer: Layer, { saved }: { readonly saved: Saved }) => layer.backward(saved, x);
 
 let hw: Attention;
 afterEach(() => hw.dispose());
@@ -191,12 +216,196 @@ describe("the first call that needs a part", () => {
   });
 });
 
+describe("the first call with formulas", () => {
+  const score = formula("s - slope[h] * abs(q - k)", { slope: [0.5, 0.25] });
+  const visible = formula("k <= q");
+  const fromOperations = () => Promise.reject(new Error("operations were loaded"));
+  const instanceAwaiting = (load: () => Promise<object>) => instanceWith(fromOperations, load);
+
+  /** The part of formulas, which arrives when the test lets it. */
+  function formulaGate() {
+    let open!: () => void;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    return { open, load: async () => (await opened, formulas) };
+  }
+
+  /** The same call of an instance that has formulas. */
+  async function later<T>(use: (own: Attention) => Promise<T>): Promise<T> {
+    const own = await instanceAwaiting(formulasHere);
+    await own.scaledDotProductAttention(heads, heads, heads, { visible });
+    try {
+      return await use(own);
+    } finally {
+      own.dispose();
+    }
+  }
+
+  test.each<[string, (own: Attention) => Promise<unknown>]>([
+    ["score", (own) => own.scaledDotProductAttention(heads, heads, heads, { score, returns: { lse: true } })],
+    ["visible", (own) => own.scaledDotProductAttention(heads, heads, heads, { visible })],
+    [
+      "both, in nested arrays",
+      (own) => own.scaledDotProductAttention([[1, 2]], [[3, 4]], [[5, 6]], { score, visible }),
+    ],
+    ["warmup", (own) => own.warmup({ numHeads: 2, queryLength: 4, headDim: 8 }, { score })],
+  ])("%s gives what later calls give, and loads their code once", async (_name, call) => {
+    const load = jest.fn(formulasHere);
+    hw = await instanceAwaiting(load);
+    const first = await call(hw);
+    expect(await call(hw)).toEqual(first);
+    expect(load).toHaveBeenCalledTimes(1);
+  });
+
+  test.each<[string, (own: Attention) => Promise<unknown>]>([
+    ["layer.forward", withLayer((layer) => layer.forward(x, { score }))],
+    [
+      "layer.forward with save",
+      withLayer(async (layer) => gradientsOf(layer, await layer.forward(x, { score, save: true }))),
+    ],
+    ["cache.attend", withCache((cache) => cache.attend(heads, { score, visible }))],
+    ["cache.step", withCache((cache) => cache.step(heads, heads, heads, { visible }))],
+  ])("%s: an instance with layers and caches loads their code then", async (_name, call) => {
+    const load = jest.fn(formulasHere);
+    hw = await instanceWith(() => Promise.resolve(operations), load);
+    const first = await call(hw);
+    expect(await call(hw)).toEqual(first);
+    expect(load).toHaveBeenCalledTimes(1);
+  });
+
+  test("goes on with a layer and a cache that are disposed meanwhile, as any call does", async () => {
+    const { open, load } = formulaGate();
+    hw = await instanceWith(() => Promise.resolve(operations), load);
+    const layer = await hw.multiHeadAttention(layerOptions);
+    const cache = await layer.kvCache();
+    const coming = [layer.forward(x, { score, cache }), cache.attend(heads, { score })];
+    layer.dispose();
+    cache.dispose();
+    open();
+    for (const { output } of await Promise.all(coming)) expect(output.data.some(Number.isNaN)).toBe(false);
+  });
+
+  test("is recorded in its turn if it has an encoder, and later calls at once", async () => {
+    const { open, load } = formulaGate();
+    const record = jest.fn(() => ({ atOnce: true, results: Promise.resolve({ output: heads }) }));
+    hw = await instanceWith(fromOperations, load, { record });
+    const call = () => hw.scaledDotProductAttention(heads, heads, heads, { score, encoder: {} });
+    const coming = call();
+    expect(record).not.toHaveBeenCalled();
+    open();
+    expect(await coming).toEqual({ output: heads });
+    void call();
+    expect(record).toHaveBeenCalledTimes(2);
+  });
+
+  test("keeps its turn: a later call sees what it has written", async () => {
+    const { open, load } = formulaGate();
+    hw = await instanceAwaiting(load);
+    const into = { data: new Float32Array(48), shape: heads.shape };
+    const order: string[] = [];
+    const first = hw.scaledDotProductAttention(heads, heads, heads, { score, into }).finally(() => order.push("score"));
+    const second = hw.scaledDotProductAttention(into, into, into).finally(() => order.push("plain"));
+    open();
+    expect((await first).output).toBe(into);
+    expect(order).toEqual(["score"]);
+    expect((await second).output).toEqual((await hw.scaledDotProductAttention(into, into, into)).output);
+    expect(into.data.some((number) => number !== 0)).toBe(true);
+  });
+
+  test("reads its options as they were when it was made, with what lies inside of them", async () => {
+    const made = () => ({ scale: 0.3, window: { left: 2 }, returns: { lse: true }, visible: structuredClone(visible) });
+    const expected = await later((own) => own.scaledDotProductAttention(heads, heads, heads, made()));
+    const { open, load } = formulaGate();
+    hw = await instanceAwaiting(load);
+    const options = made();
+    const coming = hw.scaledDotProductAttention(heads, heads, heads, options);
+    options.window.left = 0;
+    Object.assign(options, { scale: 7, returns: { output: false } });
+    Object.assign(options.visible.graph, { result: -1 });
+    open();
+    expect(await coming).toEqual(expected);
+  });
+
+  test("reads each property once, also of an object of a class", async () => {
+    hw = await instanceAwaiting(formulasHere);
+    const reads = jest.fn(() => visible);
+    class Options {
+      get visible() {
+        return reads();
+      }
+    }
+    await hw.scaledDotProductAttention(heads, heads, heads, new Options());
+    expect(reads).toHaveBeenCalledTimes(1);
+  });
+
+  test.each<[string, object]>([
+    ["a formula that is a text", { score: "s" }],
+    ["a formula that is null", { visible: null }],
+    ["a visible that reads the score", { visible: formula("s < 0") }],
+    ["a formula that is none", { score: { text: "s", graph: {}, values: [] } }],
+    ["an index outside of its table", { score: formula("s + t[k]", { t: [1, 2] }) }],
+    ["another wrong option", { score, window: { left: -1 } }],
+    ["a misspelt option", { score, causul: true }],
+    ["a signal that is none", { score, signal: "now" }],
+    ["an encoder, which wasm does not have", { score, encoder: {} }],
+    ["emptyRows that no formula has", { score, emptyRows: "throw" }],
+  ])("refuses %s with the words of later calls, and the instance goes on", async (_what, options) => {
+    const call = (own: Attention) => own.scaledDotProductAttention(heads, heads, heads, options).catch(String);
+    const expected = await later(call);
+    expect(expected).toMatch(/^\w+Error: scaledDotProductAttention: /);
+    hw = await instanceAwaiting(formulasHere);
+    expect(await call(hw)).toBe(expected);
+    await hw.scaledDotProductAttention(heads, heads, heads, { score });
+  });
+
+  test("rejects when its signal aborts behind another call", async () => {
+    hw = await instanceAwaiting(formulasHere);
+    const running = hw.scaledDotProductAttention(heads, heads, heads);
+    const controller = new AbortController();
+    const waiting = hw.scaledDotProductAttention(heads, heads, heads, { score, signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    await running;
+  });
+
+  test("is a DisposedError if the instance is disposed while their code comes", async () => {
+    const { open, load } = formulaGate();
+    hw = await instanceAwaiting(load);
+    const coming = hw.scaledDotProductAttention(heads, heads, heads, { score });
+    hw.dispose();
+    open();
+    await expect(coming).rejects.toBeInstanceOf(DisposedError);
+  });
+
+  test("rejects if their code cannot be loaded, plain calls go on, and the next one tries again", async () => {
+    const load = jest.fn(formulasHere).mockRejectedValueOnce(new AssetError("scaledDotProductAttention: offline"));
+    hw = await instanceAwaiting(load);
+    const failing = hw.scaledDotProductAttention(heads, heads, heads, { score });
+    const plain = hw.scaledDotProductAttention(heads, heads, heads);
+    await expect(failing).rejects.toThrow("offline");
+    await plain;
+    await hw.scaledDotProductAttention(heads, heads, heads, { score });
+  });
+});
+
+test.each(["linear", "linearBackward", "rotaryEmbedding", "mergeAttention", "multiHeadAttention", "kvCache"])(
+  "%s needs no code for formulas",
+  async (name) => {
+    hw = await instanceWith(
+      () => Promise.resolve(operations),
+      () => Promise.reject(new Error("formulas were loaded")),
+    );
+    await CALLS[name]!(hw);
+  },
+);
+
 test("plain attention, warmup and allocate need no part", async () => {
-  hw = await instanceWith(() => Promise.reject(new Error("a part was loaded")));
+  const noPart = () => Promise.reject(new Error("a part was loaded"));
+  hw = await instanceWith(noPart, noPart);
   const y = hw.allocate([1, 2, 6, 4]);
   await hw.warmup({ numHeads: 2, queryLength: 4, headDim: 8 });
   await hw.scaledDotProductAttention(y, heads, heads, {
     causal: true,
+    score: undefined,
     mask: { data: new Uint8Array(36).fill(1), shape: [6, 6] },
     returns: { lse: true, probs: true, entropy: true, topK: { k: 2 } },
   });
@@ -204,7 +413,7 @@ test("plain attention, warmup and allocate need no part", async () => {
 
 test("all parts of the package can be loaded", async () => {
   hw = await instanceWith(() => Promise.resolve(operations));
-  expect(Object.keys(lateParts).sort()).toEqual(["auto", "operations", "plans", "steps"]);
+  expect(Object.keys(lateParts).sort()).toEqual(["auto", "formulas", "operations", "plans", "steps"]);
   for (const part of Object.values<Part<object>>({ ...lateParts })) expect(await part.load("test")).toBe(part.loaded);
 });
 

@@ -35,6 +35,33 @@ test.each(APART)(
   },
 );
 
+test("a page that computes plain attention loads no code for formulas, layers or caches at once", async () => {
+  const { outputFiles, metafile } = await build({
+    stdin: {
+      contents: `import { createAttention } from "headwise"; globalThis.made = createAttention();`,
+      resolveDir: path.resolve("."),
+    },
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    outdir: "page",
+    metafile: true,
+    write: false,
+  });
+  const atOnce = new Set(["page/stdin.js"]);
+  for (const name of atOnce)
+    for (const { kind, path: other } of metafile.outputs[name]!.imports)
+      if (kind === "import-statement") atOnce.add(other);
+  const loading = [true, false].map((isAtOnce) =>
+    outputFiles
+      .filter((file) => atOnce.has(path.relative(path.resolve("."), file.path)) === isAtOnce)
+      .map(({ text }) => text)
+      .join("\n"),
+  );
+  const words = ["is not a formula of headwise/formula", "layer.forward", "cache.append"];
+  expect(words.map((word) => loading.map((text) => text.includes(word)))).toEqual(words.map(() => [false, true]));
+});
+
 test("a bundle that uses useAttention of headwise/react holds none of the elements, and one that draws holds no engine", async () => {
   const [computing, drawing] = await Promise.all(
     ["useAttention", "AttentionMap"].map((name) => bundleOf(`export { ${name} } from "headwise/react";`)),

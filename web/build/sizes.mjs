@@ -10,27 +10,27 @@ import { say } from "./run.mjs";
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
-  "worker-entry.js": 79,
-  "worker-entry.node.js": 88,
-  "webgpu-engine.js": 96,
-  "formula.js": 19,
-  "formula.cjs": 19,
-  "train.js": 9.5,
-  "train.cjs": 9.8,
-  "models.js": 30.5,
-  "models.cjs": 31,
-  "inspect.js": 9.3,
-  "inspect.cjs": 9.6,
-  "react.js": 4,
+  "worker-entry.js": 77,
+  "worker-entry.node.js": 115,
+  "webgpu-engine.js": 107,
+  "formula.js": 19.3,
+  "formula.cjs": 19.6,
+  "train.js": 11,
+  "train.cjs": 11.5,
+  "models.js": 64,
+  "models.cjs": 64,
+  "inspect.js": 10,
+  "inspect.cjs": 10.5,
+  "react.js": 3.9,
   "react.cjs": 4.5,
-  "inline.js": 352,
-  "inline.cjs": 352,
-  "wasm/headwise.simd.js": 12,
-  "wasm/headwise.relaxed.js": 12,
+  "inline.js": 420,
+  "inline.cjs": 420,
+  "wasm/headwise.simd.js": 11.2,
+  "wasm/headwise.relaxed.js": 11.2,
   "wasm/headwise.simd.wasm": 142,
-  "wasm/headwise.simd.late.wasm": 64,
+  "wasm/headwise.simd.late.wasm": 67.5,
   "wasm/headwise.relaxed.wasm": 142,
-  "wasm/headwise.relaxed.late.wasm": 64,
+  "wasm/headwise.relaxed.late.wasm": 67.5,
 };
 
 /** The size of contents after gzip, in KB of 1000 bytes. */
@@ -43,7 +43,8 @@ export function printSizes(app) {
   for (const [name, size] of Object.entries(app)) say(lineOf(`app: ${name}`, size, APP_BUDGETS[name]));
 }
 
-const APP_BUDGETS = { plain: 40 };
+/** "plain" stays below the goal, which is 40. */
+const APP_BUDGETS = { plain: 38.5, formulas: 9, auto: 13, operations: 41, plans: 15.8, steps: 28.5 };
 
 /**
  * What a visitor's browser reads before any room opens: the page, its styles and scripts, and what those import at once.

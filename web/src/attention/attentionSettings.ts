@@ -4,12 +4,11 @@ import { namesIn, readTable, type Checked, type TableOf } from "../call/settingT
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { FormulaData } from "../formula/graph.js";
-import { readFormula } from "../formula/readFormula.js";
 import { FLOATS, type Dtype, type PlacedTensor } from "../tensor/tensor.js";
 import type { AttentionSettingsOptions, Dropout, EmptyRows, Window } from "./attentionOptions.js";
 import type { AttentionShape } from "./attentionShape.js";
 import type { SequencePositions } from "./callPositions.js";
-import { checkFormulas } from "./formulaChecks.js";
+import { formulaReading } from "./formulaReading.js";
 
 /** A tensor that broadcasts, and its extents padded to rank 4. */
 export interface Broadcast<T extends PlacedTensor> {
@@ -163,7 +162,7 @@ function readBroadcast<T extends PlacedTensor>(
 }
 
 function readScore(options: OptionReader, name: string): FormulaData | undefined {
-  const score = readFormula(options, name);
+  const score = formulaReading.code!.readFormula(options, name);
   if (score && options.value("emptyRows") === "throw")
     throw new UnsupportedError(`${options.at("emptyRows")} "throw" is not supported with score`, {
       hint: "Only the scores say which rows a formula empties. `returns: { lse: true }` shows them: their lse is −∞.",
@@ -172,7 +171,7 @@ function readScore(options: OptionReader, name: string): FormulaData | undefined
 }
 
 function readVisible(options: OptionReader, name: string): FormulaData | undefined {
-  const visible = readFormula(options, name);
+  const visible = formulaReading.code!.readFormula(options, name);
   if (visible?.graph.nodes.some(({ variable }) => variable === "s"))
     throw new OptionError(`${options.at(name)} must not read s, the score: ${visible.text}`, {
       hint: 'The option score can hide by the score: formula("s < 0 ? -Infinity : s").',
@@ -198,7 +197,7 @@ export function checkKeys(
       `${operation}: keyLengths[${tooLong}] must be an integer from 0 to ${shape.keyLength}, got ${keyLengths![tooLong]}`,
     );
   for (const name of ["mask", "bias"] as const) checkBroadcast(operation, name, settings[name], shape);
-  checkFormulas(operation, settings, shape, sequences);
+  if (settings.score || settings.visible) formulaReading.code!.checkFormulas(operation, settings, shape, sequences);
 }
 
 function checkBroadcast(

@@ -6,7 +6,7 @@ import { LOCATION, ofCall, WATCH } from "../call/settingKinds.js";
 import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { readDerivatives, type ScoreDerivatives } from "../formula/derivatives.js";
+import type { ScoreDerivatives } from "../formula/derivatives.js";
 import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 import { keepRank, type Layout } from "../tensor/layout.js";
 import {
@@ -22,6 +22,7 @@ import { CALL_NAMES, outputShape, readCall, type AttentionOptions } from "./atte
 import type { ResultTensor } from "./attentionResult.js";
 import type { AttentionSettings } from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
+import { formulaReading } from "./formulaReading.js";
 import { noteOf } from "./mergeNotes.js";
 import { BACKWARD_OTHERS } from "./otherNames.js";
 import type { Ragged } from "./ragged.js";
@@ -189,7 +190,7 @@ export function backwardProblem(call: CallArguments, given: unknown): BackwardPr
     dOutput,
     dLse,
     settings,
-    derivatives: settings.score && readDerivatives(operation, settings.score),
+    derivatives: settings.score && formulaReading.code!.readDerivatives(operation, settings.score),
     ragged,
     wanted: readWanted(options, settings),
     ...readTable(options, BACKWARD),

@@ -21,7 +21,7 @@ import {
   type RecordedOr,
   type Recording,
 } from "../call/encoder.js";
-import { readOptions, type NumberList } from "../call/options.js";
+import { readOptions, type NumberList, type OptionReader } from "../call/options.js";
 import { renamed } from "../call/renamed.js";
 import { namesIn, type TableOf } from "../call/settingTable.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
@@ -261,16 +261,23 @@ export class KvCache extends Disposing {
   ): Promise<ResultAt<L, R, OrAbsent<Into, Q>> & ViewsAt<L, R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.step", onGpu);
-    const reader = readOptions(call, options, STEP_NAMES);
-    const append = appendProblem(call, form, key, value, reader);
-    const request = attendRequest(call, form, query, reader);
-    const compute = async () => {
-      const { appended } = this.#cache;
-      const during = formWhileGaining(form, appended, append);
-      const own = grownPositions(this.#cache, append, during);
-      return this.#step(append, this.#problem(request, append, tokensAfter(appended, append), during, own));
+    const given = readOptions(call, options, STEP_NAMES);
+    const read = (reader: OptionReader, [q, k, v]: readonly unknown[]) => {
+      const append = appendProblem(call, form, k, v, reader);
+      const request = attendRequest(call, form, q, reader);
+      const compute = async () => {
+        const { appended } = this.#cache;
+        const during = formWhileGaining(form, appended, append);
+        const own = grownPositions(this.#cache, append, during);
+        return this.#step(append, this.#problem(request, append, tokensAfter(appended, append), during, own));
+      };
+      return { work: compute, signal: request.signal };
     };
-    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, OrAbsent<Into, Q>> &
+    return (await this.#context.withFormulas(call, given, [query, key, value], read)) as ResultAt<
+      L,
+      R,
+      OrAbsent<Into, Q>
+    > &
       ViewsAt<L, R>;
   }
 
@@ -495,14 +502,17 @@ export class KvCache extends Disposing {
   #attended(query: unknown, options: object): Promise<unknown> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.attend", onGpu);
-    const reader = readOptions(call, options, ATTEND_OR_RECORD);
-    const request = attendRequest(call, form, query, reader);
-    const problem = () => this.#problem(request, lastAppend(this.#cache));
-    const encoder = encoderOf(reader);
-    if (encoder === undefined) return this.#context.run(call, () => this.#attend(problem()), request.signal);
-    this.#assertRecords(call.operation);
-    const record = () => this.#cache.recordAttend!(encoder, problem());
-    return this.#context.record<unknown>(call, record, request.signal);
+    const given = readOptions(call, options, ATTEND_OR_RECORD);
+    return this.#context.withFormulas(call, given, [query] as const, (reader, [q]) => {
+      const request = attendRequest(call, form, q, reader);
+      const { signal } = request;
+      const problem = () => this.#problem(request, lastAppend(this.#cache));
+      const encoder = encoderOf(reader);
+      if (encoder === undefined) return { work: () => this.#attend(problem()), signal };
+      this.#assertRecords(call.operation);
+      const record = () => this.#cache.recordAttend!(encoder, problem());
+      return { work: () => record().results, record, signal };
+    });
   }
 
   /** A call of attend after this append. `appended` are the tokens after it, and `own` is where they stand. */

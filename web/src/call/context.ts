@@ -1,4 +1,5 @@
 import type { CallArguments } from "./callArguments.js";
+import type { OptionReader } from "./options.js";
 
 /** The part of an instance that its layers and caches use. */
 export interface Context {
@@ -19,10 +20,29 @@ export interface Context {
    */
   record<T>(call: CallArguments, work: () => Recorded<T>, signal?: AbortSignal): Promise<T>;
   /**
+   * Runs or records a call of attention. Its options are read already, and it is read now. If it has formulas whose code is
+   * not here, it takes its turn, waits there, and is read then, with its arguments as they are now.
+   */
+  withFormulas<Given extends readonly unknown[]>(
+    call: CallArguments,
+    options: OptionReader,
+    given: Given,
+    read: (options: OptionReader, given: Given) => ReadCall,
+  ): Promise<unknown>;
+  /**
    * Frees something after the calls made so far have run. Does nothing if the instance was disposed: that freed
    * everything.
    */
   release(operation: string, work: () => Eventually<void>): void;
+}
+
+/** A call that has been read. */
+export interface ReadCall {
+  /** What it does in its turn. */
+  readonly work: () => Eventually<unknown>;
+  /** Records it, if it has an encoder. */
+  readonly record?: () => Recorded<unknown>;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** A call that is recorded into the caller's encoder. */

@@ -32,5 +32,18 @@ export class Late<T> implements Part<T> {
   }
 }
 
+/** A part that another one comes along with. */
+export function along<T>(part: Part<T>, other: Part<object>): Part<T> {
+  return {
+    get loaded() {
+      return other.loaded && part.loaded;
+    },
+    async load(operation) {
+      const [value] = await Promise.all([part.load(operation), other.load(operation)]);
+      return value;
+    },
+  };
+}
+
 /** A value that is here. */
 export const here = <T>(loaded: T): Part<T> => ({ loaded, load: () => Promise.resolve(loaded) });

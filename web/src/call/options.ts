@@ -6,6 +6,7 @@ import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tenso
 import { isSignal } from "./abort.js";
 import type { CallArguments } from "./callArguments.js";
 import { otherName, type OtherName } from "./otherNames.js";
+import { snapshot } from "./snapshot.js";
 import { suggestion } from "./suggestion.js";
 import type { Watched } from "./watched.js";
 
@@ -97,6 +98,12 @@ export class OptionReader {
   /** The value as it was given, for options that may have several types. */
   value(name: string): unknown {
     return this.#values.get(name);
+  }
+
+  /** The same options, with what lies inside of them as it is now. */
+  kept(): OptionReader {
+    const values = new Map(this.#given().map(([name, value]) => [name, snapshot(value)]));
+    return new OptionReader(this.call, this.path, [...values.keys()], values, this.noun, this.others);
   }
 
   /** The same options, with fewer legal names. */

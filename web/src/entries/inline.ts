@@ -10,6 +10,7 @@ import { Attention } from "../instance/attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
 import { instanceHere } from "../instance/instanceHere.js";
 import { openWasm } from "../instance/openWasm.js";
+import { bringFormulas } from "../instance/parts/formulas.js";
 import type { WasmSource } from "../wasm/host.js";
 import { inlineHost } from "../wasm/inlineHost.js";
 import * as runners from "../wasm/runners.js";
@@ -53,6 +54,7 @@ const ABSENT = {
  */
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
   const wanted = readCreateOptions(options, ABSENT);
+  bringFormulas();
   const { core, report } = await openWasm(OPERATION, inlineHost, wanted);
   return Attention.over({ engine: new WasmEngine(core, here(runners)), report }, instanceHere, wanted);
 }

@@ -11,6 +11,7 @@ import { Attention } from "../instance/attention.js";
 import { openGpuAlone } from "../instance/openGpu.js";
 import { CREATE_OTHERS } from "../instance/createOptions.js";
 import { instanceHere } from "../instance/instanceHere.js";
+import { bringFormulas } from "../instance/parts/formulas.js";
 
 export * from "./exports.js";
 
@@ -55,5 +56,6 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   throwIfAborted(wanted.signal);
   const yields = reader.flag("yield", true);
+  bringFormulas();
   return Attention.over(await openGpuAlone("createAttention", wanted), instanceHere, { yields });
 }

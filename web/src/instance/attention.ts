@@ -4,7 +4,14 @@ import {
   type AttentionOptions,
   type AttentionProblem,
 } from "../attention/attentionProblem.js";
-import type { NoReturns, NoValue, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
+import type {
+  NoReturns,
+  NoValue,
+  OutputAt,
+  PlacedResult,
+  RecordedAttention,
+  ResultAt,
+} from "../attention/attentionResult.js";
 import type {
   AttentionBackwardOptions,
   GradientReturns,
@@ -21,7 +28,7 @@ import type { SavedCacheOptions } from "../cache/savedCache.js";
 import type { Pace } from "../calibration/pace.js";
 import type { OrAbsent } from "../call/asked.js";
 import { CallArguments } from "../call/callArguments.js";
-import type { Eventually, Recorded } from "../call/context.js";
+import type { Eventually, ReadCall, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import {
   ENCODER,
@@ -32,7 +39,8 @@ import {
   type Recording,
 } from "../call/encoder.js";
 import type { LocationChoice, LocationOption } from "../call/location.js";
-import { argument, readOptions } from "../call/options.js";
+import { along, type Part } from "../call/late.js";
+import { argument, readOptions, type OptionReader } from "../call/options.js";
 import { Queue } from "../call/queue.js";
 import { renamed } from "../call/renamed.js";
 import { signalIn, snapshot } from "../call/snapshot.js";
@@ -128,7 +136,8 @@ export class Attention extends Disposing {
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
       run: (call, work, signal) => this.#run(call, work, signal),
       record: (call, record, signal) => this.#record(call, record, signal),
-      with: (...call) => this.#with(...call),
+      with: (...call) => this.#with(this.#parts.operations, ...call),
+      withFormulas: (...call) => this.#withFormulas(...call),
       release: (operation, work) => this.#release(operation, work),
     };
     this.gpu = (engine.hasGpu ?? engine.places.includes("webgpu")) ? new Gpu(this.#context) : undefined;
@@ -232,6 +241,7 @@ export class Attention extends Disposing {
   >(options: AttentionBackwardOptions<R> & LocationOption<L>): Promise<GradientsAt<L, R>> {
     const call = this.#arguments("attentionBackward", this.#engine.onGpu);
     return (await this.#with(
+      along(this.#parts.operations, this.#parts.formulas),
       call,
       [options] as const,
       ({ backwardProblem }, given) => backwardProblem(call, ...given),
@@ -253,6 +263,7 @@ export class Attention extends Disposing {
   ): Promise<L extends "gpu" ? GpuMergeResult : MergeResult> {
     const call = this.#arguments("mergeAttention", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [parts, options] as const,
       ({ mergeProblem }, given) => mergeProblem(call, ...given),
@@ -279,6 +290,7 @@ export class Attention extends Disposing {
   ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("rotaryEmbedding", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [x, options] as const,
       ({ rotaryProblem }, given) => rotaryProblem(call, ...given),
@@ -314,6 +326,7 @@ export class Attention extends Disposing {
   ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("linear", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [x, weight, bias, options] as const,
       ({ linearProblem }, given) => linearProblem(call, this.#engine, ...given),
@@ -336,6 +349,7 @@ export class Attention extends Disposing {
   >(options: LinearBackwardOptions<R> & LocationOption<L>): Promise<LinearGradientsAt<L, R>> {
     const call = this.#arguments("linearBackward", this.#engine.onGpu);
     return (await this.#with(
+      this.#parts.operations,
       call,
       [options] as const,
       ({ linearBackwardProblem }, given) => linearBackwardProblem(call, ...given),
@@ -352,6 +366,7 @@ export class Attention extends Disposing {
     const call = this.#arguments("multiHeadAttention");
     const createCache = (cache: CacheProblem) => this.#createCache(cache);
     return this.#with(
+      this.#parts.operations,
       call,
       [options] as const,
       ({ layerProblem }, given) => this.#placeable(layerProblem(call, ...given)),
@@ -372,6 +387,7 @@ export class Attention extends Disposing {
     const call = this.#arguments("kvCache");
     const engine = this.#engine;
     return this.#with(
+      this.#parts.operations,
       call,
       [options] as const,
       ({ kvCacheProblem }, given) => this.#placeable(kvCacheProblem(call, ...given)),
@@ -449,11 +465,13 @@ export class Attention extends Disposing {
    */
   async warmup(shape: WarmupShape, options: WarmupOptions = {}): Promise<void> {
     const call = this.#arguments("warmup", this.#engine.onGpu);
-    const reader = readOptions(call, options, [...OPTION_NAMES, "compute"]);
-    const computes = reader.flag("compute", true);
-    const problem = warmupProblem(call, shape, reader);
-    const work = computes ? () => runWarmup(this.#engine, problem) : () => this.#engine.prepare?.(problem);
-    await this.#run<unknown>(call, work, problem.signal);
+    const given = readOptions(call, options, [...OPTION_NAMES, "compute"]);
+    await this.#withFormulas(call, given, [shape] as const, (reader, [sizes]) => {
+      const computes = reader.flag("compute", true);
+      const problem = warmupProblem(call, sizes, reader);
+      const work = () => (computes ? runWarmup(this.#engine, problem) : this.#engine.prepare?.(problem));
+      return { work, signal: problem.signal };
+    });
   }
 
   /**
@@ -593,48 +611,80 @@ export class Attention extends Disposing {
    * are kept as they are now, and the call takes its turn and reads them then.
    */
   #with<Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
+    part: Part<typeof readers>,
     call: CallArguments,
     given: Given,
     read: (code: typeof readers, given: Given) => Problem,
     work: (problem: Problem, code: typeof readers) => Eventually<T>,
   ): Promise<T> {
-    const { operations } = this.#parts;
-    const { loaded } = operations;
-    if (loaded) {
-      const problem = read(loaded, given);
-      return this.#run(call, () => work(problem, loaded), problem.signal);
+    const { loaded } = part;
+    if (!loaded) {
+      const kept = snapshot(given);
+      return this.#after(part, call, signalIn(kept), (code) => work(read(code, kept), code));
     }
-    const coming = operations.load(call.operation);
+    const problem = read(loaded, given);
+    return this.#run(call, () => work(problem, loaded), problem.signal);
+  }
+
+  /** As `Context` has it. */
+  #withFormulas<Given extends readonly unknown[]>(
+    call: CallArguments,
+    options: OptionReader,
+    given: Given,
+    read: (options: OptionReader, given: Given) => ReadCall,
+  ): Promise<unknown> {
+    const { formulas } = this.#parts;
+    if (!formulas.loaded && (options.has("score") || options.has("visible"))) {
+      const [own, kept] = [options.kept(), snapshot(given)];
+      const signal = signalIn([{ signal: options.value("signal") }]);
+      return this.#after(formulas, call, signal, () => read(own, kept).work());
+    }
+    const { work, record, signal } = read(options, given);
+    return record ? this.#record(call, record, signal) : this.#run(call, work, signal);
+  }
+
+  /** Runs a call whose code comes: it takes its turn and waits there. */
+  #after<Code, T>(
+    part: Part<Code>,
+    call: CallArguments,
+    signal: AbortSignal | undefined,
+    readAndWork: (code: Code) => Eventually<T>,
+  ): Promise<T> {
+    const coming = part.load(call.operation);
     coming.catch(() => undefined); // the call sees it at its turn
-    const kept = snapshot(given);
-    const readAndWork = async () => {
+    const work = async () => {
       const code = await coming;
       this.#assertAlive(call.operation);
-      return work(read(code, kept), code);
+      return readAndWork(code);
     };
-    return this.#run(call, readAndWork, signalIn(kept));
+    return this.#run(call, work, signal);
   }
 
   #attention(query: unknown, key: unknown, value: unknown, options: object): Promise<unknown> {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
-    const reader = readOptions(call, options, COMPUTE_OR_RECORD);
-    const problem = attentionProblem(call, query, key, value, reader);
-    const encoder = encoderOf(reader);
-    if (encoder !== undefined) return this.#recorded(call, encoder, problem);
-    const compute = async () => {
-      const begin = performance.now();
-      const result = await this.#engine.attention(problem);
-      if (!touchesGpu(problem)) this.#pace?.learn(problem, (performance.now() - begin) / 1000);
-      noteForMerge(result, problem.settings);
-      return result;
-    };
-    return this.#run<unknown>(call, compute, problem.signal);
+    const given = readOptions(call, options, COMPUTE_OR_RECORD);
+    return this.#withFormulas(call, given, [query, key, value] as const, (reader, [q, k, v]) => {
+      const problem = attentionProblem(call, q, k, v, reader);
+      const { signal } = problem;
+      const encoder = encoderOf(reader);
+      if (encoder === undefined) return { work: () => this.#compute(problem), signal };
+      const record = this.#recording(encoder, problem);
+      return { work: () => record().results, record, signal };
+    });
   }
 
-  #recorded(call: CallArguments, encoder: object, problem: AttentionProblem): Promise<unknown> {
+  async #compute(problem: AttentionProblem): Promise<PlacedResult> {
+    const begin = performance.now();
+    const result = await this.#engine.attention(problem);
+    if (!touchesGpu(problem)) this.#pace?.learn(problem, (performance.now() - begin) / 1000);
+    noteForMerge(result, problem.settings);
+    return result;
+  }
+
+  #recording(encoder: object, problem: AttentionProblem): () => Recorded<unknown> {
     const engine = this.#engine;
-    if (!engine.record) throw recordsNothing(call.operation, `this instance computes with ${this.report.backend}`);
-    return this.#record<unknown>(call, () => engine.record!(encoder, { ...problem, location: "gpu" }), problem.signal);
+    if (!engine.record) throw recordsNothing(problem.operation, `this instance computes with ${this.report.backend}`);
+    return () => engine.record!(encoder, { ...problem, location: "gpu" });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { Late } from "../call/late.js";
+import { along, Late } from "../call/late.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 import { inTime } from "../wasm/inTime.js";
@@ -8,12 +8,25 @@ const HINT =
   "It is a file beside the package's script, or beside the script that a bundler made. Check the network, and that the " +
   "server still has all files of this build. Some browsers try again only after the page was loaded again.";
 
+const formulas = /* @__PURE__ */ late("formulas", async () => {
+  const code = await import("./parts/formulas.js");
+  code.bringFormulas();
+  return code;
+});
+
 /** Parts that are loaded when a call first needs them: files beside this one, or what a bundler makes of them. */
 export const lateParts: Parts = {
   auto: /* @__PURE__ */ late("auto", () => import("./parts/auto.js")),
+  formulas,
   operations: /* @__PURE__ */ late("operations", () => import("./parts/operations.js")),
-  plans: /* @__PURE__ */ late("plans", () => import("./parts/plans.js")),
-  steps: /* @__PURE__ */ late("steps", () => import("./parts/steps.js")),
+  plans: /* @__PURE__ */ along(
+    /* @__PURE__ */ late("plans", () => import("./parts/plans.js")),
+    formulas,
+  ),
+  steps: /* @__PURE__ */ along(
+    /* @__PURE__ */ late("steps", () => import("./parts/steps.js")),
+    formulas,
+  ),
 };
 
 function late<T>(name: string, load: () => Promise<T>): Late<T> {

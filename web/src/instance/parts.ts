@@ -9,6 +9,8 @@ import type * as readers from "./readers.js";
 
 /** The code of an instance that a plain call does not need. */
 export interface InstanceParts {
+  /** Once it is here, calls can have formulas. `plans` and `steps` bring it along. */
+  readonly formulas: Part<object>;
   readonly operations: Part<typeof readers>;
   readonly plans: Part<typeof plans>;
   readonly steps: Part<typeof steps>;
@@ -22,8 +24,9 @@ export interface EngineParts {
 
 /** All code that a plain call does not need. */
 export interface Parts {
-  readonly operations: Part<typeof operations>;
   readonly auto: Part<typeof auto>;
+  readonly formulas: Part<object>;
+  readonly operations: Part<typeof operations>;
   readonly plans: Part<typeof plans>;
   readonly steps: Part<typeof steps>;
 }

@@ -1,6 +1,7 @@
 import { checkKeys, readSettings, refuseDropout, refuseMovedDiagonal } from "../attention/attentionSettings.js";
 import { withKeyLength, type AttentionShape } from "../attention/attentionShape.js";
 import { callPositions, type SequencePositions } from "../attention/callPositions.js";
+import { formulaReading } from "../attention/formulaReading.js";
 import { checkedPatches, type GivenPatches } from "../attention/patch.js";
 import { readRagged } from "../attention/ragged.js";
 import { readWanted } from "../attention/returns.js";
@@ -20,7 +21,6 @@ import { readOptions, type OptionReader } from "../call/options.js";
 import { outputForm } from "../call/outputForm.js";
 import { readRow, readTable } from "../call/settingTable.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { readDerivatives } from "../formula/derivatives.js";
 import { followsLength } from "../position/checkedAngles.js";
 import { FLOATS } from "../tensor/tensor.js";
 import { checkWidths, readContexts, readRows, widthAxis, type Rows } from "./contexts.js";
@@ -51,8 +51,24 @@ export function forwardRequest(
   given: unknown,
 ): ForwardRequest {
   const options = readOptions(call, given, FORWARD_NAMES);
+  return readRequest(call, engine, layer, options, [x, cacheIn(engine, options)]);
+}
+
+/** The cache that a call of forward names. */
+export function cacheIn(engine: Context["engine"], options: OptionReader): EngineCache | undefined {
+  return options.has("cache") ? KvCache.in(engine, options.operation, "cache", options.value("cache")) : undefined;
+}
+
+/** The same for options that have been read, and a cache that has been found. */
+export function readRequest(
+  call: CallArguments,
+  engine: Context["engine"],
+  layer: LayerForm,
+  options: OptionReader,
+  [x, cache]: readonly [x: unknown, cache: EngineCache | undefined],
+): ForwardRequest {
   const encoder = encoderOf(options);
-  const read = readForward(call, options, engine, layer, x);
+  const read = readForward(call, options, engine, layer, x, cache);
   refuseTogether(options, read);
   const { signal, save } = read;
   if (read.cache) return { signal, save, encoder, inTurn: () => problemOf(layer, read) };
@@ -77,6 +93,7 @@ function readForward(
   engine: Context["engine"],
   layer: LayerForm,
   givenX: unknown,
+  cache: EngineCache | undefined,
 ): Read {
   const { operation } = call;
   const { shape: form, layout } = layer;
@@ -85,7 +102,6 @@ function readForward(
   const rows = readRows(operation, "x", x, layout, form.inputDim, "inputDim");
   if (!call.placement.onGpu)
     refuseGpu(options, engine.onGpu ? "needs a layer on WebGPU, this one is on wasm" : undefined);
-  const cache = options.has("cache") ? KvCache.in(engine, operation, "cache", options.value("cache")) : undefined;
   const attendOnly = readRow(options, "attendOnly", FORWARD.attendOnly);
   if (attendOnly) refuseWithAttendOnly(options, cache);
   else checkWidths(options, layer);
@@ -152,7 +168,7 @@ function refuseTogether(options: OptionReader, { settings, cache, patch, ragged,
   if (cache) refuseDropout(operation, settings, "a cache");
   if (patch?.probs) refuseDropout(operation, settings, "patch.probs");
   if (!ragged && !cache) refuseMovedDiagonal(options, settings, extents.queryLength);
-  if (save && settings.score) readDerivatives(operation, settings.score);
+  if (save && settings.score) formulaReading.code!.readDerivatives(operation, settings.score);
 }
 
 /** The problem when it is the call's turn. It also depends on what the cache holds then. */

@@ -10,6 +10,7 @@ import type { LocationChoice } from "../call/location.js";
 import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { recordsNothing, type EncoderChoice, type RecordedOr, type Recording } from "../call/encoder.js";
+import { readOptions } from "../call/options.js";
 import { renamed } from "../call/renamed.js";
 import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
@@ -24,9 +25,9 @@ import {
 } from "./backwardProblem.js";
 import type { EngineLayer } from "./engineLayer.js";
 import type { EngineSaved } from "./engineSaved.js";
-import type { ForwardOptions } from "./forwardOptions.js";
+import { FORWARD_NAMES, type ForwardOptions } from "./forwardOptions.js";
 import type { ForwardProblem } from "./forwardProblem.js";
-import { forwardRequest, type ForwardRequest } from "./forwardRequest.js";
+import { cacheIn, forwardRequest, readRequest, type ForwardRequest } from "./forwardRequest.js";
 import type { LayerForm } from "./layerForm.js";
 import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
@@ -257,23 +258,30 @@ export class Layer extends Disposing {
 
   #run(x: unknown, options: object): Promise<unknown> {
     const call = this.#arguments("layer.forward", this.#layer.onGpu);
-    const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
-    if (request.encoder !== undefined) return this.#recorded(call, request.encoder, request);
+    const { engine } = this.#context;
+    const reader = readOptions(call, options, FORWARD_NAMES);
     const version = this.#updates.latest;
-    const compute = async () => {
-      const problem = request.inTurn();
-      const result = await this.#layer.forward(problem);
-      noteTokens(problem);
-      return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
-    };
-    return this.#context.run<unknown>(call, compute, request.signal);
+    return this.#context.withFormulas(call, reader, [x, cacheIn(engine, reader)] as const, (own, given) => {
+      const request = readRequest(call, engine, this.#form, own, given);
+      const { encoder, signal } = request;
+      if (encoder === undefined) return { work: () => this.#compute(request, version), signal };
+      const record = this.#recording(call, encoder, request);
+      return { work: () => record().results, record, signal };
+    });
   }
 
-  #recorded(call: CallArguments, encoder: object, request: ForwardRequest): Promise<unknown> {
+  async #compute(request: ForwardRequest, version: number): Promise<unknown> {
+    const problem = request.inTurn();
+    const result = await this.#layer.forward(problem);
+    noteTokens(problem);
+    return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
+  }
+
+  #recording(call: CallArguments, encoder: object, request: ForwardRequest): () => Recorded<unknown> {
     const layer = this.#layer;
     if (!layer.record) throw recordsNothing(call.operation, "this layer is on wasm");
     if (request.save) throw new UnsupportedError("layer.forward: save is not offered in a call with encoder");
-    const record = (): Recorded<unknown> => {
+    return () => {
       const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
       const before = problem.cache?.appended;
       const note = () => {
@@ -287,7 +295,6 @@ export class Layer extends Disposing {
       });
       return { atOnce, results: noted };
     };
-    return this.#context.record(call, record, request.signal);
   }
 
   /** Holds what the engine has kept, until the caller or the layer lets it go. */

@@ -2,7 +2,7 @@ import type { Gradient, PlacedGradients } from "../attention/backwardProblem.js"
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { ScoreDerivatives } from "../formula/derivatives.js";
 import { elementCount, type TypedTensor } from "../tensor/tensor.js";
-import { writeDerivative } from "./formula.js";
+import { formulaWriting } from "./formulaWriting.js";
 import type { Room } from "./heap.js";
 import type { GradientProperties } from "./module.js";
 
@@ -73,7 +73,7 @@ function writeTables(
 ): (() => NonNullable<PlacedGradients["dTables"]>) | undefined {
   if (!score || !derivatives) return undefined;
   if (!wanted.dTables) {
-    writeDerivative(call, arena, score, derivatives, undefined);
+    formulaWriting.code!.writeDerivative(call, arena, score, derivatives, undefined);
     return undefined;
   }
   const gradients = score.graph.parameters.map(({ name }, slot) => {
@@ -83,7 +83,7 @@ function writeTables(
     return { name, shape, isRead, ...placeGradient(arena, operation, name, shape) };
   });
   const addresses = gradients.map(({ address }) => address);
-  writeDerivative(call, arena, score, derivatives, addresses);
+  formulaWriting.code!.writeDerivative(call, arena, score, derivatives, addresses);
   return () =>
     Object.fromEntries(
       gradients.map(({ name, shape, isRead, collect }) => [name, isRead ? collect() : zeros(shape)] as const),

@@ -1,7 +1,7 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
+import { formulaReading } from "../attention/formulaReading.js";
 import type { Eventually } from "../call/context.js";
 import { assertIntact } from "../errors/intact.js";
-import { scoreDerivatives } from "../formula/derivatives.js";
 import type { LayerBackwardProblem, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
@@ -130,8 +130,8 @@ export class WasmLayer implements EngineLayer {
     let address = 0;
     try {
       const result = await this.#forward(withOwnInputs(problem), inputs, (saved) => (address = saved));
-      const { shape, settings } = problem;
-      const derivatives = settings.score && scoreDerivatives(settings.score.graph);
+      const { operation, shape, settings } = problem;
+      const derivatives = settings.score && formulaReading.code!.readDerivatives(operation, settings.score);
       const form = { numHeads: shape.numHeads, settings, derivatives };
       return { ...result, saved: new WasmSaved(module, address, inputs, form) };
     } catch (error) {

@@ -1,6 +1,6 @@
 import { SETTINGS, SETTINGS_NAMES, type AttentionSettings, type PlainName } from "../attention/attentionSettings.js";
 import type { PlacedTensor } from "../tensor/tensor.js";
-import { writeFormula } from "./formula.js";
+import { formulaWriting } from "./formulaWriting.js";
 import type { Room } from "./heap.js";
 import { DTYPE, placeInput } from "./inputs.js";
 import type { AttentionCall } from "./module.js";
@@ -49,10 +49,10 @@ const OWN: { readonly [Name in Exclude<keyof AttentionSettings, PlainName>]-?: W
     call.setBiasExtents(...bias.extents);
   },
   score(call, { score }, arena) {
-    if (score) writeFormula(call, arena, "score", score);
+    if (score) formulaWriting.code!.writeFormula(call, arena, "score", score);
   },
   visible(call, { visible }, arena) {
-    if (visible) writeFormula(call, arena, "visible", visible);
+    if (visible) formulaWriting.code!.writeFormula(call, arena, "visible", visible);
   },
   alibiQueryPositions(call, { alibiQueryPositions }, arena) {
     if (alibiQueryPositions) call.alibiQueryPositions = arena.copy(alibiQueryPositions);

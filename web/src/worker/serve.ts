@@ -7,6 +7,7 @@ import { scoreDerivatives } from "../formula/derivatives.js";
 import { knownFormula } from "../formula/knownGraph.js";
 import { openEngine } from "../instance/openEngine.js";
 import { enginesHere } from "../instance/enginesHere.js";
+import { bringFormulas } from "../instance/parts/formulas.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
 import type { EngineStep } from "../step/stepProblem.js";
@@ -31,6 +32,7 @@ type Send = (reply: Reply, transfer?: ArrayBuffer[]) => void;
 
 /** Answers requests with the engine that a host opens. Requests arrive one at a time. */
 export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (request: Request) => Promise<void> {
+  bringFormulas();
   const server = new Server(hostOf, send);
   return async (request) => {
     switch (request.kind) {
