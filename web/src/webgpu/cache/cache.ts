@@ -700,10 +700,15 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
 
 /** A store with `places` places, but with at least `first`. */
 function storeFor(call: Call, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
-  const { rotary } = problem;
-  const form = { ...problem, rotary: rotary !== undefined, sections: rotary?.sections !== undefined };
+  const form = formOf(problem);
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
   return new CacheStore(call.core, call.operation, form, enough);
+}
+
+/** The form alone: it is also sent from a worker, which cannot send all of a problem. */
+function formOf({ batchSize, numKvHeads, headDim, valueDim, dtype, capacity, ring, rotary }: CacheProblem): CacheForm {
+  const turns = { rotary: rotary !== undefined, sections: rotary?.sections !== undefined };
+  return { batchSize, numKvHeads, headDim, valueDim, dtype, capacity, ring, ...turns };
 }
 
 /** Where the tokens of a batch stand, plane by plane. */
