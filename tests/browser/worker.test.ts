@@ -125,7 +125,7 @@ describe("headwise/worker", () => {
       const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
       const { output } = await hw.scaledDotProductAttention(ones, ones, ones);
       const weights = Object.fromEntries(["Wq", "Wk", "Wv", "Wo"].map((name) => [name, { ...ones, shape: [4, 2] }]));
-      const layer = await hw.multiHeadAttention({ numHeads: 1, weights: { ...weights, Wo: ones } as never });
+      const layer = await hw.multiHeadAttention({ numHeads: 1, weights: { ...weights, Wo: ones } });
       const cache = await layer.kvCache();
       const step = await hw.record((recorder) => ({
         y: recorder.layer(layer, recorder.input("x", [1, 4]), { cache }),

@@ -72,7 +72,7 @@ export class RecordedPass implements Arithmetic<StepTensor> {
   }
 
   linear(x: StepTensor, { tensor, layout }: Weight, bias: Floats | undefined): StepTensor {
-    return this.#recorder.linear(x, tensor as FloatWeightLike | Int8Weight, bias, { weightLayout: layout });
+    return this.#recorder.linear(x, tensor, bias, { weightLayout: layout });
   }
 
   attend({ name, layer, options }: AttentionPart, x: StepTensor, shared: AttentionCall): StepTensor {
