@@ -3,8 +3,6 @@ import type { Recorder } from "../step/recorder.js";
 import type { StepActivation } from "../step/stepProblem.js";
 import type { StepTensor } from "../step/stepTensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import type { FloatWeightLike } from "../tensor/tensor.js";
-import type { Int8Weight } from "../linear/weight.js";
 import type { ActivationName } from "./activations.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
