@@ -20,10 +20,7 @@ import { bindable, recordMap, recordNorm, recordSoftmax, recordTake, recordTop }
 import { StepBuffers } from "./stepBuffers.js";
 
 /** Lists the commands of a part in a run. What it returns is called when the run has succeeded. */
-type Recorder = (call: Call, numbersOf: NumbersOf) => Deliver<unknown> | undefined | void;
-
-/** The numbers of an input in a run. */
-type NumbersOf = (tensor: PlacedTensor) => StepArray;
+type RecordPart = (call: Call, inputs: readonly StepArray[]) => Deliver<unknown> | undefined | void;
 
 /**
  * A step on the GPU. Its arrays and weights stay in buffers; each run lists the kernels of all parts in one call, because
@@ -32,20 +29,21 @@ type NumbersOf = (tensor: PlacedTensor) => StepArray;
 export class GpuStep {
   readonly #device: GPUDevice;
   readonly #buffers: StepBuffers;
-  readonly #parts: readonly Recorder[];
+  readonly #parts: readonly RecordPart[];
   readonly #inputs: readonly PlacedTensor[];
   readonly #outputs: readonly StepOutput[];
 
   private constructor(call: Call, problem: StepProblem) {
     refuseSharedCaches(problem);
-    refuseComputedPositions(problem);
     const buffers = new StepBuffers(call, problem);
     const placed = <T extends PlacedTensor>(tensor: T): T => buffers.place(call, tensor);
     this.#device = call.core.device.gpuDevice;
     this.#buffers = buffers;
-    this.#parts = problem.parts.map((part) =>
-      part.kind === "linear" ? linearRecorder(call, buffers, part) : recorderOf(withTensors(part, placed)),
-    );
+    this.#parts = problem.parts.map((part) => {
+      if (part.kind === "linear") return linearRecorder(call, buffers, part);
+      if (part.kind === "turn") return turnRecorder(withTensors(part, placed), inputOf(problem, part));
+      return recorderOf(withTensors(part, placed));
+    });
     this.#inputs = problem.inputs.map(placed);
     this.#outputs = problem.outputs.map(
       (output) => ({ ...output, x: { ...output.x, tensor: placed<PlacedTensor>(output.x.tensor) } }) as StepOutput,
@@ -68,9 +66,7 @@ export class GpuStep {
         hint: "Record it again.",
       });
     this.#inputs.forEach((tensor, n) => call.write(call.place(tensor), 0, inputs[n]!));
-    const numbersOf = ({ gpu }: PlacedTensor) =>
-      inputs[this.#inputs.findIndex((input) => input.gpu!.buffer === gpu!.buffer)]!;
-    const delivers = this.#parts.map((record) => record(call, numbersOf));
+    const delivers = this.#parts.map((record) => record(call, inputs));
     const read = this.#outputs.map((output) => readRows(call, output));
     return (mapped) => {
       for (const deliver of delivers) deliver?.(mapped);
@@ -83,7 +79,7 @@ export class GpuStep {
   }
 }
 
-function recorderOf(part: Exclude<StepPart, LinearPart>): Recorder {
+function recorderOf(part: Exclude<StepPart, LinearPart | TurnPart>): RecordPart {
   switch (part.kind) {
     case "layer":
       return (call) => (part.layer as GpuEngineLayer).layer.forward(call, inRun(call, part.problem));
@@ -97,8 +93,6 @@ function recorderOf(part: Exclude<StepPart, LinearPart>): Recorder {
         };
         return recordAttention(call, { ...part.problem, ...bound, operation: call.operation });
       };
-    case "turn":
-      return (call, numbersOf) => recordRotary(call, inRun(call, turnedAt(part, numbersOf)));
     case "norm":
       return (call) => recordNorm(call, part);
     case "map":
@@ -113,7 +107,7 @@ function recorderOf(part: Exclude<StepPart, LinearPart>): Recorder {
 }
 
 /** A product whose weight and bias stay on the GPU as a matrix. */
-function linearRecorder(call: Call, buffers: StepBuffers, part: LinearPart): Recorder {
+function linearRecorder(call: Call, buffers: StepBuffers, part: LinearPart): RecordPart {
   const { weight, scales, bias } = part.problem;
   const matrixIn = keptMatrix(call, part.problem, (bytes) => buffers.keep(call, bytes));
   const ofMatrix = new Set<PlacedTensor | undefined>([weight, scales, bias]);
@@ -126,12 +120,28 @@ function inRun<P extends { readonly operation: string; readonly x: PlacedFloats 
   return { ...problem, operation: call.operation, x: bindable(call, problem.x) };
 }
 
-/** The rotary embedding at the positions that a run has. */
-function turnedAt({ problem, numbers }: TurnPart, numbersOf: NumbersOf): RotaryProblem {
-  if (!numbers) return problem;
-  const positions = Float64Array.from(numbersOf(numbers));
+/** A rotary embedding, at the positions of an input if it has one. */
+function turnRecorder({ problem }: TurnPart, input: number | undefined): RecordPart {
+  if (input === undefined) return (call) => recordRotary(call, inRun(call, problem));
+  return (call, inputs) => recordRotary(call, inRun(call, turnedAt(problem, inputs[input]!)));
+}
+
+function turnedAt(problem: RotaryProblem, given: StepArray): RotaryProblem {
+  const positions = Float64Array.from(given);
   const { angles, followsLength } = problem;
   return { ...problem, positions, angles: followsLength ? withLength(angles, positions) : angles };
+}
+
+/**
+ * The number of the input with the positions of a rotary embedding; undefined if every run has the same.
+ *
+ * @throws UnsupportedError if the step computes them: angles are made in JavaScript.
+ */
+function inputOf({ operation, inputs }: StepProblem, { numbers }: TurnPart): number | undefined {
+  if (!numbers) return undefined;
+  const n = inputs.findIndex(({ address }) => address === numbers.address);
+  if (n >= 0) return n;
+  throw new UnsupportedError(`${operation}: on WebGPU the positions of rotary must be numbers that each run gets`);
 }
 
 /** Reads the rows of an output, side by side. */
@@ -152,11 +162,4 @@ function refuseSharedCaches({ operation, parts }: StepProblem): void {
   const caches = parts.flatMap((part) => (part.kind === "layer" && part.problem.cache ? [part.problem.cache] : []));
   if (new Set(caches).size < caches.length)
     throw new UnsupportedError(`${operation}: on WebGPU a cache must belong to one layer call of a step`);
-}
-
-/** Angles are computed from positions in JavaScript, which does not see what the GPU computes. */
-function refuseComputedPositions({ operation, parts, inputs }: StepProblem): void {
-  const addresses = new Set(inputs.map(({ address }) => address));
-  if (parts.some((part) => part.kind === "turn" && part.numbers && !addresses.has(part.numbers.address)))
-    throw new UnsupportedError(`${operation}: on WebGPU the positions of rotary must be numbers that each run gets`);
 }

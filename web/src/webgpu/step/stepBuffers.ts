@@ -12,7 +12,6 @@ export class StepBuffers {
   readonly #problem: StepProblem;
   readonly #arrays: readonly Span[];
   readonly #kept: GPUBuffer[] = [];
-  readonly #copies = new Map<object, Span>();
 
   constructor(call: Call, problem: StepProblem) {
     this.#core = call.core;
@@ -39,17 +38,10 @@ export class StepBuffers {
   place<T extends PlacedTensor>(call: Call, tensor: T): T {
     if (tensor.gpu) return tensor;
     const n = placeOf(this.#problem.places, tensor);
-    if (n < 0) return onGpu(tensor, this.#copyOf(call, tensor.data), 0);
-    return onGpu(tensor, this.#arrays[n]!, tensor.address! - this.#problem.places[n]!.address);
-  }
-
-  #copyOf(call: Call, data: ArrayBufferView): Span {
-    const found = this.#copies.get(data);
-    if (found) return found;
-    const copy = this.keep(call, data.byteLength);
-    call.write(copy, 0, data);
-    this.#copies.set(data, copy);
-    return copy;
+    if (n >= 0) return onGpu(tensor, this.#arrays[n]!, tensor.address! - this.#problem.places[n]!.address);
+    const copy = this.keep(call, tensor.data.byteLength);
+    call.write(copy, 0, tensor.data);
+    return onGpu(tensor, copy, 0);
   }
 
   release(): void {
