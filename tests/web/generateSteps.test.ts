@@ -5,21 +5,12 @@ import { createAttention, OutOfMemoryError, type Attention } from "headwise";
 import { loadModel, type GenerateOptions, type Model } from "headwise/models";
 import { createAttention as createInWorker } from "headwise/worker";
 
-import { KINDS, settingsOf } from "./modelExpected.js";
-import { CONFIGS, filesOf, randomWeights, shapesOf, type Kind } from "./smallModels.js";
+import { settingsOf } from "./modelExpected.js";
+import { CONFIGS, DECODERS, filesOf, longFiles, randomWeights, shapesOf, type Kind } from "./smallModels.js";
 
-const DECODERS = KINDS.filter((kind) => kind !== "bert");
 const TOKENS = 12;
 
 const filesFor = (kind: Kind) => filesOf(CONFIGS[kind], settingsOf(kind).weights, "F32");
-
-/** Files of a model that reads long texts. */
-function longFiles(kind: (typeof DECODERS)[number]) {
-  const isGpt2 = kind === "gpt2";
-  const config = { ...CONFIGS[kind], [isGpt2 ? "n_positions" : "max_position_embeddings"]: 140 };
-  const places = isGpt2 ? { "transformer.wpe.weight": [140, 16] } : {};
-  return filesOf(config, randomWeights({ ...shapesOf(kind), ...places }), "F32");
-}
 
 /** Files of a model with so many words. */
 function filesWithWords(count: number) {

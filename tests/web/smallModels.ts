@@ -215,3 +215,14 @@ export function shardedFilesOf(config: Config, weights: Weights, dtype: Stored, 
   });
   return files;
 }
+
+/** The models that predict the next token. */
+export const DECODERS = (Object.keys(CONFIGS) as Kind[]).filter((kind) => kind !== "bert");
+
+/** Files of a model that reads texts of 140 tokens. */
+export function longFiles(kind: (typeof DECODERS)[number]): Files {
+  const isGpt2 = kind === "gpt2";
+  const config = { ...CONFIGS[kind], [isGpt2 ? "n_positions" : "max_position_embeddings"]: 140 };
+  const places = isGpt2 ? { "transformer.wpe.weight": [140, 16] } : {};
+  return filesOf(config, randomWeights({ ...shapesOf(kind), ...places }));
+}

@@ -6,14 +6,14 @@ import { differences } from "../web/close.js";
 import { FAMILY_MODELS, type FamilyName } from "../web/familyModels.js";
 import { compute, expected, KINDS, settingsOf, throughInt8, TOKENS } from "../web/modelExpected.js";
 import { expectStory, hasStories, storiesTitle } from "../web/storiesCheckpoint.js";
-import { CONFIGS, filesOf, randomWeights, shapesOf } from "../web/smallModels.js";
+import { CONFIGS, DECODERS, filesOf, longFiles, randomWeights, shapesOf } from "../web/smallModels.js";
 import { WatchedGpu } from "./faultyGpu.js";
 import { bothEngines, describeOnGpu, gpu } from "./gpu.js";
 
 /** The tokens and scores that a model generates. */
-async function generated(model: Model, options: GenerateOptions = {}) {
+async function generated(model: Model, prompt: readonly number[], options: GenerateOptions = {}) {
   const all = [];
-  for await (const step of model.generate([3, 17, 5], { maxNewTokens: 8, stopTokens: [], temperature: 0, ...options }))
+  for await (const step of model.generate(prompt, { maxNewTokens: 8, stopTokens: [], temperature: 0, ...options }))
     all.push(step);
   return all;
 }
@@ -109,28 +109,37 @@ describeOnGpu("Models on WebGPU", () => {
     watch.restore();
   });
 
-  test.each(KINDS.filter((kind) => kind !== "bert"))(
-    "tokens after the prompt of %s go through one recorded step, and are those of single calls",
-    async (kind) => {
-      const { config, weights } = settingsOf(kind);
-      const model = await loadModel(engines.onGpu, filesOf(config, weights));
-      const record = jest.spyOn(engines.onGpu, "record");
-      const steps = await generated(model);
-      expect(record).toHaveBeenCalledTimes(1);
-      const calls = await generated(model, { returns: { lse: true } });
-      expect(steps.map(({ token }) => token)).toEqual(calls.map(({ token }) => token));
-      for (const [n, { logits }] of calls.entries()) {
-        const values = Float64Array.from(logits);
-        const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
-        // norms and activations of a step are computed in float32, those between calls in double
-        const tolerance = values.map(() => 2e-5 * most);
-        expect(differences({ data: steps[n]!.logits }, { values, tolerance })).toEqual([]);
-      }
-      expect(record).toHaveBeenCalledTimes(1);
-      record.mockRestore();
-      model.dispose();
-    },
-  );
+  /** The tokens and scores of steps are those of single calls. */
+  async function expectSteps(model: Model, prompt: readonly number[], recorded: number) {
+    const record = jest.spyOn(engines.onGpu, "record");
+    const steps = await generated(model, prompt);
+    expect(record).toHaveBeenCalledTimes(recorded);
+    const calls = await generated(model, prompt, { returns: { lse: true } });
+    expect(record).toHaveBeenCalledTimes(recorded);
+    record.mockRestore();
+    expect(steps.map(({ token }) => token)).toEqual(calls.map(({ token }) => token));
+    for (const [n, { logits }] of calls.entries()) {
+      const values = Float64Array.from(logits);
+      const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+      // norms and activations of a step are computed in float32, those between calls in double
+      const tolerance = values.map(() => 2e-5 * most);
+      expect(differences({ data: steps[n]!.logits }, { values, tolerance })).toEqual([]);
+    }
+    model.dispose();
+  }
+
+  test.each(DECODERS)("tokens after the prompt of %s go through one recorded step", async (kind) => {
+    const { config, weights } = settingsOf(kind);
+    await expectSteps(await loadModel(engines.onGpu, filesOf(config, weights)), [3, 17, 5], 1);
+  });
+
+  // A block has 64 tokens.
+  test.each([64, 130])("a prompt of %i tokens goes through the step of a block, and one of a token", async (length) => {
+    for (const kind of ["gpt2", "llama"] as const) {
+      const prompt = Array.from({ length }, (_, n) => (7 * n * n + 3) % 29);
+      await expectSteps(await loadModel(engines.onGpu, longFiles(kind)), prompt, 2);
+    }
+  });
 
   test("a text that is generated has the tokens that wasm gives", async () => {
     const files = filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2")));

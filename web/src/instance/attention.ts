@@ -433,9 +433,9 @@ export class Attention extends Disposing {
     return this.#engine.places.includes("wasm") ? "wasm" : "webgpu";
   }
 
-  /** @internal Whether a step reads weights where they lie. In a worker it has copies. */
+  /** @internal Whether a step can read weights where they lie: in `allocate` or `uploadWeight`. In a worker it has copies. */
   get recordsInPlace(): boolean {
-    return this.#engine.locate !== undefined;
+    return this.#engine.locate !== undefined || this.#engine.uploadWeight !== undefined;
   }
 
   /**

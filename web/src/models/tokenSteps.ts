@@ -115,7 +115,8 @@ const NUMBERS: Feed = {
 const ROWS: Feed = {
   given: ({ table, numbers }, tokens, start) => {
     const { data, shape } = table.rows(numbers(tokens, start));
-    return { data, shape: [data.length / shape.at(-1)!, shape.at(-1)!] };
+    const width = shape.at(-1)!;
+    return { data, shape: [data.length / width, width] };
   },
   taken: (recorder, name, { tensor }, length) => recorder.input(name, [length, tensor.shape[1]!]),
 };
