@@ -4,6 +4,7 @@ import { expect, test } from "@jest/globals";
 import { HeadwiseError, type Attention, type KvCache } from "headwise";
 
 import { BACKWARD } from "../../web/src/attention/backwardProblem.js";
+import { MERGE } from "../../web/src/attention/mergeProblem.js";
 import { APPEND } from "../../web/src/cache/appendProblem.js";
 import { ATTEND } from "../../web/src/cache/attendProblem.js";
 import { CACHE, LAYER_CACHE } from "../../web/src/cache/cacheProblem.js";
@@ -16,6 +17,7 @@ import { LAYER } from "../../web/src/layer/layerProblem.js";
 import { QK_NORM } from "../../web/src/layer/qkNorm.js";
 import { SINUSOIDAL } from "../../web/src/position/position.js";
 import { SCALINGS } from "../../web/src/position/rotaryAngles.js";
+import { ROTARY } from "../../web/src/position/rotaryProblem.js";
 import { illegalRows, type IllegalSetting, type Lengths, type OwnSamples, type Sample } from "./illegalRows.js";
 import { randomTensor } from "./randomTensor.js";
 
@@ -24,6 +26,8 @@ type Call = (options: object) => unknown;
 
 interface Calls {
   readonly attentionBackward: Call;
+  readonly mergeAttention: Call;
+  readonly rotaryEmbedding: Call;
   readonly kvCache: Call;
   readonly "kvCache with from": Call;
   readonly "cache.append": Call;
@@ -121,7 +125,7 @@ const FORWARD_OPTIONS = illegalRows(FORWARD, {
   cuSeqLensKey: BOUNDS,
 });
 
-const sizes: Lengths = { batchSize: 1, numTokens: 3, contextLength: 3 };
+const sizes: Lengths = { batchSize: 1, numHeads: 2, numTokens: 3, contextLength: 3 };
 
 /** The operations, and their illegal options. */
 const ILLEGAL: Readonly<Record<keyof Calls, readonly IllegalSetting[]>> = {
@@ -135,6 +139,8 @@ const ILLEGAL: Readonly<Record<keyof Calls, readonly IllegalSetting[]>> = {
     dLse: [[3, " must be a tensor"]],
     returns: OBJECT,
   }),
+  mergeAttention: illegalRows(MERGE, { into: INTO }),
+  rotaryEmbedding: illegalRows(ROTARY, { positions: POSITIONS, into: INTO }),
   kvCache: illegalRows(CACHE, { rotary: ANGLES }),
   "kvCache with from": illegalRows(SAVED, { from: [[3, " must be a Uint8Array"]] }).filter(
     ({ value }) => value(sizes) !== undefined,
@@ -165,6 +171,8 @@ async function callsOf(hw: Attention): Promise<Calls> {
   return {
     attentionBackward: (options) =>
       hw.attentionBackward({ query: x, key: x, value: x, output, lse, dOutput: x, ...options }),
+    mergeAttention: (options) => hw.mergeAttention([{ output, lse }], options),
+    rotaryEmbedding: (options) => hw.rotaryEmbedding(x, options),
     kvCache: (options) => hw.kvCache({ numKvHeads: 2, headDim: 4, ...options }),
     "kvCache with from": (options) => hw.kvCache({ from, ...options }),
     "cache.append": (options) => cache.append(x, x, options),

@@ -1,7 +1,9 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu, type LocationOption } from "../call/location.js";
-import { namesOf, readOptions, type NumberList } from "../call/options.js";
+import { readOptions, type NumberList } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { floats, LOCATION, ofCall, oneOf, signal } from "../call/settingKinds.js";
+import { namesIn, readRow, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { isArray } from "../foreign/typedArray.js";
@@ -64,13 +66,16 @@ export interface MergeProblem {
   readonly signal: AbortSignal | undefined;
 }
 
-const OPTION_NAMES = namesOf<MergeOptions & LocationOption>({
-  layout: true,
-  sinks: true,
-  location: true,
-  into: true,
-  signal: true,
-});
+/** A row for each option. */
+export const MERGE = {
+  layout: oneOf(LAYOUTS),
+  sinks: floats({ length: "numHeads", minusInfinity: true }),
+  location: LOCATION,
+  into: ofCall(),
+  signal: signal(),
+} satisfies TableOf<MergeOptions & LocationOption, Readonly<Record<"numHeads", number>>>;
+
+const OPTION_NAMES = namesIn(MERGE);
 
 /**
  * Reads a call of mergeAttention and does all checks.
@@ -80,7 +85,7 @@ const OPTION_NAMES = namesOf<MergeOptions & LocationOption>({
 export function mergeProblem(call: CallArguments, given: unknown, options: unknown): MergeProblem {
   const { operation } = call;
   const reader = readOptions(call, options, OPTION_NAMES);
-  const layout = reader.oneOf("layout", LAYOUTS, "BHSD");
+  const layout = readRow(reader, "layout", MERGE.layout);
   const parts = readParts(call, given);
   if (!call.placement.onGpu) refuseGpu(reader);
   const first = parts[0]!;
@@ -97,14 +102,11 @@ export function mergeProblem(call: CallArguments, given: unknown, options: unkno
   const { batchSize, length: queryLength, headDim: valueDim } = heads;
   return {
     operation,
-    layout,
     shape: { batchSize, numHeads: heads.numHeads, queryLength, valueDim },
     parts,
-    sinks: reader.floats("sinks", heads.numHeads, { minusInfinity: true }),
     output: outputForm(reader, first.output.shape, first.output),
     lseShape,
-    location: reader.oneOf("location", ["cpu", "gpu"], "cpu"),
-    signal: reader.signal(),
+    ...readTable(reader, MERGE, heads),
   };
 }
 

@@ -1,8 +1,10 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu, type LocationOption } from "../call/location.js";
-import { isList, namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
+import { isList, readOptions, type NumberList, type OptionReader } from "../call/options.js";
 import { HEADS } from "../call/otherNames.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { integer, LOCATION, ofCall, oneOf, signal } from "../call/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
@@ -46,17 +48,17 @@ export interface RotaryProblem {
   readonly signal: AbortSignal | undefined;
 }
 
-export const OPTION_NAMES = [
-  ...ANGLE_NAMES,
-  ...namesOf<Omit<RotaryOptions, keyof RotaryAngles> & LocationOption>({
-    layout: true,
-    numHeads: true,
-    positions: true,
-    location: true,
-    into: true,
-    signal: true,
-  }),
-];
+/** A row for each option that does not say how to turn. */
+export const ROTARY = {
+  layout: oneOf(LAYOUTS),
+  numHeads: integer({ min: 1 }),
+  positions: ofCall(),
+  location: LOCATION,
+  into: ofCall(),
+  signal: signal(),
+} satisfies TableOf<Omit<RotaryOptions, keyof RotaryAngles> & LocationOption>;
+
+export const OPTION_NAMES = [...ANGLE_NAMES, ...namesIn(ROTARY)];
 
 /** Reads and checks a call of rotaryEmbedding. */
 export function rotaryProblem(call: CallArguments, given: unknown, givenOptions: unknown): RotaryProblem {
@@ -64,8 +66,8 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
   const options = readOptions(call, givenOptions, OPTION_NAMES, "", "option", [...HEADS, ...ANGLE_OTHERS]);
   const x = call.placed("x", given, FLOATS);
   if (!call.placement.onGpu) refuseGpu(options);
-  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const heads = headsShape(operation, "x", x.shape, layout, options.integer("numHeads", { min: 1 }), "numHeads");
+  const { layout, numHeads, ...told } = readTable(options, ROTARY);
+  const heads = headsShape(operation, "x", x.shape, layout, numHeads, "numHeads");
   if (!options.has("rotaryDim") && heads.headDim % 2 !== 0)
     throw new ShapeError(
       `${operation}: ${axisName("x", layout, x.shape.length, "headDim")} (headDim) must be even, got ${heads.headDim}`,
@@ -84,8 +86,7 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
     followsLength: followsLength(angles),
     positions,
     output: outputForm(options, x.shape, x),
-    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
-    signal: options.signal(),
+    ...told,
   };
 }
 
