@@ -75,7 +75,8 @@ function note() {
   return [
     `${cpus()[0]?.model}, ${new Date().toISOString()}. wllama is ${version}. Medians of ${rounds} turns of ${tokens} tokens.`,
     `A token reads all weights but the table of embeddings: ${read.map((count) => `${(count / 1e6).toFixed(1)} M`).join(", ")}.`,
-    "The weights are rounded differently. headwise has a scale for each output, and multiplies with float32 activations.",
+    "The weights are rounded differently. headwise has a scale for each output. It takes each",
+    "activation as two int16, within 2⁻²⁹ of the largest of its 128, and sums the products exactly.",
     "Q8_0 has a scale for each 32 weights, and llama.cpp rounds activations to 8 bits in the same blocks.",
     'So the texts part at some token: "alike" says how many are the same from the first on. Both cache keys and values:',
     "headwise as float32, llama.cpp as float16. wllama asks its worker for each token, and has no other way.",
