@@ -10,7 +10,8 @@ import { bits as bitsOf, differences } from "./close.js";
 import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
 import { expectedOf, operands, ROW_OPERATIONS, ROWS, WIDTH as ROW_WIDTH } from "./stepOperations.js";
-import { Decoder, TOKENS, VOCABULARY, WIDTH } from "./stepDecoder.js";
+import { expectAttention } from "./stepAttention.js";
+import { Decoder, expectCachesAfterFailure, expectCalls, TOKENS, VOCABULARY, WIDTH } from "./stepDecoder.js";
 
 /** The bytes of an array, to compare. */
 const bits = (data: Float32Array) => bitsOf({ data });
@@ -23,40 +24,8 @@ describe.each(variants)("a step on %s", (variant) => {
     });
     afterAll(() => hw.dispose());
 
-    test("attends without a layer with the bits of the calls, at the positions that each run gets", async () => {
-      const heads = { numHeads: 4, numKvHeads: 2 };
-      const tokens = 5;
-      const shape = (width: number) => [2, tokens, width];
-      const scaling = { kind: "dynamic-ntk", factor: 2, originalLength: 8 } as const;
-      const key = { layout: "BSE", numHeads: 2, base: 500 } as const;
-      const score = formula("s - 0.1 * abs(q - k)");
-      const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => Number(n % 3 !== 1)), shape: [tokens, tokens] };
-      const options = { layout: "BSE", ...heads, causal: true, softcap: 3, score, mask } as const;
-      const step = await hw.record((recorder) => {
-        const x = recorder.input("x", shape(64));
-        const positions = recorder.numbers("positions", 2 * tokens);
-        const q = recorder.rotary(recorder.columns(x, 0, 32), { layout: "BSE", numHeads: 4, scaling, positions });
-        const k = recorder.rotary(recorder.columns(x, 32, 48), { ...key, positions: 7 });
-        return { q, k, y: recorder.attention(q, k, recorder.columns(x, 48, 64), options) };
-      });
-      for (const first of [0, 3, 20]) {
-        const x = randomTensor(50 + first, shape(64));
-        const part = (from: number, to: number) => ({
-          data: x.data.filter((_, n) => from <= n % 64 && n % 64 < to),
-          shape: shape(to - from),
-        });
-        const positions = Int32Array.from({ length: 2 * tokens }, (_, n) => (first + n * 3) % 23);
-        const given = { data: positions, shape: [2, tokens] };
-        const q = await hw.rotaryEmbedding(part(0, 32), { layout: "BSE", numHeads: 4, scaling, positions: given });
-        const k = await hw.rotaryEmbedding(part(32, 48), { ...key, positions: 7 });
-        const { output } = await hw.scaledDotProductAttention(q, k, part(48, 64), options);
-        const result = await step.run({ x, positions });
-        expect(bits(result.q.data)).toEqual(bits(q.data));
-        expect(bits(result.k.data)).toEqual(bits(k.data));
-        expect(bits(result.y.data)).toEqual(bits(output.data));
-        expect(result.y.shape).toEqual(shape(32));
-      }
-    });
+    test("attends without a layer with the bits of the calls, at the positions that each run gets", () =>
+      expectAttention(hw));
 
     test("turns by rows of given tables", async () => {
       const angle = (f: (x: number) => number) => ({ data: Float32Array.from({ length: 44 }, (_, n) => f(n / 7)), shape: [11, 4] }); // prettier-ignore
@@ -123,19 +92,7 @@ describe.each(variants)("a step on %s", (variant) => {
       ["a cache", {}],
       ["a ring", { ring: { window: 6, keepFirst: 2 } }],
       ["a cache of int8", { dtype: "int8" }],
-    ] as const)("has the bits of its calls, with %s", async (_, options) => {
-      const decoder = await Decoder.create(hw, options);
-      const caches = await Promise.all(decoder.layers.map((layer) => layer.kvCache({ placement: "wasm", ...options })));
-      const step = await hw.record((recorder) => decoder.record(recorder));
-      for (const [n, token] of TOKENS.entries()) {
-        const { x, logits } = await step.run({ token: [token] });
-        const expected = await decoder.compute(hw, token, caches);
-        expect(bits(x.data)).toEqual(bits(expected.x.data));
-        expect(bits(logits.data)).toEqual(bits(expected.logits.data));
-        expect(logits.shape).toEqual([1, VOCABULARY]);
-        expect(decoder.caches.map(({ appended }) => appended)).toEqual([[n + 1], [n + 1]]);
-      }
-    });
+    ] as const)("has the bits of its calls, with %s", (_, options) => expectCalls(hw, options));
   });
 
   describe("and its caches", () => {
@@ -159,17 +116,8 @@ describe.each(variants)("a step on %s", (variant) => {
       expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([3, 2]);
     });
 
-    test("are as before if an operation fails, and the step runs again once there is room", async () => {
-      const [first, second] = decoder.layers;
-      decoder.caches = [await first!.kvCache(), await second!.kvCache({ capacity: 2 })];
-      const step = await hw.record((recorder) => decoder.record(recorder));
-      await step.run({ token: [1] });
-      const { logits } = await step.run({ token: [2] });
-      await expect(step.run({ token: [3] })).rejects.toThrow(/^step\.run: batch 0 holds 2 of at most 2 tokens/);
-      expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([2, 2]);
-      for (const cache of decoder.caches) await cache.rewind(1);
-      expect(bits((await step.run({ token: [2] })).logits.data)).toEqual(bits(logits.data));
-    });
+    test("are as before if an operation fails, and the step runs again once there is room", () =>
+      expectCachesAfterFailure(hw, decoder));
 
     test("see the new weights of an updated layer", async () => {
       const step = await hw.record((recorder) => decoder.record(recorder));

@@ -1,8 +1,10 @@
+import { expect } from "@jest/globals";
 import type { Attention, KvCache, Layer } from "headwise";
 import { relu } from "headwise/train";
 import type { Recorder } from "../../web/src/step/recorder.js";
 import type { Place } from "../../web/src/tensor/place.js";
 
+import { bits } from "./close.js";
 import { randomTensor } from "./randomTensor.js";
 
 export const WIDTH = 24;
@@ -62,3 +64,30 @@ export class Decoder {
 
 /** A text. */
 export const TOKENS = [3, 29, 0, 7, 7, 12, 3, 21, 5, 4, 19];
+
+/** Each run of a decoder's step has the bits of its calls. */
+export async function expectCalls(hw: Attention, cacheOptions: object, placement: Place = "wasm"): Promise<void> {
+  const decoder = await Decoder.create(hw, cacheOptions, placement);
+  const caches = await Promise.all(decoder.layers.map((layer) => layer.kvCache({ placement, ...cacheOptions })));
+  const step = await hw.record((recorder) => decoder.record(recorder));
+  for (const [n, token] of TOKENS.entries()) {
+    const { x, logits } = await step.run({ token: [token] });
+    const expected = await decoder.compute(hw, token, caches);
+    expect(bits([x.data, logits.data])).toEqual(bits([expected.x.data, expected.logits.data]));
+    expect(logits.shape).toEqual([1, VOCABULARY]);
+    expect(decoder.caches.map(({ appended }) => appended)).toEqual([[n + 1], [n + 1]]);
+  }
+}
+
+/** If the second cache is full, both are as before, and the step runs again once there is room. */
+export async function expectCachesAfterFailure(hw: Attention, decoder: Decoder): Promise<void> {
+  const [first, second] = decoder.layers;
+  decoder.caches = [await first!.kvCache(), await second!.kvCache({ capacity: 2 })];
+  const step = await hw.record((recorder) => decoder.record(recorder));
+  await step.run({ token: [1] });
+  const { logits } = await step.run({ token: [2] });
+  await expect(step.run({ token: [3] })).rejects.toThrow(/^step\.run: batch 0 holds 2 of at most 2 tokens/);
+  expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([2, 2]);
+  for (const cache of decoder.caches) await cache.rewind(1);
+  expect(bits([(await step.run({ token: [2] })).logits.data])).toEqual(bits([logits.data]));
+}

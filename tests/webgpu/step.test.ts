@@ -3,14 +3,20 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { formula } from "headwise/formula";
 import type { Recorder } from "../../web/src/step/recorder.js";
 import type { StepTensor } from "../../web/src/step/stepTensor.js";
 
 import { bits as bitsOf, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { expectGraph } from "../web/stepGraphs.js";
-import { Decoder, TOKENS, VOCABULARY, WIDTH as DECODER_WIDTH } from "../web/stepDecoder.js";
+import { expectAttention } from "../web/stepAttention.js";
+import {
+  Decoder,
+  expectCachesAfterFailure,
+  expectCalls,
+  VOCABULARY,
+  WIDTH as DECODER_WIDTH,
+} from "../web/stepDecoder.js";
 import { expectedOf, largestColumns, operands, ROW_OPERATIONS, ROWS, tables, WIDTH } from "../web/stepOperations.js";
 import { createOnSharedDevice, describeOnGpu, openTestDevice } from "./gpu.js";
 
@@ -100,74 +106,18 @@ describeOnGpu("A step on WebGPU", () => {
     expect(bits(z.data)).toEqual(bits((await hw.linear(last, weight)).data));
   });
 
-  test("attends without a layer with the bits of the calls, at the positions that each run gets", async () => {
-    const tokens = 5;
-    const shape = (width: number) => [2, tokens, width];
-    const scaling = { kind: "dynamic-ntk", factor: 2, originalLength: 8 } as const;
-    const key = { layout: "BSE", numHeads: 2, base: 500 } as const;
-    const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => Number(n % 3 !== 1)), shape: [tokens, tokens] };
-    const bias = randomTensor(11, [1, 4, tokens, tokens]);
-    const score = formula("s - 0.1 * abs(q - k)");
-    const options = { layout: "BSE", numHeads: 4, numKvHeads: 2, causal: true, softcap: 3, score, mask, bias } as const;
-    const step = await hw.record((recorder) => {
-      const x = recorder.input("x", shape(64));
-      const positions = recorder.numbers("positions", 2 * tokens);
-      const q = recorder.rotary(recorder.columns(x, 0, 32), { layout: "BSE", numHeads: 4, scaling, positions });
-      const k = recorder.rotary(recorder.columns(x, 32, 48), { ...key, positions: 7 });
-      return { q, k, y: recorder.attention(q, k, recorder.columns(x, 48, 64), options) };
-    });
-    mask.data.fill(0); // the step has a copy
-    bias.data.fill(NaN);
-    const given = { ...options, mask: { ...mask, data: mask.data.map((_, n) => Number(n % 3 !== 1)) }, bias: randomTensor(11, [1, 4, tokens, tokens]) }; // prettier-ignore
-    for (const first of [0, 3, 20]) {
-      const x = randomTensor(50 + first, shape(64));
-      const part = (from: number, to: number) => ({
-        data: x.data.filter((_, n) => from <= n % 64 && n % 64 < to),
-        shape: shape(to - from),
-      });
-      const positions = Int32Array.from({ length: 2 * tokens }, (_, n) => (first + n * 3) % 23);
-      const at = { data: positions, shape: [2, tokens] };
-      const q = await hw.rotaryEmbedding(part(0, 32), { layout: "BSE", numHeads: 4, scaling, positions: at });
-      const k = await hw.rotaryEmbedding(part(32, 48), { ...key, positions: 7 });
-      const { output } = await hw.scaledDotProductAttention(q, k, part(48, 64), given);
-      const result = await step.run({ x, positions });
-      expect(bits(result.q.data)).toEqual(bits(q.data));
-      expect(bits(result.k.data)).toEqual(bits(k.data));
-      expect(bits(result.y.data)).toEqual(bits(output.data));
-    }
-  });
+  test("attends without a layer with the bits of the calls, at the positions that each run gets", () =>
+    expectAttention(hw));
 
   describe("of a decoder", () => {
     test.each([
       ["a cache", {}],
       ["a ring", { ring: { window: 6, keepFirst: 2 } }],
       ["a cache of int8", { dtype: "int8" }],
-    ] as const)("has the bits of its calls, with %s", async (_, options) => {
-      const decoder = await Decoder.create(hw, options, "webgpu");
-      const caches = await Promise.all(decoder.layers.map((layer) => layer.kvCache(options)));
-      const step = await hw.record((recorder) => decoder.record(recorder));
-      for (const [n, token] of TOKENS.entries()) {
-        const { x, logits } = await step.run({ token: [token] });
-        const expected = await decoder.compute(hw, token, caches);
-        expect(bits(x.data)).toEqual(bits(expected.x.data));
-        expect(bits(logits.data)).toEqual(bits(expected.logits.data));
-        expect(logits.shape).toEqual([1, VOCABULARY]);
-        expect(decoder.caches.map(({ appended }) => appended)).toEqual([[n + 1], [n + 1]]);
-      }
-    });
+    ] as const)("has the bits of its calls, with %s", (_, options) => expectCalls(hw, options, "webgpu"));
 
-    test("leaves its caches as they were if it fails, and runs again once there is room", async () => {
-      const decoder = await Decoder.create(hw, {}, "webgpu");
-      const [first, second] = decoder.layers;
-      decoder.caches = [await first!.kvCache(), await second!.kvCache({ capacity: 2 })];
-      const step = await hw.record((recorder) => decoder.record(recorder));
-      await step.run({ token: [1] });
-      const { logits } = await step.run({ token: [2] });
-      await expect(step.run({ token: [3] })).rejects.toThrow(/^step\.run: batch 0 holds 2 of at most 2 tokens/);
-      expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([2, 2]);
-      for (const cache of decoder.caches) await cache.rewind(1);
-      expect(bits((await step.run({ token: [2] })).logits.data)).toEqual(bits(logits.data));
-    });
+    test("leaves its caches as they were if it fails, and runs again once there is room", async () =>
+      expectCachesAfterFailure(hw, await Decoder.create(hw, {}, "webgpu")));
 
     test("sees the new weights of an updated layer, and runs in order", async () => {
       const decoder = await Decoder.create(hw, {}, "webgpu");

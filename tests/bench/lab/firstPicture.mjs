@@ -3,17 +3,11 @@
 
 /* global document, requestAnimationFrame */
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { loadavg } from "node:os";
-import { fileURLToPath } from "node:url";
-
-import { chromium } from "playwright-core";
 
 import { summary } from "../harness/statistics.mjs";
-import { addressOf } from "../times/pages.mjs";
+import { withLab } from "./labPage.mjs";
 
-const LAB = fileURLToPath(new URL("../../../dist-demo/cli.js", import.meta.url));
 const SIZES = [
   { width: 1366, height: 768 },
   { width: 390, height: 844 },
@@ -27,24 +21,14 @@ const CONNECTIONS = [
 const LARGEST_SHIFT = 0.02;
 
 const rounds = Number(process.argv[2] ?? 7);
-const browser = await chromium.launch({
-  executablePath: process.env.HEADWISE_CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
-const lab = spawn(process.execPath, [LAB, "--port", "0", "--text", "Hi."], { stdio: ["ignore", "pipe", "pipe"] });
-try {
-  const url = await addressOf(lab);
+await withLab(async (browser, url) => {
   console.log(`Chromium ${browser.version()}, load ${loadavg()[0].toFixed(1)}, ${rounds} rounds; medians ± spread`);
   console.log("connection  size        picture           goal     room ready        layout shift");
   for (const connection of CONNECTIONS)
-    for (const size of SIZES) console.log(lineOf(connection, size, await measure(url, connection, size)));
-} finally {
-  await browser.close();
-  lab.kill();
-  await once(lab, "close");
-}
+    for (const size of SIZES) console.log(lineOf(connection, size, await measure(browser, url, connection, size)));
+});
 
-async function measure(url, { isWarm = false, network }, viewport) {
+async function measure(browser, url, { isWarm = false, network }, viewport) {
   const visits = [];
   for (let round = 0; round < rounds; ++round) {
     const context = await browser.newContext({ viewport });

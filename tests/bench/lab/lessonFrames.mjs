@@ -5,29 +5,17 @@
 
 /* global requestAnimationFrame */
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { loadavg } from "node:os";
-import { fileURLToPath } from "node:url";
 
-import { chromium } from "playwright-core";
+import { withLab } from "./labPage.mjs";
 
-import { addressOf } from "../times/pages.mjs";
-
-const LAB = fileURLToPath(new URL("../../../dist-demo/cli.js", import.meta.url));
 const SCENES = 7;
 /** How long a scene is watched from its key on. */
 const WATCHED_MS = 2000;
 const GOAL_MS = 50;
 
 const slowdown = Number(process.argv[2] ?? 4);
-const browser = await chromium.launch({
-  executablePath: process.env.HEADWISE_CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
-const lab = spawn(process.execPath, [LAB, "--port", "0", "--text", "Hi."], { stdio: ["ignore", "pipe", "pipe"] });
-try {
-  const url = await addressOf(lab);
+await withLab(async (browser, url) => {
   const page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
   await page.goto(`${url}#/lesson`);
   await page.waitForSelector("[data-room=lesson][aria-busy=false]");
@@ -42,11 +30,7 @@ try {
     if (isIn.get("scene") !== String(scene)) throw new Error(`the key did not open scene ${scene}`);
     console.log(`${String(scene).padEnd(6)} ${`${longest.toFixed(0)} ms`.padEnd(31)} ${frames.toFixed(0)}`);
   }
-} finally {
-  await browser.close();
-  lab.kill();
-  await once(lab, "close");
-}
+});
 
 /** Opens the next scene by its key. */
 async function watched(page, session) {

@@ -1,6 +1,5 @@
 import type { Eventually } from "../call/context.js";
 import { BYTES, type PlacedTensor } from "../tensor/tensor.js";
-import { withSharedMemory } from "../step/sharedMemory.js";
 import {
   STEP_MEMORY,
   withTensors,
@@ -26,6 +25,7 @@ import { writeLinear } from "./linear.js";
 import { writeInputs, writeWanted } from "./attention.js";
 import type { MappedRows, NormedRows, RowsCalls, SoftmaxRows, TakenRows, TopRows } from "./module.js";
 import { writeRotary } from "./rotary.js";
+import { withSharedMemory } from "./sharedMemory.js";
 
 /** The enumerators of bindings/step.h and row_operations.h. */
 const KIND = { layer: 0, linear: 1, norm: 2, map: 3, take: 4, softmax: 5, top: 6, turn: 7, attention: 8 } as const;

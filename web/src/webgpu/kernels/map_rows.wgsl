@@ -22,7 +22,7 @@ struct Shape {
 @group(0) @binding(3) var<storage, read> plus: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 
-// The functions of stepProblem.ts.
+// The functions in the order of ACTIVATIONS (stepProblem.ts); 0 is the number itself.
 const GELU = 1u;
 const GELU_TANH = 2u;
 const QUICK_GELU = 3u;

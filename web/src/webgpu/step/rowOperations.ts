@@ -1,11 +1,11 @@
-import type {
-  MapPart,
-  NormPart,
-  Rows,
-  SoftmaxPart,
-  StepActivation,
-  TakePart,
-  TopPart,
+import {
+  ACTIVATIONS,
+  type MapPart,
+  type NormPart,
+  type Rows,
+  type SoftmaxPart,
+  type TakePart,
+  type TopPart,
 } from "../../step/stepProblem.js";
 import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
 import type { Call, Span } from "../call/call.js";
@@ -16,16 +16,6 @@ import { divideUp } from "../plan/limits.js";
 
 /** Invocations of a kernel that computes whole rows. */
 const ROW_THREADS = 128;
-
-/** As in map_rows.wgsl. */
-const FUNCTION: Readonly<Record<StepActivation, number>> = {
-  gelu: 1,
-  geluTanh: 2,
-  quickGelu: 3,
-  silu: 4,
-  relu: 5,
-  tanh: 6,
-};
 
 /** y = norm(x) · gain + shift */
 export function recordNorm(call: Call, { norm, rows, width, x, gain, shift, epsilon, y }: NormPart): void {
@@ -58,8 +48,12 @@ export function recordTop(call: Call, { rows, width, x, k, values, indices }: To
 export function recordMap(call: Call, { f, rows, width, x, divisor, scale, times, plus, y }: MapPart): void {
   const count = rows * width;
   const workgroups = divideUp(count, FLAT_WORKGROUP);
-  const constants = { FUNCTION: f ? FUNCTION[f] : 0, TIMES: times !== undefined, PLUS: plus !== undefined };
-  const places = [x, times, plus].flatMap((given) => (given ? placeOf(given) : [0, 0]));
+  const constants = {
+    FUNCTION: f ? ACTIVATIONS.indexOf(f) + 1 : 0,
+    TIMES: times !== undefined,
+    PLUS: plus !== undefined,
+  };
+  const places = [x, times, plus].flatMap((given) => [given?.offset ?? 0, given?.stride ?? 0]);
   call.dispatch(flatKernel("map_rows", constants), workgroups, {
     0: call.numbers([count, width, ...places, wordOf(divisor), wordOf(scale)], workgroups),
     1: call.place(x.tensor),
@@ -84,7 +78,7 @@ export function recordTake(call: Call, { rows, width, numbers, table, scales, sc
 }
 
 /** Rows side by side in an array that a kernel can bind: they themselves, or a copy that the GPU makes. */
-export function bindable(call: Call, tensor: PlacedFloats): PlacedFloats {
+export function boundRows(call: Call, tensor: PlacedFloats): PlacedFloats {
   const { argument, buffer, offset, byteLength } = tensor.gpu!;
   if (offset % call.core.device.limits.minStorageBufferOffsetAlignment === 0) return tensor;
   const width = byteLength / BYTES.float32;
@@ -120,14 +114,11 @@ function dispatchRows(
   given: Readonly<{ [binding: number]: Span }>,
 ): void {
   call.dispatch(rowKernel(name, constants), rows, {
-    0: call.numbers([rows, width, ...placeOf(x), number], rows),
+    0: call.numbers([rows, width, x.offset, x.stride, number], rows),
     1: call.place(x.tensor),
     ...given,
   });
 }
-
-/** Where the first row begins, and how far apart rows lie, in words. */
-const placeOf = ({ offset, stride }: Rows): readonly [number, number] => [offset, stride];
 
 /** The bits of a float32. */
 function wordOf(number: number): number {

@@ -1,4 +1,4 @@
-import { lifetimesOf } from "../../step/sharedMemory.js";
+import { lifetimesOf } from "../../step/lifetimes.js";
 import type { StepProblem } from "../../step/stepProblem.js";
 
 /** The buffers of a step's arrays. */

@@ -16,7 +16,7 @@ import { recordRotary } from "../attention/rotary.js";
 import type { Call, Deliver } from "../call/call.js";
 import type { GpuEngineLayer } from "../layer/layer.js";
 import { keptMatrix, recordProduct } from "../layer/linear.js";
-import { bindable, recordMap, recordNorm, recordSoftmax, recordTake, recordTop } from "./rowOperations.js";
+import { boundRows, recordMap, recordNorm, recordSoftmax, recordTake, recordTop } from "./rowOperations.js";
 import { StepBuffers } from "./stepBuffers.js";
 
 /** Lists the commands of a part in a run. What it returns is called when the run has succeeded. */
@@ -87,9 +87,9 @@ function recorderOf(part: Exclude<StepPart, LinearPart | TurnPart>): RecordPart 
       return (call) => {
         const { key, value } = part.problem;
         const bound = {
-          query: bindable(call, part.problem.query),
-          key: bindable(call, key),
-          value: bindable(call, value),
+          query: boundRows(call, part.problem.query),
+          key: boundRows(call, key),
+          value: boundRows(call, value),
         };
         return recordAttention(call, { ...part.problem, ...bound, operation: call.operation });
       };
@@ -117,7 +117,7 @@ function linearRecorder(call: Call, buffers: StepBuffers, part: LinearPart): Rec
 
 /** The problem of an operation as a run has it. */
 function inRun<P extends { readonly operation: string; readonly x: PlacedFloats }>(call: Call, problem: P): P {
-  return { ...problem, operation: call.operation, x: bindable(call, problem.x) };
+  return { ...problem, operation: call.operation, x: boundRows(call, problem.x) };
 }
 
 /** A rotary embedding, at the positions of an input if it has one. */

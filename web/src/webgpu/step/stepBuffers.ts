@@ -1,4 +1,4 @@
-import { placeOf } from "../../step/sharedMemory.js";
+import { placeOf } from "../../step/lifetimes.js";
 import type { StepProblem } from "../../step/stepProblem.js";
 import { BYTES, elementCount, type BufferTensor, type PlacedTensor } from "../../tensor/tensor.js";
 import type { Call, Span } from "../call/call.js";

@@ -1,11 +1,6 @@
+import { lifetimesOf, placeOf, type Lifetime } from "../step/lifetimes.js";
+import { STEP_MEMORY, withTensors, type ArrayPlace, type StepProblem } from "../step/stepProblem.js";
 import type { PlacedTensor } from "../tensor/tensor.js";
-import { STEP_MEMORY, withTensors, type ArrayPlace, type StepProblem } from "./stepProblem.js";
-
-/** From when to when an array has numbers that somebody needs: numbers of parts. */
-interface Lifetime {
-  first: number;
-  last: number;
-}
 
 /** A place in memory that is taken, until a part has run. */
 interface Taken {
@@ -34,27 +29,8 @@ export function withSharedMemory(problem: StepProblem): StepProblem & { readonly
   };
 }
 
-/** The lifetime of each array. Inputs are written before the first part, and outputs are read after the last one. */
-export function lifetimesOf({ parts, inputs, outputs, places }: StepProblem): readonly Readonly<Lifetime>[] {
-  const lifetimes = places.map((): Lifetime => ({ first: Infinity, last: -Infinity }));
-  const touchedBy =
-    (part: number) =>
-    <T extends PlacedTensor>(tensor: T): T => {
-      const lifetime = lifetimes[placeOf(places, tensor)];
-      if (lifetime) {
-        lifetime.first = Math.min(lifetime.first, part);
-        lifetime.last = Math.max(lifetime.last, part);
-      }
-      return tensor;
-    };
-  inputs.forEach(touchedBy(-1));
-  parts.forEach((part, n) => withTensors(part, touchedBy(n)));
-  outputs.forEach(({ x }) => touchedBy(parts.length)<PlacedTensor>(x.tensor));
-  return lifetimes;
-}
-
 /** For each array, in the order in which they are needed, the smallest gap that is wide enough. */
-function startsOf(lifetimes: readonly Readonly<Lifetime>[], places: readonly ArrayPlace[]) {
+function startsOf(lifetimes: readonly Lifetime[], places: readonly ArrayPlace[]) {
   const starts = places.map(() => 0);
   const order = [...places.keys()].sort((a, b) => lifetimes[a]!.first - lifetimes[b]!.first);
   let taken: Taken[] = [];
@@ -81,16 +57,4 @@ function gapFor(bytes: number, taken: readonly Taken[]): number {
     end = place.end;
   }
   return best.start < 0 ? end : best.start;
-}
-
-/** The number of the array in which a tensor lies; −1 for one of the user. */
-export function placeOf(places: readonly ArrayPlace[], { address }: PlacedTensor): number {
-  if (address === undefined || address < STEP_MEMORY) return -1;
-  let [from, to] = [0, places.length];
-  while (to - from > 1) {
-    const middle = (from + to) >> 1;
-    if (places[middle]!.address <= address) from = middle;
-    else to = middle;
-  }
-  return from;
 }
