@@ -55,7 +55,7 @@ export class AttentionHeads extends AttentionElement {
   readonly #canvas = make("canvas", { "aria-hidden": "true" });
   readonly #scroll = make(
     "div",
-    { class: "scroll", part: "plot" },
+    { class: "scroll", part: "plot", hidden: true }, // until it is drawn: it would scroll and hold nothing to focus
     this.#queries.element,
     make("div", { class: "stage" }, this.#canvas),
     this.#keys.element,

@@ -93,7 +93,8 @@ export class AttentionMap extends AttentionElement {
   readonly #strip: HeadStrip = new HeadStrip((head) => this.#chooseHead(head));
   readonly #canvas = make("canvas", { "aria-hidden": "true" });
   readonly #cursor = new Cursor();
-  readonly #plot = make("div", { part: "plot", class: "plot" }, this.#canvas, this.#cursor.element);
+  // Hidden until it is drawn: its grid would take the focus without a name.
+  readonly #plot = make("div", { part: "plot", class: "plot", hidden: true }, this.#canvas, this.#cursor.element);
   readonly #readout = make("p", { part: "readout", class: "readout", role: "status" });
   readonly #tooltip = new Tooltip();
   readonly #legend = new Legend();
