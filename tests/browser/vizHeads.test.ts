@@ -157,6 +157,25 @@ test("a long source is asked for the rows in sight, and followed as it scrolls",
   await close();
 });
 
+test.each(["attention-map", "attention-heads"] as const)(
+  "before %s is drawn, nothing of its empty plot scrolls or takes the focus",
+  async (tag) => {
+    const { page, close } = await openElement(browser, tag, PROBS);
+    const plots = await page.evaluate((name) => {
+      const next = document.body.appendChild(document.createElement(name) as HTMLElement);
+      const plot = next.shadowRoot!.querySelector<HTMLElement>("[part=plot]")!;
+      const candidates = [plot, ...plot.querySelectorAll<HTMLElement>("*")];
+      return candidates.filter((part) => {
+        if (!part.checkVisibility()) return false;
+        const scrolls = part.scrollHeight > part.clientHeight && getComputedStyle(part).overflowY === "auto";
+        return scrolls || part.tabIndex === 0;
+      }).length;
+    }, tag);
+    expect(plots).toBe(0);
+    await close();
+  },
+);
+
 test("fits a phone", async () => {
   const { page, close } = await openElement(browser, "attention-heads", PROBS, {
     viewport: { width: 390, height: 800 },

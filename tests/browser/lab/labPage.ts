@@ -104,9 +104,9 @@ export class LabPage {
     await page.waitForSelector(`[data-room=${room}][aria-busy=false]`);
   }
 
-  /** Waits until the page has seen a new size: sizes are observed once a frame. */
-  async frames(): Promise<void> {
-    await this.page.evaluate(async () => {
+  /** Waits until the page has drawn all changes and seen a new size: both happen once a frame. */
+  async frames(page: Page | Frame = this.page): Promise<void> {
+    await page.evaluate(async () => {
       for (let frame = 0; frame < 2; ++frame) await new Promise(requestAnimationFrame);
     });
   }
@@ -125,8 +125,9 @@ export class LabPage {
       .evaluateAll((cells) => cells.map((cell) => Number(cell.textContent.replace("−", "-"))));
   }
 
-  /** What axe has to say against the page as it is: by all its rules, or only by those named. */
+  /** What axe has to say against the page once it is drawn: by all its rules, or only by those named. */
   async axe(page: Page | Frame = this.page, rules?: readonly string[]): Promise<string[]> {
+    await this.frames(page);
     if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
     // What passes is not described.
     const options = { resultTypes: ["violations"], ...(rules && { runOnly: { type: "rule", values: rules } }) };
