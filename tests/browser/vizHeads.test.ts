@@ -162,7 +162,7 @@ test.each(["attention-map", "attention-heads"] as const)(
   async (tag) => {
     const { page, close } = await openElement(browser, tag, PROBS);
     const plots = await page.evaluate((name) => {
-      const next = document.body.appendChild(document.createElement(name) as HTMLElement);
+      const next = document.body.appendChild(document.createElement(name));
       const plot = next.shadowRoot!.querySelector<HTMLElement>("[part=plot]")!;
       const candidates = [plot, ...plot.querySelectorAll<HTMLElement>("*")];
       return candidates.filter((part) => {
