@@ -1,6 +1,8 @@
 import type { Difference } from "../engine/difference.js";
 import { embedButton } from "../embed/embedButton.js";
 import type { Engine } from "../engine/engine.js";
+import type { Film } from "../share/film.js";
+import { shareButton } from "../share/shareButton.js";
 import { DOORS, neighbours, nextRoom, type Door } from "../rooms/rooms.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
@@ -48,6 +50,7 @@ export class OpenRoom implements RoomView<Fields> {
   readonly #tools = element("div", { class: "tools" });
   readonly #code = element("details", { class: "code" });
   readonly #closing: (() => void)[] = [];
+  #film: (() => Film | undefined) | undefined;
   #takeFiles: ((files: readonly File[]) => void) | undefined;
   #draw: () => void = () => {};
   #isClosed = false;
@@ -94,6 +97,12 @@ export class OpenRoom implements RoomView<Fields> {
     this.#random.textContent = room.random ?? "";
     this.#random.hidden = !room.random;
     this.#tools.append(
+      shareButton({
+        title: this.door.title,
+        stage: this.stage,
+        film: () => this.#film?.(),
+        fail: (error) => this.#fail(error, this.#draw),
+      }),
       embedButton(this.door, this.stage, this.state),
       button("Reset", () => this.state.read(new URLSearchParams())),
       this.#time,
@@ -171,6 +180,10 @@ export class OpenRoom implements RoomView<Fields> {
       );
     };
     this.#tools.prepend(button("Compare with double precision", run));
+  }
+
+  onFilm(film: () => Film | undefined): void {
+    this.#film = film;
   }
 
   onFiles(take: (files: readonly File[]) => void): void {

@@ -1,5 +1,6 @@
 import type { Difference } from "../engine/difference.js";
 import type { Engine } from "../engine/engine.js";
+import type { Film } from "../share/film.js";
 import type { Fields, Values } from "./field.js";
 import type { State } from "./state.js";
 
@@ -24,6 +25,8 @@ export interface RoomView<F extends Fields> {
   onCode(code: (values: Values<F>) => string): void;
   /** Sets the function that compares what is shown with a computation in double precision. */
   onCheck(check: (values: Values<F>) => Promise<readonly Difference[]>): void;
+  /** Sets the function that gives the film of the room, as it is now; undefined while there is none. */
+  onFilm(film: () => Film | undefined): void;
   /** Sets the function that takes files dropped anywhere in the page. A zone that takes them itself prevents the default. */
   onFiles(take: (files: readonly File[]) => void): void;
   /** Says that something failed after it was drawn, and offers to draw again. */

@@ -69,4 +69,28 @@ export const GERMAN: Texts = {
   // ——— the engine's messages
 
   // ——— end of the engine's messages
+
+  // ——— Share
+
+  "Share this figure": "Diese Abbildung teilen",
+  "The whole room": "Der ganze Raum",
+  "Save as PNG": "Als PNG speichern",
+  "Save as SVG": "Als SVG speichern",
+  "Save {0} as a film (GIF)": "{0} als Film speichern (GIF)",
+  "the training": "Das Training",
+  "the lesson": "Die Lektion",
+  "step {0}": "Schritt {0}",
+  "Its address, with all settings": "Ihre Adresse, mit allen Einstellungen",
+  "Copy the address": "Adresse kopieren",
+  "What to draw": "Was gezeichnet wird",
+  Close: "Schließen",
+  "Copied.": "Kopiert.",
+  "This browser does not let the page copy. The address is selected: copy it with the keyboard.":
+    "Dieser Browser lässt die Seite nicht kopieren. Die Adresse ist ausgewählt: Kopiere sie mit der Tastatur.",
+  "Drawing …": "Wird gezeichnet …",
+  "Drawing: picture {0} of {1}": "Wird gezeichnet: Bild {0} von {1}",
+  "Saved.": "Gespeichert.",
+  "It could not be drawn: {0}": "Das Zeichnen gelang nicht: {0}",
+
+  // ——— end of Share
 };

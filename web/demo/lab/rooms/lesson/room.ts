@@ -4,7 +4,9 @@ import numbers from "virtual:lesson";
 
 import { unpackedAnatomy, type PackedAnatomy } from "../../../model/packedAnatomy.js";
 import { difference, type Difference } from "../../engine/difference.js";
+import type { Film } from "../../share/film.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
+import { t } from "../../texts/t.js";
 import { expectArrivals, fly } from "./flights.js";
 import { lessonOf, type Lesson } from "./lesson.js";
 import { answer } from "./quiz.js";
@@ -34,12 +36,19 @@ function open(view: RoomView<typeof fields>): void {
   });
   view.onCode(() => snippet());
   view.onCheck(() => check(view, reading));
+  view.onFilm(() => board.film());
   view.onClose(() => board.close());
 }
 
 /** Calls `work` in the frame after the next one. What was changed until now is laid out by then, as a task of its own. */
 function afterFrame(work: () => void): void {
   requestAnimationFrame(() => requestAnimationFrame(work));
+}
+
+/** Resolves when a scene is drawn and what travels in it has arrived. */
+async function arrived(diagram: HTMLElement): Promise<void> {
+  await new Promise<void>((resolve) => afterFrame(() => afterFrame(resolve)));
+  await Promise.allSettled(diagram.getAnimations({ subtree: true }).map((each) => each.finished));
 }
 
 async function check({ engine }: RoomView<typeof fields>, { placed }: Reading): Promise<Difference[]> {
@@ -91,6 +100,25 @@ class Board {
       this.#follow(scene);
       if (flies) fly(diagram, scene);
     });
+  }
+
+  /** The scenes, one after another; none without words. */
+  film(): Film | undefined {
+    const seen = this.#seen;
+    if (!seen || seen.placed.tokens.length === 0) return undefined;
+    const { state } = this.#view;
+    const before = state.values.scene;
+    return {
+      what: t`the lesson`,
+      node: this.#part(".scene-diagram"),
+      captions: scenesOf(seen).map(({ title }) => title),
+      milliseconds: 3000,
+      show: async (scene) => {
+        state.set({ scene: scene + 1 });
+        await arrived(this.#part(".scene-diagram"));
+      },
+      end: () => state.set({ scene: before }),
+    };
   }
 
   /** Scrolls to a scene that the visitor has chosen, when it is drawn: the height of the diagram is known then. */

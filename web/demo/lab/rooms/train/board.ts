@@ -7,6 +7,8 @@ import { card, element, setText } from "../../shell/element.js";
 import { save } from "../../shell/save.js";
 import { onThemeChange } from "../../shell/themeChange.js";
 import type { RoomView } from "../../shell/room.js";
+import type { Film } from "../../share/film.js";
+import { t } from "../../texts/t.js";
 import { Charts } from "./charts.js";
 import { Chosen } from "./chosen.js";
 import { History, scoresOf } from "./history.js";
@@ -55,6 +57,8 @@ export class Board {
   #threads = 1;
   #stepTime: number | undefined;
   #first: { resolve(): void; reject(error: Error): void } | undefined;
+  /** Waits until a checkpoint is drawn. */
+  #awaited: { readonly step: number; resolve(): void } | undefined;
   #drawn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
@@ -250,6 +254,29 @@ export class Board {
     this.#draw();
   }
 
+  /** The checkpoints, one after another; none before the first step. */
+  film(): Film | undefined {
+    const steps = [...this.#checkpoints];
+    const [before, wasRunning] = [this.#shown, this.#isRunning];
+    if (steps.length < 2) return undefined;
+    return {
+      what: t`the training`,
+      node: this.#tiles.node,
+      captions: steps.map((step) => t`step ${step}`),
+      milliseconds: 250,
+      show: (picture) => this.#drawnAt(steps[picture]!),
+      end: () => (wasRunning ? this.#run(ROUND - (this.#step % ROUND)) : this.#show(before)),
+    };
+  }
+
+  #drawnAt(step: number): Promise<void> {
+    this.#training?.pause();
+    return new Promise((resolve) => {
+      this.#awaited = { step, resolve };
+      this.#show(step);
+    });
+  }
+
   #switch(place: HeadPlace): void {
     const { off, heads } = this.#view.state.values;
     const next = switched(off, place, Number(heads));
@@ -294,6 +321,9 @@ export class Board {
     this.#whole.disabled = settings.position === "rotary";
     this.#whole.title = this.#whole.disabled ? "It takes a GPT-2, which has no rotary positions: train with learned ones." : ""; // prettier-ignore
     this.#chosen.show(picture, place, scores[place.layer]![place.head]!);
+    if (this.#awaited?.step !== picture.step) return;
+    this.#awaited.resolve();
+    this.#awaited = undefined;
   }
 
   #chosenPlace({ heads, control }: Picture): HeadPlace {

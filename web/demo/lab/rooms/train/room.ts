@@ -28,5 +28,6 @@ function open(view: RoomView<typeof fields>): void {
   view.onDraw((values) => board.show(values));
   view.onCode(snippet);
   view.onCheck(() => board.check());
+  view.onFilm(() => board.film());
   view.onClose(() => board.close());
 }

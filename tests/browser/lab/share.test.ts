@@ -1,0 +1,97 @@
+// "Share this figure": the address, and files that show what the page shows, with its title and address.
+
+import { readFile } from "node:fs/promises";
+
+import { expect, test } from "@jest/globals";
+import { decode } from "modern-gif";
+
+import { LabPage } from "./labPage.js";
+
+const lab = new LabPage();
+
+/** Presses a button of the dialog, and returns the file that comes. */
+async function saved(name: string | RegExp): Promise<{ name: string; bytes: Buffer }> {
+  const [download] = await Promise.all([
+    lab.page.waitForEvent("download"),
+    lab.page.getByRole("dialog").getByRole("button", { name }).click(),
+  ]);
+  const bytes = await readFile(await download.path());
+  await lab.page.getByRole("dialog").getByText("Saved.").waitFor();
+  return { name: download.suggestedFilename(), bytes };
+}
+
+const openShare = () => lab.page.getByRole("button", { name: "Share this figure" }).click();
+const closeShare = () => lab.page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+
+/** The mean brightness of each of 12 × 12 fields of a part of a picture, in CSS pixels of the page. */
+function fieldsOf(picture: Buffer, type: string, part: { x: number; y: number; width: number; height: number }) {
+  return lab.page.evaluate(
+    async ({ source, x, y, width, height }) => {
+      const image = new Image();
+      image.src = source;
+      await image.decode();
+      const canvas = Object.assign(document.createElement("canvas"), { width: 12, height: 12 });
+      const context = canvas.getContext("2d")!;
+      context.imageSmoothingQuality = "high";
+      context.drawImage(image, x, y, width, height, 0, 0, 12, 12);
+      const { data } = context.getImageData(0, 0, 12, 12);
+      return Array.from({ length: 144 }, (_, at) => (data[4 * at]! + data[4 * at + 1]! + data[4 * at + 2]!) / 3);
+    },
+    { source: `data:${type};base64,${picture.toString("base64")}`, ...part },
+  );
+}
+
+test("a picture shows the figure as the page does, with its title and address", async () => {
+  await lab.enter("sentence?texts=The+cat+sat.");
+  const card = lab.page.locator(".stage .card").first();
+  await openShare();
+  const address = await lab.page.evaluate(() => location.href);
+  expect(await lab.page.getByRole("dialog").getByRole("textbox").inputValue()).toBe(address);
+  expect(await lab.axe()).toEqual([]);
+  const png = await saved("Save as PNG");
+  const svg = await saved("Save as SVG");
+  await closeShare();
+  expect(png.name).toMatch(/^Sentence .+\.png$/);
+  const text = svg.bytes.toString();
+  expect(text).toContain(`>${address.replaceAll("&", "&amp;")}</text>`);
+  expect(text).toMatch(/<title>Sentence: .+<\/title>/);
+  const { width, height } = (await card.boundingBox())!;
+  const shown = await fieldsOf(await card.screenshot(), "image/png", { x: 0, y: 0, width, height });
+  const place = { x: 2 * 24, y: 2 * (2 * 24 + 20), width: 2 * width, height: 2 * height };
+  const drawn = await fieldsOf(png.bytes, "image/png", place);
+  expect(Math.max(...shown) - Math.min(...shown)).toBeGreaterThan(20); // the figure is not empty
+  const apart = shown.map((field, at) => Math.abs(field - drawn[at]!));
+  expect(apart.reduce((sum, each) => sum + each, 0) / apart.length).toBeLessThan(4);
+});
+
+test("the lesson is a film of its seven scenes, which goes round, and shows its scene again", async () => {
+  await lab.enter("lesson");
+  await openShare(); // the button stands below the scenes: going there changes the scene
+  const before = await lab.page.evaluate(() => location.hash);
+  const { name, bytes } = await saved(/as a film/);
+  await closeShare();
+  expect(name).toMatch(/\.gif$/);
+  const gif = decode(Uint8Array.from(bytes));
+  expect(gif.frames).toHaveLength(7);
+  expect(gif.looped).toBe(true);
+  expect(await lab.page.evaluate(() => location.hash)).toBe(before);
+});
+
+test("a training is a film of its checkpoints", async () => {
+  await lab.page.emulateMedia({ reducedMotion: "reduce" }); // it does not begin by itself
+  await lab.enter("train");
+  await openShare();
+  expect(await lab.page.getByRole("dialog").getByRole("button", { name: /film/ }).count()).toBe(0);
+  await closeShare();
+  for (let step = 1; step <= 3; ++step) {
+    await lab.page.getByRole("button", { name: "One step" }).click();
+    await lab.page.getByText(new RegExp(`^step ${step} ·`)).waitFor();
+  }
+  await openShare();
+  const { bytes } = await saved("Save the training as a film (GIF)");
+  await closeShare();
+  const gif = decode(Uint8Array.from(bytes));
+  expect(gif.frames.length).toBeGreaterThanOrEqual(2);
+  expect(new Set(gif.frames.map((frame) => frame.delay)).size).toBe(2); // the last picture stays longer
+  await lab.page.emulateMedia({ reducedMotion: null });
+});

@@ -1,0 +1,76 @@
+/** A part of the page as a picture, with a line above it and one below. */
+export interface Picture {
+  readonly title: string;
+  readonly address: string;
+  /** The part itself, as the text of an SVG file. */
+  readonly markup: string;
+  readonly width: number;
+  readonly height: number;
+  readonly colours: { readonly surface: string; readonly ink: string; readonly quiet: string };
+}
+
+const EDGE = 24;
+const [TITLE, ADDRESS] = [20, 13];
+const FONT = "Inter, system-ui, sans-serif";
+/** No browser has larger canvases. */
+const MOST_PIXELS = 2 ** 26;
+
+/** Draws a part of the page. What scrolls in the page is drawn whole. */
+export async function pictureOf(node: HTMLElement, title: string, address: string): Promise<Picture> {
+  const { snapdom } = await import("@zumer/snapdom");
+  const drawn = await snapdom(node, { embedFonts: true, fast: false, plugins: [whole] });
+  const markup = decodeURIComponent(drawn.toRaw().replace(/^[^,]*,/, ""));
+  const { width, height } = node.getBoundingClientRect();
+  const page = getComputedStyle(document.body);
+  const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet") || page.color;
+  const colours = { surface: page.backgroundColor, ink: page.color, quiet };
+  return { title, address, markup, width: Math.ceil(width), height: Math.ceil(height), colours };
+}
+
+/** Bars for scrolling would hide what they are for. */
+const whole = {
+  name: "whole",
+  afterClone({ clone }: { clone?: Element | null }) {
+    for (const part of clone?.querySelectorAll<HTMLElement>(".scroll, .formula, pre") ?? [])
+      part.style.overflow = "visible";
+  },
+};
+
+/** The picture with its title above and its address below, as the text of an SVG file. */
+export function svgOf({ title, address, markup, width, height, colours }: Picture): string {
+  const [wide, high] = [width + 2 * EDGE, height + 4 * EDGE + TITLE + ADDRESS];
+  const line = (size: number, y: number, colour: string, words: string) =>
+    `<text x="${EDGE}" y="${y}" font-family="${FONT}" font-size="${size}" fill="${colour}">${escaped(words)}</text>`;
+  const inside = markup.replace(/<svg /, `<svg x="${EDGE}" y="${2 * EDGE + TITLE}" `);
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${high}" viewBox="0 0 ${wide} ${high}">` +
+    `<title>${escaped(title)}</title><rect width="100%" height="100%" fill="${colours.surface}"/>` +
+    line(TITLE, EDGE + TITLE, colours.ink, title) +
+    inside +
+    line(ADDRESS, high - EDGE, colours.quiet, address) +
+    `</svg>`
+  );
+}
+
+/** The same as pixels; `scale` are pixels for each CSS pixel, fewer if no canvas is that large. */
+export async function canvasOf(picture: Picture, scale: number): Promise<HTMLCanvasElement> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgOf(picture))}`;
+  await image.decode();
+  const fitting = Math.min(scale, Math.sqrt(MOST_PIXELS / (image.naturalWidth * image.naturalHeight)));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.floor(image.naturalWidth * fitting);
+  canvas.height = Math.floor(image.naturalHeight * fitting);
+  canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas;
+}
+
+export async function pngOf(picture: Picture): Promise<Blob> {
+  const canvas = await canvasOf(picture, 2);
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("this browser could not make the file")))),
+  );
+}
+
+const escaped = (text: string) =>
+  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
