@@ -1,6 +1,7 @@
 import type { Report } from "headwise";
 
 import type { Failure } from "../engine/protocol.js";
+import { t } from "../texts/t.js";
 import { choices, slider } from "./controls.js";
 import { element } from "./element.js";
 import { choice, number } from "./field.js";
@@ -24,8 +25,8 @@ export class EngineBadge {
     this.#summary = details.querySelector("summary")!;
     panel.append(
       this.#reasons,
-      choices(choice, "backend", "Backend", { auto: "Automatic", wasm: "wasm", webgpu: "WebGPU" }),
-      slider(choice, "threads", "Threads", (threads) => (threads === 0 ? "automatic" : String(threads))),
+      choices(choice, "backend", t`Backend`, { auto: t`Automatic`, wasm: "wasm", webgpu: "WebGPU" }),
+      slider(choice, "threads", t`Threads`, (threads) => (threads === 0 ? t`automatic` : String(threads))),
     );
   }
 
@@ -41,14 +42,14 @@ export class EngineBadge {
       `headwise ${version}`,
       ...(adapter ? [`GPU: ${adapter.vendor} ${adapter.architecture}`] : []),
       crossOriginIsolated
-        ? "This page is cross-origin isolated."
-        : "This page is not cross-origin isolated: one thread.",
+        ? t`This page is cross-origin isolated.`
+        : t`This page is not cross-origin isolated: one thread.`,
       ...Object.entries(reasons).map(([what, why]) => `${what}: ${why}`),
     ]);
   }
 
   showFailure({ message, hint }: Failure): void {
-    this.#show("no engine", [message, ...(hint ? [hint] : [])]);
+    this.#show(t`no engine`, [message, ...(hint ? [hint] : [])]);
   }
 
   #show(summary: string, reasons: readonly string[]): void {
