@@ -281,7 +281,7 @@ export const GERMAN: Texts = {
   "The diagram": "Das Diagramm",
   "Scene {0}": "Szene {0}",
   "Previous scene": "Vorige Szene",
-  "Next →": "Weiter →",
+  "Next →": "Weiter\u00a0→",
   "Open {0} in the room {1}": "Im Raum {1} öffnen: {0}",
   "Your answer": "Deine Antwort",
   "Right. ": "Richtig. ",
@@ -299,7 +299,7 @@ export const GERMAN: Texts = {
   query: "Anfrage",
   "From words to the mix of “{0}”": "Von den Wörtern zur Mischung für „{0}“",
   "query of “{0}”": "Anfrage von „{0}“",
-  "mix for “{0}”: the sum of weight × value": "Mischung für „{0}“: die Summe aus Gewicht × Wert",
+  "mix for “{0}”: the sum of weight × value": "Mischung für „{0}“: Summe aus Gewicht × Wert",
   "{0}: {1}, score {2}": "{0}: {1}, Score {2}",
   "The query and the keys at their angles": "Die Anfrage und die Schlüssel in ihren Winkeln",
   "Words become vectors": "Wörter werden Vektoren",
@@ -325,10 +325,10 @@ export const GERMAN: Texts = {
   ", more than a right angle": ", mehr als ein rechter Winkel",
   "the scores of {0}": "die Scores von {0}",
   "{0} gives {1} a score of {2}. Does {3} give {4} the same?":
-    "{0} gibt {1} einen Score von {2}. Gibt {3} {4} denselben?",
+    "{0} gibt {1} einen Score von {2}. Gibt {3} auch {4} diesen Score?",
   "Yes, the same": "Ja, denselben",
   "No, another one": "Nein, einen anderen",
-  "{0} gives {1} {2}, and {3} gives {4} {5}. {6}": "{0} gibt {1} {2}, und {3} gibt {4} {5}. {6}",
+  "{0} gives {1} {2}, and {3} gives {4} {5}. {6}": "Von {0} für {1}: {2}. Von {3} für {4}: {5}. {6}",
   "Here they are equal.": "Hier sind sie gleich.",
   "Asking is not answering: queries and keys come from different matrices.":
     "Fragen ist nicht Antworten: Anfragen und Schlüssel kommen aus verschiedenen Matrizen.",
@@ -359,7 +359,7 @@ export const GERMAN: Texts = {
     "{0} der Mischung kommen vom Wert von {1}. Wörter mit kleinem Gewicht geben wenig.",
   "the product of weights and values": "das Produkt aus Gewichten und Werten",
   "If one weight were 100 %, say that of {0}, what would the mix be?":
-    "Wäre ein Gewicht 100 %, etwa das von {0}: Was wäre dann die Mischung?",
+    "Angenommen, ein Gewicht wäre 100 %, etwa das von {0}: Was wäre dann die Mischung?",
   "The key of {0}": "Der Schlüssel von {0}",
   "The value of {0}": "Der Wert von {0}",
   "The mean of all values": "Der Mittelwert aller Werte",
@@ -374,8 +374,7 @@ export const GERMAN: Texts = {
   "The word’s vector moves": "Der Vektor des Worts bewegt sich",
   "The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.":
     "Die Mischung geht noch durch eine Matrix und wird zum Vektor des Worts addiert, zusammen mit den Mischungen der anderen Köpfe. So bewegt sich der Vektor: Er enthält nun das Wort und etwas von seinem Satz.",
-  "{0}Layer {1} moves them {2}: from {3} to {4}.":
-    "{0}Schicht {1} bewegt sie; danach liegen sie {2}: vorher {3}, jetzt {4}.",
+  "{0}Layer {1} moves them {2}: from {3} to {4}.": "{0}Nach Schicht {1} liegen sie {2}: erst {3}, dann {4}.",
   "{0} and {1} are one word with two meanings. ": "{0} und {1} sind ein Wort mit zwei Bedeutungen. ",
   "further apart": "weiter auseinander",
   "nearer to each other": "näher beieinander",
@@ -392,7 +391,7 @@ export const GERMAN: Texts = {
     "Ringe: vor der Aufmerksamkeit. Punkte: danach. Die Vektoren haben 512 Zahlen; diese Ebene fasst {0} ihrer Streuung.",
   "Heads look at different things": "Köpfe schauen auf Verschiedenes",
   "You have followed one head. A layer has {0}, each with its own queries, keys and values. Each looks elsewhere. Their mixes are joined, and one matrix makes the move of them.":
-    "Bis hierher bist du einem Kopf gefolgt, genauer: einem Aufmerksamkeitskopf. Eine Schicht hat {0}, jeder mit eigenen Anfragen, Schlüsseln und Werten. Jeder schaut woandershin. Ihre Mischungen werden aneinandergehängt, und eine Matrix macht daraus die Bewegung.",
+    "Bis hierher bist du einem Kopf gefolgt, einem Aufmerksamkeitskopf. Eine Schicht hat {0}, jeder mit eigenen Anfragen, Schlüsseln und Werten. Jeder schaut woandershin. Ihre Mischungen werden aneinandergehängt, und eine Matrix macht daraus die Bewegung.",
   "For {0}, head {1} makes the largest part of the move: {2}. It looks at {3} most ({4}).":
     "Bei {0} macht Kopf {1} den größten Teil der Bewegung: {2}. Am meisten schaut er auf {3} ({4}).",
   "the sentence without head {0}": "der Satz ohne Kopf {0}",
