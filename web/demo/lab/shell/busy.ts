@@ -1,5 +1,5 @@
 import type { Progress } from "../engine/engine.js";
-import { t } from "../texts/t.js";
+import { said, t } from "../texts/t.js";
 import { byId } from "./element.js";
 import { grouped } from "./numbers.js";
 
@@ -26,7 +26,7 @@ export class Busy {
   }
 
   progress({ what, done, total, unit }: Progress): void {
-    byId("busy-what").textContent = what;
+    byId("busy-what").textContent = said(what); // a worker says it in English
     byId("busy-amount").textContent = unit
       ? t`${grouped(Math.round(done))} of ${grouped(Math.round(total))} ${unit}`
       : "";

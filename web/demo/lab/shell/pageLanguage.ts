@@ -13,6 +13,7 @@ export function speak(): void {
   byId("take-tour").textContent = t`Take the tour`;
   byId("take-tour").parentElement!.ariaLabel = t`Rooms`;
   byId("engine").querySelector("summary")!.textContent = t`starting`;
+  byId("busy-what").textContent = t`Computing`;
   byId("tour").ariaLabel = t`Tour`;
   const about = document.querySelector<HTMLMetaElement>("meta[name=description]")!;
   about.content = t`See, question and teach attention. Everything is computed here, by headwise.`;

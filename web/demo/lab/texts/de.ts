@@ -26,6 +26,7 @@ export const GERMAN: Texts = {
     "Diese Seite ist nicht isoliert (cross-origin isolated): nur ein Thread.",
   "no engine": "keine Engine",
   Computing: "Es wird gerechnet",
+  "Loading the model": "Das Modell wird geladen",
   "{0} of {1} {2}": "{0} von {1} {2}",
   "Try again": "Noch einmal versuchen",
   "This did not work: {0}": "Das hat nicht geklappt: {0}",
