@@ -78,7 +78,7 @@ function pageConfiguration(root, outDir, computed) {
       // One style sheet: Vite does not load a room's own one again after it failed.
       cssCodeSplit: false,
       // One script before a room opens. Without this, a module that waits for a language splits it into many.
-      rolldownOptions: { output: { codeSplitting: { groups: [{ name: "lab", tags: ["$initial"] }] } } },
+      rolldownOptions: { output: { codeSplitting: { groups: [{ name: "index", tags: ["$initial"] }] } } },
     },
   };
 }

@@ -65,7 +65,7 @@ function scores(seen: Lesson): Scene {
     title: t`A query meets keys`,
     words: [
       t`From its vector, ${asker(seen)} makes a query: what it looks for. Each word makes a key: what it offers. Their product is a score. It is high if both point the same way.`,
-      t`The highest score is ${decimal(row[best]!, 1)}: the key of ${quoted(seen, best)}, at ${turned[best]}° to the query. The lowest is ${decimal(row[least]!, 1)}: the key of ${quoted(seen, least)}, at ${turned[least]}°${beyond}.`,
+      t`The highest score is ${decimal(row[best]!, 1)}: the key of ${quoted(seen, best)}, at ${turned[best]!}° to the query. The lowest is ${decimal(row[least]!, 1)}: the key of ${quoted(seen, least)}, at ${turned[least]!}°${beyond}.`,
     ],
     door: {
       words: t`the scores of ${asker(seen)}`,
