@@ -28,6 +28,11 @@ export function significant(value: number, digits = 3): string {
   return text === "-0" ? "0" : text.replace("-", "−");
 }
 
+/** A number with all its decimals, as a control has it: "0.25". */
+export function plain(value: number): string {
+  return String(value).replace(".", POINT);
+}
+
 /** "3,000" */
 export function grouped(count: number): string {
   return count.toLocaleString(language);
