@@ -367,7 +367,7 @@ export const GERMAN: Texts = {
   "1 × its value + 0 × all others: attention would copy that value. With equal weights it would be the mean.":
     "1 × sein Wert + 0 × alle anderen: Die Aufmerksamkeit würde diesen Wert kopieren. Bei gleichen Gewichten wäre es der Mittelwert.",
   "The mix": "Die Mischung",
-  "{0} of “{1}”": "{0} von „{1}“",
+  "{0} of “{1}”": "{0} „{1}“",
   "+ {0} more": "+ {0} weitere",
   "= mix": "= Mischung",
   "The first {0} numbers of weight × value, and their sum.":
