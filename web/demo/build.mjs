@@ -47,6 +47,12 @@ function ahead({ numbers, lesson, rooms, room }) {
   };
 }
 
+/** A worker speaks English, so that it needs no copy of another language. */
+const englishOnly = () => ({
+  name: "english-only",
+  load: (id) => (id.endsWith("/lab/texts/de.ts") ? "export const GERMAN = {};" : undefined),
+});
+
 /** @returns {import("vite").InlineConfig} */
 function pageConfiguration(root, outDir, computed) {
   return {
@@ -62,7 +68,7 @@ function pageConfiguration(root, outDir, computed) {
         { find: /^headwise\/(\w+)$/, replacement: path.join(root, "dist/$1.js") },
       ],
     },
-    worker: { format: "es" },
+    worker: { format: "es", plugins: () => [englishOnly()] },
     build: {
       outDir,
       emptyOutDir: true,
@@ -71,6 +77,8 @@ function pageConfiguration(root, outDir, computed) {
       modulePreload: { polyfill: false },
       // One style sheet: Vite does not load a room's own one again after it failed.
       cssCodeSplit: false,
+      // One script before a room opens. Without this, a module that waits for a language splits it into many.
+      rolldownOptions: { output: { codeSplitting: { groups: [{ name: "index", tags: ["$initial"] }] } } },
     },
   };
 }

@@ -1,3 +1,4 @@
+import { t } from "../lab/texts/t.js";
 import type { Encoding } from "./encoder.js";
 
 /** One head of one layer. Its maps are square and row-major: [from, to]. */
@@ -25,7 +26,7 @@ export function headsOf({ tokens, layers }: Pick<Encoding, "tokens" | "layers">)
 
 /** The name with numbers from 1: "layer 1 head 3". */
 export function headName({ layer, head }: Pick<Head, "layer" | "head">): string {
-  return `layer ${layer + 1} head ${head + 1}`;
+  return t`layer ${layer + 1} head ${head + 1}`;
 }
 
 /** Row `from` of a square map. */

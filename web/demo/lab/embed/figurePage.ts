@@ -1,5 +1,6 @@
 import type { HeightMessage } from "../../embed/heightMessage.js";
 import { byId, element } from "../shell/element.js";
+import { t } from "../texts/t.js";
 import { CARDS } from "./cards.js";
 import { ADDRESS_WRITTEN } from "../shell/trail.js";
 import "./figurePage.css";
@@ -20,7 +21,7 @@ const card = Number(search.get("card"));
  */
 export function showFigure(): void {
   document.documentElement.dataset["figure"] = "";
-  const link = element("a", { target: "_blank", rel: "noopener" }, "Open in the headwise lab");
+  const link = element("a", { target: "_blank", rel: "noopener" }, t`Open in the headwise lab`);
   addEventListener(ADDRESS_WRITTEN, () => (link.href = location.pathname + location.hash));
   document.body.append(element("footer", { id: "figure-credit" }, link));
   let drawn = false;

@@ -2,6 +2,7 @@ import type { Attention } from "headwise";
 
 import { anatomyOf } from "../../model/anatomy.js";
 import { Encoder } from "../../model/encoder.js";
+import { t } from "../texts/t.js";
 import { bench } from "./bench.js";
 import { asFailure } from "./asFailure.js";
 import { openAttention } from "./openAttention.js";
@@ -112,6 +113,6 @@ function encoder(hw: Attention, exact: boolean): Promise<Encoder> {
 
 function load(hw: Parameters<typeof Encoder.load>[0]): Promise<Encoder> {
   return Encoder.load(hw, modelFiles, (loaded, total) => {
-    say({ kind: "progress", what: "Loading the model", done: loaded / 1e6, total: total / 1e6, unit: "MB" });
+    say({ kind: "progress", what: t`Loading the model`, done: loaded / 1e6, total: total / 1e6, unit: "MB" });
   });
 }

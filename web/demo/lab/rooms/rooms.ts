@@ -1,4 +1,5 @@
 import type { Room } from "../shell/room.js";
+import { t } from "../texts/t.js";
 
 /** What the navigation shows of a room before the room's code is loaded. */
 export interface Door {
@@ -15,70 +16,70 @@ export interface Door {
 export const DOORS: readonly Door[] = [
   {
     id: "lesson",
-    title: "Lesson",
-    lede: "Seven scenes, three minutes, with a sentence of yours. Scroll, or press → and ←.",
+    title: t`Lesson`,
+    lede: t`Seven scenes, three minutes, with a sentence of yours. Scroll, or press → and ←.`,
     load: () => import("./lesson/room.js"),
   },
   {
     id: "sentence",
-    title: "Sentence",
-    lede: "A pretrained transformer reads your sentence, and shows what each word looks at.",
+    title: t`Sentence`,
+    lede: t`A pretrained transformer reads your sentence, and shows what each word looks at.`,
     load: () => import("./sentence/room.js"),
   },
   {
     id: "matrix",
-    title: "Matrix",
-    lede: "Attention on numbers that you can follow. Change one, and see what it changes on its way to the output.",
+    title: t`Matrix`,
+    lede: t`Attention on numbers that you can follow. Change one, and see what it changes on its way to the output.`,
     load: () => import("./matrix/room.js"),
   },
   {
     id: "positions",
-    title: "Positions",
-    lede: "The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.",
+    title: t`Positions`,
+    lede: t`The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.`,
     load: () => import("./positions/room.js"),
   },
   {
     id: "masks",
-    title: "Masks",
-    lede: "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, or write rules of your own, and see which pairs are left and what need not be computed.",
+    title: t`Masks`,
+    lede: t`Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, or write rules of your own, and see which pairs are left and what need not be computed.`,
     load: () => import("./masks/room.js"),
   },
   {
     id: "flash",
-    title: "Flash",
-    lede: "How attention over long sequences fits in a few kilobytes: tile by tile, with a running maximum and a running sum.",
+    title: t`Flash`,
+    lede: t`How attention over long sequences fits in a few kilobytes: tile by tile, with a running maximum and a running sum.`,
     behind: "masks",
     load: () => import("./flash/room.js"),
   },
   {
     id: "train",
-    title: "Train",
-    lede: "Two attention layers learn to repeat what they have read. Watch their heads form, switch one off, and go back to the step where it happened.",
+    title: t`Train`,
+    lede: t`Two attention layers learn to repeat what they have read. Watch their heads form, switch one off, and go back to the step where it happened.`,
     load: () => import("./train/room.js"),
   },
   {
     id: "generate",
-    title: "Generate",
-    lede: "A small decoder continues what you type. See what it expects next, what every head looks at, and what its cache of keys and values keeps.",
+    title: t`Generate`,
+    lede: t`A small decoder continues what you type. See what it expects next, what every head looks at, and what its cache of keys and values keeps.`,
     load: () => import("./generate/room.js"),
   },
   {
     id: "tensors",
-    title: "Your model",
-    lede: "Drop a whole model, the weights of a layer, or queries, keys and values, and see what its heads do. Nothing leaves this page.",
+    title: t`Your model`,
+    lede: t`Drop a whole model, the weights of a layer, or queries, keys and values, and see what its heads do. Nothing leaves this page.`,
     load: () => import("./tensors/room.js"),
   },
   {
     id: "device",
-    title: "Your device",
-    lede: "How fast attention is on this machine, in this browser: every engine, checked before it is timed.",
+    title: t`Your device`,
+    lede: t`How fast attention is on this machine, in this browser: every engine, checked before it is timed.`,
     behind: "engine",
     load: () => import("./device/room.js"),
   },
   {
     id: "bench",
-    title: "Bench",
-    lede: "Times that others have measured, side by side: every shape, engine and device of the files that you drop.",
+    title: t`Bench`,
+    lede: t`Times that others have measured, side by side: every shape, engine and device of the files that you drop.`,
     behind: "engine",
     load: () => import("./bench/room.js"),
   },

@@ -1,5 +1,7 @@
 import type { Progress } from "../engine/engine.js";
+import { said, t } from "../texts/t.js";
 import { byId } from "./element.js";
+import { grouped } from "./numbers.js";
 
 /** The bar is not shown for anything shorter: nobody could read it. */
 const PATIENCE_MS = 300;
@@ -19,13 +21,15 @@ export class Busy {
     this.#timer = undefined;
     this.#bar.hidden = true;
     this.#share.removeAttribute("value");
-    byId("busy-what").textContent = "Computing";
+    byId("busy-what").textContent = t`Computing`;
     byId("busy-amount").textContent = "";
   }
 
   progress({ what, done, total, unit }: Progress): void {
-    byId("busy-what").textContent = what;
-    byId("busy-amount").textContent = unit ? `${done.toFixed(0)} of ${total.toFixed(0)} ${unit}` : "";
+    byId("busy-what").textContent = said(what); // a worker says it in English
+    byId("busy-amount").textContent = unit
+      ? t`${grouped(Math.round(done))} of ${grouped(Math.round(total))} ${unit}`
+      : "";
     this.#share.max = total;
     this.#share.value = done;
   }

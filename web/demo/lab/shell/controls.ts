@@ -1,5 +1,6 @@
 import { element } from "./element.js";
 import type { ChoiceField, Field, Fields, KeyOf, NumberField, Values } from "./field.js";
+import { plain } from "./numbers.js";
 import type { State } from "./state.js";
 
 let lastId = 0;
@@ -21,7 +22,7 @@ export function slider<F extends Fields, K extends KeyOf<F, NumberField>>(
   state: State<F>,
   name: K,
   label: string,
-  shown: (value: number) => string = String,
+  shown: (value: number) => string = plain,
 ): HTMLElement {
   const { min, max, step } = state.fields[name] as unknown as NumberField;
   const id = newId();

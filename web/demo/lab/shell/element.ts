@@ -1,3 +1,4 @@
+import { t } from "../texts/t.js";
 import { reachableWhenWide } from "./reachable.js";
 
 type Content = Node | string;
@@ -37,7 +38,7 @@ export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
 export function formula(html: string): HTMLElement {
   const node = element("span", { class: "formula" });
   node.innerHTML = html;
-  reachableWhenWide(node, "Formula");
+  reachableWhenWide(node, t`Formula`);
   return node;
 }
 

@@ -1,6 +1,7 @@
 import type { Report } from "headwise";
 
 import type { Failure } from "../engine/protocol.js";
+import { t } from "../texts/t.js";
 import { choices, slider } from "./controls.js";
 import { element } from "./element.js";
 import { choice, number } from "./field.js";
@@ -24,8 +25,8 @@ export class EngineBadge {
     this.#summary = details.querySelector("summary")!;
     panel.append(
       this.#reasons,
-      choices(choice, "backend", "Backend", { auto: "Automatic", wasm: "wasm", webgpu: "WebGPU" }),
-      slider(choice, "threads", "Threads", (threads) => (threads === 0 ? "automatic" : String(threads))),
+      choices(choice, "backend", t`Backend`, { auto: t`Automatic`, wasm: "wasm", webgpu: "WebGPU" }),
+      slider(choice, "threads", t`Threads`, (threads) => (threads === 0 ? t`automatic` : String(threads))),
     );
   }
 
@@ -37,22 +38,27 @@ export class EngineBadge {
   showReport({ version, backend, variant, threads, adapter, reasons }: Report): void {
     const parts = [backend, variant, counted(threads, "thread")];
     this.#name = parts.join(" · ");
+    const isolation = crossOriginIsolated
+      ? t`This page is cross-origin isolated.`
+      : t`This page is not cross-origin isolated: one thread.`;
     this.#show(this.#name, [
-      `headwise ${version}`,
-      ...(adapter ? [`GPU: ${adapter.vendor} ${adapter.architecture}`] : []),
-      crossOriginIsolated
-        ? "This page is cross-origin isolated."
-        : "This page is not cross-origin isolated: one thread.",
-      ...Object.entries(reasons).map(([what, why]) => `${what}: ${why}`),
+      line(`headwise ${version}`),
+      ...(adapter ? [line(`GPU: ${adapter.vendor} ${adapter.architecture}`)] : []),
+      line(isolation),
+      ...Object.entries(reasons).map(([what, why]) => english(`${what}: ${why}`)),
     ]);
   }
 
   showFailure({ message, hint }: Failure): void {
-    this.#show("no engine", [message, ...(hint ? [hint] : [])]);
+    this.#show(t`no engine`, [message, ...(hint ? [hint] : [])].map(english));
   }
 
-  #show(summary: string, reasons: readonly string[]): void {
+  #show(summary: string, reasons: readonly HTMLElement[]): void {
     this.#summary.textContent = summary;
-    this.#reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
+    this.#reasons.replaceChildren(...reasons);
   }
 }
+
+const line = (words: string) => element("li", {}, words);
+/** What the package says is English in a page of any language. */
+const english = (words: string) => element("li", { lang: "en" }, words);

@@ -1,3 +1,4 @@
+import { t } from "../texts/t.js";
 import { adviceOf } from "./advice.js";
 import { button } from "./controls.js";
 import { byId, element } from "./element.js";
@@ -11,12 +12,12 @@ export class Failure {
   }
 
   show(error: unknown, again: () => void): void {
-    const retry = button("Try again", () => {
+    const retry = button(t`Try again`, () => {
       this.clear();
       byId("main").focus({ preventScroll: true }); // the button is gone
       again();
     });
-    this.node.replaceChildren(element("p", {}, `This did not work: ${inWords(error)}`), retry);
+    this.node.replaceChildren(element("p", {}, t`This did not work: ${inWords(error)}`), retry);
     this.node.hidden = false;
   }
 

@@ -1,13 +1,15 @@
+import { t } from "../texts/t.js";
+
 // People count heads and layers from 1. Code, files and addresses count heads from 0.
 
 /** "head 1" is the first one, whose index is 0. */
 export function headLabel(head: number): string {
-  return `head ${head + 1}`;
+  return t`head ${head + 1}`;
 }
 
 /** "layer 2 head 1": the layer counts from 1, the head from 0. */
 export function headWords({ layer, head }: { readonly layer: number; readonly head: number }): string {
-  return `layer ${layer} ${headLabel(head)}`;
+  return t`layer ${layer} head ${head + 1}`;
 }
 
 /** The names of so many heads. */

@@ -1,4 +1,5 @@
 import { svg } from "./element.js";
+import { plain } from "./numbers.js";
 
 const WIDTH = 320;
 const HEIGHT = 110;
@@ -22,8 +23,8 @@ export function histogram(values: Float32Array, limit: number, label: string): S
     "svg",
     { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", role: "img", "aria-label": label },
     ...bars,
-    tick(0, `−${limit}`, "start"),
+    tick(0, `−${plain(limit)}`, "start"),
     tick(WIDTH / 2, "0", "middle"),
-    tick(WIDTH, String(limit), "end"),
+    tick(WIDTH, plain(limit), "end"),
   );
 }

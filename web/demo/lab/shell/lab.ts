@@ -1,6 +1,7 @@
 import { Engine } from "../engine/engine.js";
 import { DOORS, ENGINE_DOORS, NAVIGATION, type Door } from "../rooms/rooms.js";
 import { formatAddress, parseAddress } from "./address.js";
+import { t } from "../texts/t.js";
 import { stepAddress } from "../tour/steps.js";
 import { Tour, tourFields } from "../tour/tour.js";
 import { Busy } from "./busy.js";
@@ -8,6 +9,7 @@ import { takeDrops } from "./drops.js";
 import { byId, element } from "./element.js";
 import { EngineBadge, engineFields } from "./engineBadge.js";
 import { OpenRoom, type Carried } from "./openRoom.js";
+import { speak } from "./pageLanguage.js";
 import { scrollToHeight } from "./scrolling.js";
 import { State } from "./state.js";
 import { themeButton } from "./theme.js";
@@ -30,6 +32,7 @@ export class Lab {
   #carried: Carried | undefined;
 
   constructor() {
+    speak();
     themeButton(byId("theme"));
     byId("rooms").replaceChildren(...NAVIGATION.map(({ id, title }) => element("li", {}, doorLink(id, title))));
     byId("skip").onclick = () => byId("main").focus();
@@ -44,7 +47,7 @@ export class Lab {
     });
     this.#place.onChange(() => this.#write());
     this.#badge = new EngineBadge(byId("engine"), byId("engine-panel"), this.#choice);
-    byId("engine-panel").append(element("nav", { "aria-label": "Engine" }, ...ENGINE_DOORS.map(engineLink)));
+    byId("engine-panel").append(element("nav", { "aria-label": t`Engine` }, ...ENGINE_DOORS.map(engineLink)));
     this.#engine = this.#openEngine();
     this.#choice.onChange(() => this.#changeEngine());
     this.#follow();
@@ -82,7 +85,7 @@ export class Lab {
     if (Object.keys(engineFields).some((field) => query.has(field))) this.#choice.read(query);
     this.#place.read(query);
     if (name === "" || name === door.id) room.notice();
-    else room.notice(`There is no room “${name}”. This is the first one: ${door.title}.`);
+    else room.notice(t`There is no room “${name}”. This is the first one: ${door.title}.`);
     this.#write();
     this.#tour.enter(door.id);
     scrollToHeight(arrival.height);

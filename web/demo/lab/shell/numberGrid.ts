@@ -1,3 +1,4 @@
+import { t } from "../texts/t.js";
 import { element, withIndices } from "./element.js";
 import { at, entryOf, type Matrix } from "./matrix.js";
 import { decimal } from "./numbers.js";
@@ -153,7 +154,7 @@ export class NumberGrid {
       type: "text",
       inputmode: "decimal",
       autocomplete: "off",
-      "aria-label": `${name}, row ${row + 1}, column ${column + 1}`,
+      "aria-label": t`${name}, row ${row + 1}, column ${column + 1}`,
       tabindex: String(tabIndex),
     });
     input.oninput = () => {

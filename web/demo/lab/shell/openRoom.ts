@@ -4,6 +4,7 @@ import type { Engine } from "../engine/engine.js";
 import type { Film } from "../share/film.js";
 import { shareButton } from "../share/shareButton.js";
 import { DOORS, neighbours, nextRoom, type Door } from "../rooms/rooms.js";
+import { t } from "../texts/t.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
 import { Failure, inWords } from "./failure.js";
@@ -86,7 +87,7 @@ export class OpenRoom implements RoomView<Fields> {
   async load(query: URLSearchParams): Promise<void> {
     const failed = (cause: unknown) =>
       this.#fail(
-        new Error(`the code of this room could not be loaded (${inWords(cause)})`),
+        new Error(t`the code of this room could not be loaded (${inWords(cause)})`),
         () => void this.load(query),
       );
     const loaded = await this.door.load().catch(failed);
@@ -104,7 +105,7 @@ export class OpenRoom implements RoomView<Fields> {
         fail: (error) => this.#fail(error, this.#draw),
       }),
       embedButton(this.door, this.stage, this.state),
-      button("Reset", () => this.state.read(new URLSearchParams())),
+      button(t`Reset`, () => this.state.read(new URLSearchParams())),
       this.#time,
     );
     room.open(this);
@@ -149,16 +150,16 @@ export class OpenRoom implements RoomView<Fields> {
   onCode(code: (values: Values<Fields>) => string): void {
     const text = element("code");
     const show = () => (text.textContent = code(this.state.values));
-    const copy = button("Copy code", () => {
+    const copy = button(t`Copy code`, () => {
       show();
       this.#code.open = true;
       void navigator.clipboard.writeText(text.textContent).then(
-        () => this.#say("Copied. It runs in Node and in a page, with headwise installed."),
-        () => this.#say("This browser does not let the page copy; the code stands below."),
+        () => this.#say(t`Copied. It runs in Node and in a page, with headwise installed.`),
+        () => this.#say(t`This browser does not let the page copy; the code stands below.`),
       );
     });
-    const pre = element("pre", { role: "region", tabindex: "0", "aria-label": "Code" }, text);
-    this.#code.append(element("summary", {}, "Code"), pre);
+    const pre = element("pre", { role: "region", tabindex: "0", "aria-label": t`Code`, translate: "no" }, text);
+    this.#code.append(element("summary", {}, t`Code`), pre);
     this.#code.hidden = false;
     this.state.onChange(show);
     show();
@@ -167,7 +168,7 @@ export class OpenRoom implements RoomView<Fields> {
 
   onCheck(check: (values: Values<Fields>) => Promise<readonly Difference[]>): void {
     const run = () => {
-      this.#say("Computing in double precision …");
+      this.#say(t`Computing in double precision …`);
       check(this.state.values).then(
         (differences) => {
           this.#failure.clear();
@@ -179,7 +180,7 @@ export class OpenRoom implements RoomView<Fields> {
         },
       );
     };
-    this.#tools.prepend(button("Compare with double precision", run));
+    this.#tools.prepend(button(t`Compare with double precision`, run));
   }
 
   onFilm(film: () => Film | undefined): void {
@@ -194,7 +195,8 @@ export class OpenRoom implements RoomView<Fields> {
   takeFiles(files: readonly File[]): void {
     if (this.#takeFiles) return this.#takeFiles(files);
     const { id, title } = DOORS.find((door) => door.id === "tensors")!;
-    this.notice("Files belong in the room ", element("a", { href: `#/${id}` }, title), ".");
+    const [before = "", after = ""] = t`Files belong in the room ${"|"}.`.split("|");
+    this.notice(before, element("a", { href: `#/${id}` }, title), after);
   }
 
   /** Says something about the visit, above the room. */
@@ -207,7 +209,7 @@ export class OpenRoom implements RoomView<Fields> {
     this.#address.textContent = address;
     this.#unshared.hidden = names.length === 0;
     this.#unshared.textContent =
-      names.length === 0 ? "" : `Too long for the address: ${names.join(", ")}. A link to this page leaves it out.`;
+      names.length === 0 ? "" : t`Too long for the address: ${names.join(", ")}. A link to this page leaves it out.`;
   }
 
   onClose(close: () => void): void {
@@ -221,7 +223,7 @@ export class OpenRoom implements RoomView<Fields> {
 
   /** Shows how long the latest call took, and which engine computed it. */
   time(duration: number, engineName: string): void {
-    this.#time.textContent = `Computed in ${milliseconds(duration)} · ${engineName}`;
+    this.#time.textContent = t`Computed in ${milliseconds(duration)} · ${engineName}`;
   }
 
   /** A room that was left stays away, also if its work ends, or fails, later. */
@@ -257,7 +259,7 @@ function besides(door: Door): HTMLElement[] {
   const link = (each: Door) =>
     element("a", { href: `#/${each.id}`, ...(each === door && { "aria-current": "page" }) }, each.title);
   return all.length > 1
-    ? [element("nav", { class: "besides", "aria-label": "Beside this room" }, ...all.map(link))]
+    ? [element("nav", { class: "besides", "aria-label": t`Beside this room` }, ...all.map(link))]
     : [];
 }
 
@@ -267,16 +269,16 @@ function nextDoor(door: Door): HTMLElement {
   return element(
     "a",
     { class: "next", href: `#/${next.id}` },
-    element("span", {}, "Next"),
+    element("span", {}, t`Next`),
     element("b", {}, next.title),
     element("span", {}, next.lede),
   );
 }
 
 function verdict(differences: readonly Difference[]): string {
-  const parts = differences.map(
-    ({ what, numbers, largest }) =>
-      `${what}: ${counted(numbers, "number")}, ${largest === 0 ? "all equal" : `at most ${significant(largest, 2)} apart`}`,
-  );
-  return `Against the definition in double precision, ${parts.join("; ")}.`;
+  const parts = differences.map(({ what, numbers, largest }) => {
+    const apart = largest === 0 ? t`all equal` : t`at most ${significant(largest, 2)} apart`;
+    return `${what}: ${counted(numbers, "number")}, ${apart}`;
+  });
+  return t`Against the definition in double precision, ${parts.join("; ")}.`;
 }

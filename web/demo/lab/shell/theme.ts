@@ -1,9 +1,12 @@
 import { figureTheme, isFigure } from "../embed/figurePage.js";
+import { t } from "../texts/t.js";
 
 const THEMES = ["auto", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 const KEY = "headwise-theme";
 const SIGNS: Readonly<Record<Theme, string>> = { auto: "◐", light: "☀", dark: "☾" };
+
+const NAMES: Readonly<Record<Theme, string>> = { auto: t`auto`, light: t`light`, dark: t`dark` };
 
 /** A button that switches between the themes. The choice is stored on this device. */
 export function themeButton(button: HTMLElement): void {
@@ -13,7 +16,7 @@ export function themeButton(button: HTMLElement): void {
     if (theme === "auto") document.documentElement.removeAttribute("data-theme");
     else document.documentElement.dataset["theme"] = theme;
     button.textContent = SIGNS[theme];
-    button.title = button.ariaLabel = `Theme: ${theme}`;
+    button.title = button.ariaLabel = t`Theme: ${NAMES[theme]}`;
   };
   button.onclick = () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;

@@ -4,25 +4,433 @@ import type { Texts } from "./texts.js";
 export const GERMAN: Texts = {
   // ——— the shell: bar, engine, failures, controls
 
+  "Skip to the room": "Zum Raum springen",
+  Rooms: "Räume",
+  "Take the tour": "Zur Tour",
+  Tour: "Tour",
+  Language: "Sprache",
+  starting: "startet",
+  "See, question and teach attention. Everything is computed here, by headwise.":
+    "Aufmerksamkeit sehen, befragen und trainieren. Alles wird hier berechnet, von headwise.",
+  "Theme: {0}": "Farben: {0}",
+  auto: "automatisch",
+  light: "hell",
+  dark: "dunkel",
+  Engine: "Engine",
+  Backend: "Backend",
+  Automatic: "Automatisch",
+  Threads: "Threads",
+  automatic: "automatisch",
+  "This page is cross-origin isolated.": "Diese Seite ist isoliert (cross-origin isolated).",
+  "This page is not cross-origin isolated: one thread.":
+    "Diese Seite ist nicht isoliert (cross-origin isolated): nur ein Thread.",
+  "no engine": "keine Engine",
+  Computing: "Es wird gerechnet",
+  "Loading the model": "Das Modell wird geladen",
+  "{0} of {1} {2}": "{0} von {1} {2}",
+  "Try again": "Noch einmal versuchen",
+  "This did not work: {0}": "Das hat nicht geklappt: {0}",
+  "the code of this room could not be loaded ({0})": "der Code dieses Raums konnte nicht geladen werden ({0})",
+  "There is no room “{0}”. This is the first one: {1}.": "Einen Raum „{0}“ gibt es nicht. Dies ist der erste: {1}.",
+  "Files belong in the room {0}.": "Dateien gehören in den Raum {0}.",
+  Reset: "Zurücksetzen",
+  "Copy code": "Code kopieren",
+  "Copied. It runs in Node and in a page, with headwise installed.":
+    "Kopiert. Der Code läuft in Node und in einer Seite, wenn headwise installiert ist.",
+  "This browser does not let the page copy; the code stands below.":
+    "Dieser Browser lässt die Seite nicht kopieren; der Code steht unten.",
+  Code: "Code",
+  "Computing in double precision …": "Es wird mit doppelter Genauigkeit gerechnet …",
+  "Compare with double precision": "Mit doppelter Genauigkeit vergleichen",
+  "Against the definition in double precision, {0}.": "Verglichen mit der Definition in doppelter Genauigkeit: {0}.",
+  "all equal": "alle gleich",
+  "at most {0} apart": "höchstens {0} auseinander",
+  "Too long for the address: {0}. A link to this page leaves it out.":
+    "Zu lang für die Adresse: {0}. Einem Link auf diese Seite fehlt das.",
+  "Computed in {0} · {1}": "Berechnet in {0} · {1}",
+  "Beside this room": "Neben diesem Raum",
+  Next: "Weiter",
+  Formula: "Formel",
+  "{0}, row {1}, column {2}": "{0}, Zeile {1}, Spalte {2}",
+  "head {0}": "Kopf {0}",
+  "layer {0} head {1}": "Schicht {0} Kopf {1}",
+  "“{0}”": "„{0}“",
+  "{0} and {1} more": "{0} und {1} weitere",
+  " The model was trained on English. It does not know {0}.":
+    " Das Modell hat nur Englisch gelernt. {0} kennt es nicht.",
+  " The model was trained on English. It does not know {0}: it reads them all as the same unknown token.":
+    " Das Modell hat nur Englisch gelernt. Es kennt nicht: {0}. Es liest sie alle als dasselbe unbekannte Token.",
+
   // ——— end of the shell: bar, engine, failures, controls
 
   // ——— rooms.ts: the doors
+
+  Lesson: "Lektion",
+  "Seven scenes, three minutes, with a sentence of yours. Scroll, or press → and ←.":
+    "Sieben Szenen, drei Minuten, mit einem Satz von dir. Scrolle, oder drücke → und ←.",
+  Sentence: "Satz",
+  "A pretrained transformer reads your sentence, and shows what each word looks at.":
+    "Ein fertig trainierter Transformer liest deinen Satz und zeigt, worauf jedes Wort schaut.",
+  Matrix: "Matrix",
+  "Attention on numbers that you can follow. Change one, and see what it changes on its way to the output.":
+    "Aufmerksamkeit mit Zahlen, denen du folgen kannst. Ändere eine und sieh, was sie auf dem Weg zur Ausgabe verändert.",
+  Positions: "Positionen",
+  "The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.":
+    "Zweimal dasselbe Wort: Ohne Positionen kann die Aufmerksamkeit sie nicht unterscheiden. Wähle, wie ein Modell erfährt, wo die Wörter stehen.",
+  Masks: "Masken",
+  "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, or write rules of your own, and see which pairs are left and what need not be computed.":
+    "Baue die Aufmerksamkeit von GPT, Mistral, BLOOM oder Gemma aus ihren Regeln, oder schreibe eigene. Sieh, welche Paare übrig bleiben und was niemand berechnen muss.",
+  Flash: "Flash",
+  "How attention over long sequences fits in a few kilobytes: tile by tile, with a running maximum and a running sum.":
+    "Wie Aufmerksamkeit über lange Folgen in ein paar Kilobyte passt: Kachel für Kachel, mit laufendem Maximum und laufender Summe.",
+  Train: "Trainieren",
+  "Two attention layers learn to repeat what they have read. Watch their heads form, switch one off, and go back to the step where it happened.":
+    "Zwei Schichten Aufmerksamkeit lernen zu wiederholen, was sie gelesen haben. Sieh zu, wie ihre Köpfe entstehen, schalte einen aus, und geh zurück zu dem Schritt, in dem es geschah.",
+  Generate: "Erzeugen",
+  "A small decoder continues what you type. See what it expects next, what every head looks at, and what its cache of keys and values keeps.":
+    "Ein kleiner Decoder schreibt weiter, was du tippst. Sieh, was er als Nächstes erwartet, worauf jeder Kopf schaut, und was sein Cache an Schlüsseln und Werten behält.",
+  "Your model": "Dein Modell",
+  "Drop a whole model, the weights of a layer, or queries, keys and values, and see what its heads do. Nothing leaves this page.":
+    "Leg ein ganzes Modell hier ab, die Gewichte einer Schicht oder Anfragen, Schlüssel und Werte, und sieh, was die Köpfe tun. Nichts verlässt diese Seite.",
+  "Your device": "Dein Gerät",
+  "How fast attention is on this machine, in this browser: every engine, checked before it is timed.":
+    "Wie schnell Aufmerksamkeit auf diesem Rechner ist, in diesem Browser: jede Engine, erst geprüft, dann gemessen.",
+  Bench: "Messungen",
+  "Times that others have measured, side by side: every shape, engine and device of the files that you drop.":
+    "Zeiten, die andere gemessen haben, nebeneinander: jede Form, jede Engine und jedes Gerät aus den Dateien, die du ablegst.",
 
   // ——— end of rooms.ts: the doors
 
   // ——— the tour
 
+  "Your prediction": "Deine Vorhersage",
+  "Leave the tour": "Tour verlassen",
+  "Tour, step {0} of {1}": "Tour, Schritt {0} von {1}",
+  "Back to this step": "Zurück zu diesem Schritt",
+  "headwise computes it …": "headwise berechnet es …",
+  "You were right. ": "Du hattest recht. ",
+  "You said “{0}”. ": "Du hast gesagt: „{0}“. ",
+  "Next step": "Nächster Schritt",
+  "End the tour": "Tour beenden",
+  "In “the park by the park” a word stands twice. With positions its two rows differ. Without positions, how much do they differ?":
+    "In „the park by the park“ steht ein Wort zweimal. Mit Positionen sind seine zwei Zeilen verschieden. Wie verschieden sind sie ohne Positionen?",
+  "As much as with positions": "So sehr wie mit Positionen",
+  Less: "Weniger",
+  "Not at all": "Gar nicht",
+  "With positions the two rows differ by up to {0}; without them by 0, in every bit. Equal words have equal queries and keys, so nothing is left that could tell them apart.":
+    "Mit Positionen unterscheiden sich die zwei Zeilen um bis zu {0}, ohne sie um 0, in jedem Bit. Gleiche Wörter haben gleiche Anfragen und Schlüssel. Also bleibt nichts, was sie unterscheiden könnte.",
+  "With positions the two rows differ by up to {0}, without them by {1}.":
+    "Mit Positionen unterscheiden sich die zwei Zeilen um bis zu {0}, ohne sie um {1}.",
+  "Rotary positions turn every query and key by an angle that grows with its place. Move the whole text {0} places on: what do the weights do?":
+    "Rotierende Positionen drehen jede Anfrage und jeden Schlüssel um einen Winkel, der mit der Stelle wächst. Rücke den ganzen Text um {0} Stellen weiter: Was machen die Gewichte?",
+  "They change with the place": "Sie ändern sich mit der Stelle",
+  "They stay: only distances count": "Sie bleiben: Nur Abstände zählen",
+  "Where sinusoids are added, the same move changes weights by up to {0}.":
+    "Wo Sinuskurven addiert werden, ändert dieselbe Verschiebung Gewichte um bis zu {0}.",
+  "No weight changes but for rounding ({0}). All queries and keys turn on by the same angle, and a score depends on the angle between two of them: on the distance of the words. {1}":
+    "Kein Gewicht ändert sich, außer durch Rundung ({0}). Alle Anfragen und Schlüssel drehen sich um denselben Winkel weiter, und ein Score hängt vom Winkel zwischen zweien ab: vom Abstand der Wörter. {1}",
+  "Weights change by up to {0}. {1}": "Gewichte ändern sich um bis zu {0}. {1}",
+  "A random query meets 64 random keys of D = {0} features. Without the division by √D: what share of the attention does the favourite key get?":
+    "Eine zufällige Anfrage trifft 64 zufällige Schlüssel mit D = {0} Merkmalen. Ohne die Division durch √D: Welchen Anteil der Aufmerksamkeit bekommt der Favorit unter den Schlüsseln?",
+  "About {0} %": "Etwa {0} %",
+  "The favourite of 64 keys gets {0} on average: such a softmax hardly mixes, it picks. The scores have a variance of {1}, about D. Divided by √D, the favourite gets {2}.":
+    "Der Favorit unter 64 Schlüsseln bekommt im Mittel {0}: Eine solche Softmax mischt kaum, sie wählt aus. Die Scores haben eine Varianz von {1}, etwa D. Durch √D geteilt, bekommt der Favorit {2}.",
+  "{0} tokens make {1} pairs. A causal mask hides from every token what comes after it: how many pairs are left?":
+    "{0} Token ergeben {1} Paare. Eine kausale Maske verbirgt vor jedem Token, was nach ihm kommt: Wie viele Paare bleiben?",
+  "{0} of {1} pairs have a weight, {2} %. That is a bit more than half: of the {3} pairs on the diagonal none is lost, because every token sees itself.":
+    "{0} von {1} Paaren haben ein Gewicht, {2} %. Das ist etwas mehr als die Hälfte: Von den {3} Paaren auf der Diagonale geht keines verloren, denn jedes Token sieht sich selbst.",
+  "Here {0} tokens are computed in {1} tiles of {2} × {3}. With a causal mask: how many tiles are never touched?":
+    "Hier werden {0} Token in {1} Kacheln von {2} × {3} berechnet. Mit kausaler Maske: Wie viele Kacheln werden nie angefasst?",
+  "{0} of {1} tiles have no visible pair and are skipped as a whole. The other {2} are computed: {3} of them lie on the diagonal, so less than half is saved.":
+    "{0} von {1} Kacheln haben kein sichtbares Paar und werden ganz übersprungen. Die anderen {2} werden berechnet: {3} davon liegen auf der Diagonale, also wird weniger als die Hälfte gespart.",
+  "This model has eight heads, four in each layer. Switch off the second head of the second layer: does the meaning of “{0}” change?":
+    "Dieses Modell hat acht Köpfe, vier in jeder Schicht. Schalte den zweiten Kopf der zweiten Schicht aus: Ändert sich die Bedeutung von „{0}“?",
+  Hardly: "Kaum",
+  "Clearly, but it is the same sentence": "Deutlich, aber es ist derselbe Satz",
+  "As if it were another sentence": "Als wäre es ein anderer Satz",
+  "Of the eight heads it is the one that is missed most: without one of the others the cosine is {0}.":
+    "Von den acht Köpfen fehlt er am meisten: Ohne einen der anderen ist der Kosinus {0}.",
+  "Without one of the other heads the cosine is {0}.": "Ohne einen der anderen Köpfe ist der Kosinus {0}.",
+  "Without this head the embedding has a cosine of {0} with the whole model’s; 1 would be no change. A sentence about a phone has {1}.":
+    "Ohne diesen Kopf hat die Einbettung einen Kosinus von {0} mit der des ganzen Modells; 1 hieße: keine Änderung. Ein Satz über ein Telefon hat {1}.",
+  "{0} {1} The other heads say nearly the same.": "{0} {1} Die anderen Köpfe sagen fast dasselbe.",
+  "{0} {1} The head mattered, and the other seven keep most of the meaning.":
+    "{0} {1} Der Kopf war wichtig, und die anderen sieben behalten das meiste der Bedeutung.",
+  "{0} {1} The model reads another sentence.": "{0} {1} Das Modell liest einen anderen Satz.",
+  "Tokens in a random order are read twice. In the second half every token could be predicted: it followed the same token before. How many layers of attention does that need?":
+    "Token in zufälliger Reihenfolge werden zweimal gelesen. In der zweiten Hälfte ließe sich jedes Token vorhersagen: Es folgte schon einmal auf dasselbe Token. Wie viele Schichten Aufmerksamkeit braucht das?",
+  "One is enough": "Eine genügt",
+  "Two are enough, one is not": "Zwei genügen, eine nicht",
+  "Two are not enough": "Zwei genügen nicht",
+  "A head finds a key by what the key holds. In the first layer it holds only its own token. In the second layer it also holds the token before, and a query can ask for that.":
+    "Ein Kopf findet einen Schlüssel über das, was der Schlüssel enthält. In der ersten Schicht ist das nur sein eigenes Token. In der zweiten Schicht enthält er auch das Token davor, und danach kann eine Anfrage fragen.",
+  "With heads made by hand, two layers predict {0} of {1} repeated tokens, and one layer {2}. {3} Let the models beside learn, and see whether they find the same.":
+    "Mit Köpfen von Hand sagen zwei Schichten {0} von {1} wiederholten Token vorher, eine Schicht {2}. {3} Lass die Modelle daneben lernen und sieh, ob sie dasselbe finden.",
+
   // ——— end of the tour
 
   // ——— figures in other pages
+
+  "Embed this figure": "Abbildung einbetten",
+  "The whole room": "Der ganze Raum",
+  "Both forms have the settings that the room has now.":
+    "Beide Formen haben die Einstellungen, die der Raum jetzt hat.",
+  "What to show ": "Was gezeigt wird ",
+  "A script and an element; its height follows its content": "Ein Skript und ein Element; die Höhe folgt dem Inhalt",
+  "A frame; it needs no script, and its height is fixed":
+    "Ein Rahmen; er braucht kein Skript, und seine Höhe steht fest",
+  " This lab ({0}) runs on your machine: only you see its figures, and only while it runs. “npm run build:demo” makes a lab for a web server.":
+    " Dieses Labor ({0}) läuft auf deinem Rechner: Nur du siehst seine Abbildungen, und nur, solange es läuft. „npm run build:demo“ macht ein Labor für einen Webserver.",
+  Close: "Schließen",
+  Copy: "Kopieren",
+  "Copy: {0}": "Kopieren: {0}",
+  "Copied.": "Kopiert.",
+  "This browser does not let the page copy. The text is selected: copy it with the keyboard.":
+    "Dieser Browser lässt die Seite nicht kopieren. Der Text ist markiert: Kopiere ihn mit der Tastatur.",
+  "Open in the headwise lab": "Im headwise-Labor öffnen",
 
   // ——— end of figures in other pages
 
   // ——— numbers
 
+  "less than 1 %": "weniger als 1 %",
+  "more than 99 %": "mehr als 99 %",
+  "{0} and {1}": "{0} und {1}",
+  "{0} to {1}": "{0} bis {1}",
+  "{0} percentage points": "{0} Prozentpunkte",
+  "{0} is": "{0} wird",
+  "{0} are": "{0} werden",
+  "{0} byte": "{0} Byte",
+  "{0} bytes": "{0} Byte",
+  "{0} character": "{0} Zeichen",
+  "{0} characters": "{0} Zeichen",
+  "{0} core": "{0} Kern",
+  "{0} cores": "{0} Kerne",
+  "{0} device": "{0} Gerät",
+  "{0} devices": "{0} Geräte",
+  "{0} engine": "{0} Engine",
+  "{0} engines": "{0} Engines",
+  "{0} figure": "{0} Messwert",
+  "{0} figures": "{0} Messwerte",
+  "{0} file": "{0} Datei",
+  "{0} files": "{0} Dateien",
+  "{0} head": "{0} Kopf",
+  "{0} heads": "{0} Köpfe",
+  "{0} key": "{0} Schlüssel",
+  "{0} keys": "{0} Schlüssel",
+  "{0} key is": "{0} Schlüssel ist",
+  "{0} keys are": "{0} Schlüssel sind",
+  "{0} layer": "{0} Schicht",
+  "{0} layers": "{0} Schichten",
+  "{0} measurement": "{0} Messung",
+  "{0} measurements": "{0} Messungen",
+  "{0} minute": "{0} Minute",
+  "{0} minutes": "{0} Minuten",
+  "{0} number": "{0} Zahl",
+  "{0} numbers": "{0} Zahlen",
+  "{0} other character": "{0} weiteres Zeichen",
+  "{0} other characters": "{0} weitere Zeichen",
+  "{0} other word": "{0} weiteres Wort",
+  "{0} other words": "{0} weitere Wörter",
+  "{0} pair": "{0} Paar",
+  "{0} pairs": "{0} Paare",
+  "{0} place": "{0} Stelle",
+  "{0} places": "{0} Stellen",
+  "{0} query": "{0} Anfrage",
+  "{0} queries": "{0} Anfragen",
+  "{0} query head": "{0} Anfragekopf",
+  "{0} query heads": "{0} Anfrageköpfe",
+  "{0} row": "{0} Zeile",
+  "{0} rows": "{0} Zeilen",
+  "{0} sentence": "{0} Satz",
+  "{0} sentences": "{0} Sätze",
+  "{0} shape": "{0} Form",
+  "{0} shapes": "{0} Formen",
+  "{0} step": "{0} Schritt",
+  "{0} steps": "{0} Schritte",
+  "{0} story": "{0} Geschichte",
+  "{0} stories": "{0} Geschichten",
+  "{0} tensor": "{0} Tensor",
+  "{0} tensors": "{0} Tensoren",
+  "{0} thread": "{0} Thread",
+  "{0} threads": "{0} Threads",
+  "{0} tile": "{0} Kachel",
+  "{0} tiles": "{0} Kacheln",
+  "{0} tile is": "{0} Kachel wird",
+  "{0} tiles are": "{0} Kacheln werden",
+  "{0} time": "{0} Mal",
+  "{0} times": "{0} Mal",
+  "{0} token": "{0} Token",
+  "{0} tokens": "{0} Token",
+  "{0} word": "{0} Wort",
+  "{0} words": "{0} Wörter",
+
   // ——— end of numbers
 
   // ——— Lesson
+
+  "What does attention do to a word?": "Was macht Aufmerksamkeit mit einem Wort?",
+  "Write a sentence": "Schreib einen Satz",
+  "Your sentence": "Dein Satz",
+  Word: "Wort",
+  Head: "Kopf",
+  " A word that the model does not know is read in pieces.":
+    " Ein Wort, das das Modell nicht kennt, liest es in Stücken.",
+  " The lesson shows the first {0}; the room Sentence reads more.":
+    " Die Lektion zeigt die ersten {0}; der Raum Satz liest mehr.",
+  "{0}. There is nothing to read yet.": "{0}. Noch gibt es nichts zu lesen.",
+  "The diagram": "Das Diagramm",
+  "Scene {0}": "Szene {0}",
+  "Previous scene": "Vorige Szene",
+  "Next →": "Weiter\u00a0→",
+  "Open {0} in the room {1}": "Im Raum {1} öffnen: {0}",
+  "Your answer": "Deine Antwort",
+  "Right. ": "Richtig. ",
+  "Not so. ": "So nicht. ",
+  "That is attention. Write a sentence of your own above, or go on with the tour: it asks what you expect, and headwise computes what is true.":
+    "Das ist Aufmerksamkeit. Schreib oben einen eigenen Satz, oder geh weiter mit der Tour: Sie fragt, was du erwartest, und headwise berechnet, was stimmt.",
+  "probabilities of all heads": "Wahrscheinlichkeiten aller Köpfe",
+  "shares of the heads": "Anteile der Köpfe",
+  word: "Wort",
+  vector: "Vektor",
+  key: "Schlüssel",
+  score: "Score",
+  weight: "Gewicht",
+  value: "Wert",
+  query: "Anfrage",
+  "From words to the mix of “{0}”": "Von den Wörtern zur Mischung für „{0}“",
+  "query of “{0}”": "Anfrage von „{0}“",
+  "mix for “{0}”: the sum of weight × value": "Mischung für „{0}“: Summe aus Gewicht × Wert",
+  "{0}: {1}, score {2}": "{0}: {1}, Score {2}",
+  "The query and the keys at their angles": "Die Anfrage und die Schlüssel in ihren Winkeln",
+  "Words become vectors": "Wörter werden Vektoren",
+  "The model cannot read. It looks each word up in a table and gets 256 numbers: a vector. It adds a second vector that says where the word stands.{0}":
+    "Das Modell kann nicht lesen. Es schlägt jedes Wort in einer Tabelle nach und bekommt 256 Zahlen: einen Vektor. Dazu addiert es einen zweiten Vektor, der sagt, wo das Wort steht.{0}",
+  " {0} and {1} are the same word: only their places differ.":
+    " {0} und {1} sind dasselbe Wort: Nur ihre Stellen sind verschieden.",
+  "Follow one word: {0}. What will the other words do to it?":
+    "Folge einem Wort: {0}. Was werden die anderen Wörter mit ihm machen?",
+  "this sentence": "dieser Satz",
+  "The vector of “{0}”": "Der Vektor von „{0}“",
+  "Word and place": "Wort und Stelle",
+  "the word": "das Wort",
+  "+ its place": "+ seine Stelle",
+  "= vector": "= Vektor",
+  'The first {0} of its 256 numbers. The diagram shows the first {1} as colours: <span class="more">above 0</span>, <span class="less">below 0</span>.':
+    'Die ersten {0} seiner 256 Zahlen. Das Diagramm zeigt die ersten {1} als Farben: <span class="more">über 0</span>, <span class="less">unter 0</span>.',
+  "A query meets keys": "Eine Anfrage trifft Schlüssel",
+  "From its vector, {0} makes a query: what it looks for. Each word makes a key: what it offers. Their product is a score. It is high if both point the same way.":
+    "Aus seinem Vektor macht {0} eine Anfrage: was es sucht. Jedes Wort macht einen Schlüssel: was es bietet. Ihr Produkt ist ein Score. Er ist hoch, wenn beide in dieselbe Richtung zeigen.",
+  "The highest score is {0}: the key of {1}, at {2}° to the query. The lowest is {3}: the key of {4}, at {5}°{6}.":
+    "Der höchste Score ist {0}: der Schlüssel von {1}, im Winkel von {2}° zur Anfrage. Der niedrigste ist {3}: der Schlüssel von {4}, mit {5}°{6}.",
+  ", more than a right angle": ", mehr als ein rechter Winkel",
+  "the scores of {0}": "die Scores von {0}",
+  "{0} gives {1} a score of {2}. Does {3} give {4} the same?":
+    "{0} gibt {1} einen Score von {2}. Gibt {3} auch {4} diesen Score?",
+  "Yes, the same": "Ja, denselben",
+  "No, another one": "Nein, einen anderen",
+  "{0} gives {1} {2}, and {3} gives {4} {5}. {6}": "Von {0} für {1}: {2}. Von {3} für {4}: {5}. {6}",
+  "Here they are equal.": "Hier sind sie gleich.",
+  "Asking is not answering: queries and keys come from different matrices.":
+    "Fragen ist nicht Antworten: Anfragen und Schlüssel kommen aus verschiedenen Matrizen.",
+  "The query and the keys": "Die Anfrage und die Schlüssel",
+  "Each key has its true length and its true angle to the query. The more it points the same way, the higher its score.":
+    "Jeder Schlüssel hat seine wahre Länge und seinen wahren Winkel zur Anfrage. Je mehr er in ihre Richtung zeigt, desto höher ist sein Score.",
+  "Scores become weights": "Scores werden Gewichte",
+  "A word has 100 % of attention to spend. Softmax divides it: it raises e to the power of each score, and divides by the sum. No weight is negative, and together they are 1.":
+    "Ein Wort hat 100 % Aufmerksamkeit zu vergeben. Die Softmax verteilt sie: Sie nimmt e hoch jeden Score und teilt durch die Summe. Kein Gewicht ist negativ, und zusammen sind sie 1.",
+  "{0} gives the most to {1}: {2}.": "{0} gibt das meiste an {1}: {2}.",
+  itself: "sich selbst",
+  "all weights of this head": "alle Gewichte dieses Kopfs",
+  "Add 1 to every score of this row. What do the weights do?":
+    "Erhöhe jeden Score dieser Zeile um 1. Was machen die Gewichte?",
+  "All grow": "Alle wachsen",
+  "They stay as they are": "Sie bleiben, wie sie sind",
+  "The largest one grows": "Das größte wächst",
+  "Every bar becomes {0} times as high, and so does their sum. Only differences of scores count.":
+    "Jeder Balken wird {0}-mal so hoch, und ihre Summe auch. Nur Unterschiede zwischen Scores zählen.",
+  "Softmax: scores become parts of 100": "Softmax: Scores werden Teile von 100",
+  "Weights in percent": "Gewichte in Prozent",
+  "Each bar is e to the power of its score, in parts of all bars together. A score that is 1 higher makes a bar {0} times as high.":
+    "Jeder Balken ist e hoch seinen Score, als Teil aller Balken zusammen. Ist ein Score um 1 höher, wird der Balken {0}-mal so hoch.",
+  "Values mix": "Werte mischen sich",
+  "Each word also has a value: what it gives. Attention adds all values, each times its weight. The sum is the mix for {0}.":
+    "Jedes Wort hat auch einen Wert: was es gibt. Die Aufmerksamkeit addiert alle Werte, jeden mal sein Gewicht. Die Summe ist die Mischung für {0}.",
+  "{0} of the mix come from the value of {1}. Words with small weights give little.":
+    "{0} der Mischung kommen vom Wert von {1}. Wörter mit kleinem Gewicht geben wenig.",
+  "the product of weights and values": "das Produkt aus Gewichten und Werten",
+  "If one weight were 100 %, say that of {0}, what would the mix be?":
+    "Angenommen, ein Gewicht wäre 100 %, etwa das von {0}: Was wäre dann die Mischung?",
+  "The key of {0}": "Der Schlüssel von {0}",
+  "The value of {0}": "Der Wert von {0}",
+  "The mean of all values": "Der Mittelwert aller Werte",
+  "1 × its value + 0 × all others: attention would copy that value. With equal weights it would be the mean.":
+    "1 × sein Wert + 0 × alle anderen: Die Aufmerksamkeit würde diesen Wert kopieren. Bei gleichen Gewichten wäre es der Mittelwert.",
+  "The mix": "Die Mischung",
+  "{0} of “{1}”": "{0} „{1}“",
+  "+ {0} more": "+ {0} weitere",
+  "= mix": "= Mischung",
+  "The first {0} numbers of weight × value, and their sum.":
+    "Die ersten {0} Zahlen von Gewicht × Wert, und ihre Summe.",
+  "The word’s vector moves": "Der Vektor des Worts bewegt sich",
+  "The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.":
+    "Die Mischung geht noch durch eine Matrix und wird zum Vektor des Worts addiert, zusammen mit den Mischungen der anderen Köpfe. So bewegt sich der Vektor: Er enthält nun das Wort und etwas von seinem Satz.",
+  "{0}Layer {1} moves them {2}: from {3} to {4}.": "{0}Nach Schicht {1} liegen sie {2}: erst {3}, dann {4}.",
+  "{0} and {1} are one word with two meanings. ": "{0} und {1} sind ein Wort mit zwei Bedeutungen. ",
+  "further apart": "weiter auseinander",
+  "nearer to each other": "näher beieinander",
+  "as far apart as before": "so weit auseinander wie zuvor",
+  "how far each word’s information travels": "wie weit die Information jedes Worts reicht",
+  "Which of the two moved further?": "Welches der beiden hat sich weiter bewegt?",
+  "Both as far": "Beide gleich weit",
+  "{0} moved {1}, {2} {3}. Before attention the vector of {4} was {5} long, that of {6} {7}.":
+    "{0} hat sich um {1} bewegt, {2} um {3}. Vor der Aufmerksamkeit war der Vektor von {4} {5} lang, der von {6} {7}.",
+  "Two words before attention (rings) and after it (dots)":
+    "Zwei Wörter vor der Aufmerksamkeit (Ringe) und danach (Punkte)",
+  "Apart: {0} before, {1} after": "Abstand: {0} vorher, {1} nachher",
+  "Rings: before attention. Dots: after it. The vectors have 512 numbers; this plane holds {0} of their spread.":
+    "Ringe: vor der Aufmerksamkeit. Punkte: danach. Die Vektoren haben 512 Zahlen; diese Ebene fasst {0} ihrer Streuung.",
+  "Heads look at different things": "Köpfe schauen auf Verschiedenes",
+  "You have followed one head. A layer has {0}, each with its own queries, keys and values. Each looks elsewhere. Their mixes are joined, and one matrix makes the move of them.":
+    "Bis hierher bist du einem Kopf gefolgt, einem Aufmerksamkeitskopf. Eine Schicht hat {0}, jeder mit eigenen Anfragen, Schlüsseln und Werten. Jeder schaut woandershin. Ihre Mischungen werden aneinandergehängt, und eine Matrix macht daraus die Bewegung.",
+  "For {0}, head {1} makes the largest part of the move: {2}. It looks at {3} most ({4}).":
+    "Bei {0} macht Kopf {1} den größten Teil der Bewegung: {2}. Am meisten schaut er auf {3} ({4}).",
+  "the sentence without head {0}": "der Satz ohne Kopf {0}",
+  "Switch head {0} off. How much of the move is left, in its old direction?":
+    "Schalte Kopf {0} aus. Wie viel bleibt von der Bewegung, in der alten Richtung?",
+  Nothing: "Nichts",
+  "All of it: the others take over": "Alles: Die anderen springen ein",
+  "The parts of the heads are added, so {0} are left in this layer. No head here learns that another one is gone.":
+    "Die Teile der Köpfe werden addiert, also bleiben in dieser Schicht {0}. Kein Kopf erfährt hier, dass ein anderer fehlt.",
+  "Where “{0}” looks, in percent": "Wohin „{0}“ schaut, in Prozent",
+  "The heads of layer {0}": "Die Köpfe der Schicht {0}",
+  "its part": "sein Teil",
+  "Its part: how much of the move of “{0}” a head makes. The bias of the layer makes {1}; together 100 %.":
+    "Sein Teil: wie viel von der Bewegung von „{0}“ ein Kopf macht. Der Bias der Schicht macht {1}; zusammen 100 %.",
+  "Positions tell words apart": "Positionen unterscheiden Wörter",
+  "Without positions, attention sees a bag of words: each word looks the same way wherever it stands.":
+    "Ohne Positionen sieht die Aufmerksamkeit einen Sack voller Wörter: Jedes Wort schaut gleich, wo immer es steht.",
+  "Write a sentence in which a word stands twice, and see what positions do to it.":
+    "Schreib einen Satz, in dem ein Wort zweimal steht, und sieh, was Positionen mit ihm machen.",
+  "positions with this sentence": "Positionen mit diesem Satz",
+  "Positions tell {0} from {1}": "Positionen unterscheiden {0} von {1}",
+  "Leave the positions out, and {0} and {1} start as one vector. They ask the same, they get the same mix, they make the same move.":
+    "Lass die Positionen weg, und {0} und {1} beginnen als derselbe Vektor. Sie fragen dasselbe, sie bekommen dieselbe Mischung, sie machen dieselbe Bewegung.",
+  "After layer {0} they are {1} apart; with positions, {2}. Attention does not see order: positions bring it.":
+    "Nach Schicht {0} liegen sie {1} auseinander, mit Positionen {2}. Aufmerksamkeit sieht keine Reihenfolge: Die bringen erst die Positionen.",
+  "There is a second layer. Without positions, how far apart are they after it?":
+    "Es gibt eine zweite Schicht. Wie weit liegen sie nach ihr auseinander, ohne Positionen?",
+  "As far as with positions": "So weit wie mit Positionen",
+  "Half as far": "Halb so weit",
+  "Not apart": "Gar nicht",
+  "With positions {0}, without them {1}. What is equal stays equal, however many layers follow.":
+    "Mit Positionen {0}, ohne sie {1}. Was gleich ist, bleibt gleich, wie viele Schichten auch folgen.",
+  on: "an",
+  off: "aus",
+  "Where {0} and {1} look, in percent": "Wohin {0} und {1} schauen, in Prozent",
+  "Apart: {0} with positions, {1} without": "Abstand: {0} mit Positionen, {1} ohne",
+  "{0}, with positions on and off. Apart: the distance of their vectors after attention.":
+    "{0}, mit Positionen und ohne. Abstand: wie weit ihre Vektoren nach der Aufmerksamkeit auseinanderliegen.",
 
   // ——— end of Lesson
 

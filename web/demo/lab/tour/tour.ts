@@ -4,6 +4,7 @@ import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { number } from "../shell/field.js";
 import type { State } from "../shell/state.js";
+import { t } from "../texts/t.js";
 import type { Step } from "./step.js";
 import { STEPS, stepAddress } from "./steps.js";
 
@@ -27,7 +28,7 @@ export class Tour {
   readonly #state: State<typeof tourFields>;
   readonly #events: TourEvents;
   readonly #question = element("p", { class: "tour-question", tabindex: "-1" });
-  readonly #answers = element("div", { class: "chips", role: "group", "aria-label": "Your prediction" });
+  readonly #answers = element("div", { class: "chips", role: "group", "aria-label": t`Your prediction` });
   readonly #truth = element("p", { class: "tour-truth", role: "status" });
   readonly #place = element("b");
   readonly #on = element("div", { class: "row" });
@@ -39,7 +40,7 @@ export class Tour {
     this.#node = node;
     this.#state = state;
     this.#events = events;
-    const leave = button("Leave the tour", () => state.set({ tour: 0, guess: 0 }));
+    const leave = button(t`Leave the tour`, () => state.set({ tour: 0, guess: 0 }));
     node.append(
       element("div", { class: "tour-head" }, this.#place, leave),
       this.#question,
@@ -69,12 +70,12 @@ export class Tour {
     }
     const step = STEPS[place - 1]!;
     const isHere = this.#room === step.room;
-    this.#place.textContent = `Tour, step ${place} of ${STEPS.length}`;
+    this.#place.textContent = t`Tour, step ${place} of ${STEPS.length}`;
     this.#question.textContent = step.question;
     this.#truth.textContent = "";
     this.#answers.hidden = !isHere;
     this.#answers.replaceChildren(...step.answers.map((answer, index) => this.#answer(step, answer, index)));
-    this.#on.replaceChildren(...(isHere ? [] : [element("a", { href: stepAddress(place) }, "Back to this step")]));
+    this.#on.replaceChildren(...(isHere ? [] : [element("a", { href: stepAddress(place) }, t`Back to this step`)]));
     if (isHere && guess > 0) void this.#reveal(step, place, guess - 1);
   }
 
@@ -96,27 +97,27 @@ export class Tour {
 
   /** Computes the truth and says it, unless the visitor has gone on. */
   async #reveal(step: Step, place: number, guess: number): Promise<void> {
-    this.#truth.textContent = "headwise computes it …";
+    this.#truth.textContent = t`headwise computes it …`;
     const isLate = () => this.#state.values.tour !== place || this.#room !== step.room;
     try {
       const { right, said } = await step.reveal(this.#events.engine());
       if (isLate()) return;
-      const verdict = guess === right ? "You were right. " : `You said “${step.answers[guess] ?? "?"}”. `;
+      const verdict = guess === right ? t`You were right. ` : t`You said “${step.answers[guess] ?? "?"}”. `;
       this.#truth.replaceChildren(element("b", {}, verdict), said);
       [...this.#answers.children].forEach((chip, index) => chip.classList.toggle("right", index === right));
       this.#on.replaceChildren(this.#next(place));
     } catch (error) {
       if (isLate()) return;
-      this.#truth.textContent = `This did not work: ${inWords(error)}`;
+      this.#truth.textContent = t`This did not work: ${inWords(error)}`;
       this.#on.replaceChildren(
-        button("Try again", () => this.#draw()),
+        button(t`Try again`, () => this.#draw()),
         this.#next(place),
       );
     }
   }
 
   #next(place: number): HTMLElement {
-    if (place < STEPS.length) return element("a", { class: "on", href: stepAddress(place + 1) }, "Next step");
-    return button("End the tour", () => this.#state.set({ tour: 0, guess: 0 }), "primary");
+    if (place < STEPS.length) return element("a", { class: "on", href: stepAddress(place + 1) }, t`Next step`);
+    return button(t`End the tour`, () => this.#state.set({ tour: 0, guess: 0 }), "primary");
   }
 }

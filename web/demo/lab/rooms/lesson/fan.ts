@@ -1,5 +1,6 @@
 import { asMarkup } from "../../../model/names.js";
 import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { angles, asking, largest, namesOf, smallest, type Lesson } from "./lesson.js";
 
 const [WIDTH, HEIGHT] = [360, 190];
@@ -21,13 +22,13 @@ export function fan(lesson: Lesson): string {
     const rank = labelled.indexOf(token);
     const kind = `key-arrow${scores[token]! < 0 ? " less" : ""}${rank < 0 ? "" : " named"}`;
     const label = rank < 0 ? "" : labelAt(tip, turned[token]!, `${asMarkup(name)} ${degrees(turned[token]!)}`, rank);
-    return `<g class="${kind}" data-token="${token}"><title>${asMarkup(name)}: ${degrees(turned[token]!)}, score ${decimal(scores[token]!, 1)}</title>${rank < 0 ? "" : shadow(tip)}${arrow(tip)}${label}</g>`;
+    return `<g class="${kind}" data-token="${token}"><title>${t`${asMarkup(name)}: ${degrees(turned[token]!)}, score ${decimal(scores[token]!, 1)}`}</title>${rank < 0 ? "" : shadow(tip)}${arrow(tip)}${label}</g>`;
   });
   const query = tipOf(0, queryLength * scale);
   return (
-    `<svg class="fan" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="The query and the keys at their angles">` +
+    `<svg class="fan" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${t`The query and the keys at their angles`}">` +
     `<line class="ground" x1="4" x2="${WIDTH - 4}" y1="${Y}" y2="${Y}" />${keys.join("")}` +
-    `<g class="query-arrow">${arrow(query)}<text x="${Math.min(query[0] + 6, WIDTH - 42)}" y="${Y - 6}">query</text></g></svg>`
+    `<g class="query-arrow">${arrow(query)}<text x="${Math.min(query[0] + 6, WIDTH - 42)}" y="${Y - 6}">${t`query`}</text></g></svg>`
   );
 }
 
@@ -46,7 +47,7 @@ function labelAt([x, y]: readonly [number, number], angle: number, words: string
   const away = 8 + 13 * rank;
   const [left, top] = [x + away * Math.cos(angle), Math.max(11, y - away * Math.sin(angle))];
   const anchor = angle > Math.PI / 2 ? "end" : "start";
-  return `<text x="${left.toFixed(1)}" y="${top.toFixed(1)}" text-anchor="${anchor}">${words}</text>`;
+  return `<text x="${left.toFixed(1)}" y="${top.toFixed(1)}" text-anchor="${anchor}" lang="en" translate="no">${words}</text>`;
 }
 
 /** A line from the tip of a key down to the line of the query. */

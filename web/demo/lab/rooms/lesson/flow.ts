@@ -1,16 +1,17 @@
 import { asMarkup } from "../../../model/names.js";
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { asking, namesOf, shownRow, type Lesson } from "./lesson.js";
 import { mostOf, strip } from "./strip.js";
 
 /** The columns of the diagram, and the scene in which each of them comes. */
 const COLUMNS = [
-  { id: "vector", title: "vector", scene: 1 },
-  { id: "key", title: "key", scene: 2 },
-  { id: "score", title: "score", scene: 2 },
-  { id: "weight", title: "weight", scene: 3 },
-  { id: "value", title: "value", scene: 4 },
+  { id: "vector", title: t`vector`, scene: 1 },
+  { id: "key", title: t`key`, scene: 2 },
+  { id: "score", title: t`score`, scene: 2 },
+  { id: "weight", title: t`weight`, scene: 3 },
+  { id: "value", title: t`value`, scene: 4 },
 ] as const;
 
 /** The diagram that stays: a row for each word, from its vector to its value, and the mix of all values. */
@@ -21,17 +22,17 @@ export function flow(seen: Lesson, scene: number): string {
   const later = (id: Column) => (isThere(id, scene) ? "" : ' class="later"');
   const rows = names.map((name, token) => {
     const cells = COLUMNS.map(({ id }) => `<td data-column="${id}"${later(id)}>${isThere(id, scene) ? contents[id](token) : ""}</td>`); // prettier-ignore
-    return `<tr data-token="${token}"${token === seen.word ? ' class="asks"' : ""}><th scope="row">${name}</th>${cells.join("")}</tr>`;
+    return `<tr data-token="${token}"${token === seen.word ? ' class="asks"' : ""}><th scope="row" lang="en" translate="no">${name}</th>${cells.join("")}</tr>`;
   });
   const titles = COLUMNS.map(({ id, title }) => `<th scope="col" data-column="${id}"${later(id)}>${title}</th>`);
   const line = (id: "query" | "mixed") => (isThere(id, scene) ? contents[id]() : "");
   const kind = (id: "query" | "mixed") => (isThere(id, scene) ? id : `${id} later`);
   return (
-    `<table class="flow" aria-label="From words to the mix of “${asker}”"><thead>` +
-    `<tr><th scope="col">word</th>${titles.join("")}</tr>` +
-    `<tr class="${kind("query")}"><th scope="row" colspan="2">query of “${asker}”</th>` +
+    `<table class="flow" aria-label="${t`From words to the mix of “${asker}”`}"><thead>` +
+    `<tr><th scope="col">${t`word`}</th>${titles.join("")}</tr>` +
+    `<tr class="${kind("query")}"><th scope="row" colspan="2">${t`query of “${asker}”`}</th>` +
     `<td>${line("query")}</td><td colspan="3"></td></tr></thead><tbody>${rows.join("")}</tbody>` +
-    `<tfoot><tr class="${kind("mixed")}"><th scope="row" colspan="5">mix for “${asker}”: the sum of weight × value</th>` +
+    `<tfoot><tr class="${kind("mixed")}"><th scope="row" colspan="5">${t`mix for “${asker}”: the sum of weight × value`}</th>` +
     `<td>${line("mixed")}</td></tr></tfoot></table>`
   );
 }

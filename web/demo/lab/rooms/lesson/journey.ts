@@ -1,4 +1,5 @@
 import { asMarkup } from "../../../model/names.js";
+import { t } from "../../texts/t.js";
 import { arrowPath } from "./fan.js";
 import { namesOf, pairOf, Vectors, type Lesson } from "./lesson.js";
 import { planeOf } from "./plane.js";
@@ -18,7 +19,7 @@ export function journey(lesson: Lesson): { readonly markup: string; readonly sha
     const way = `--dx:${(from[0] - to[0]).toFixed(1)}px;--dy:${(from[1] - to[1]).toFixed(1)}px`;
     const [x, y] = to.map((number) => number.toFixed(1)) as [string, string];
     const isLeft = to[0] > WIDTH - 70;
-    const label = `<text x="${(to[0] + (isLeft ? -9 : 9)).toFixed(1)}" y="${(to[1] + 4).toFixed(1)}"${isLeft ? ' text-anchor="end"' : ""}>${asMarkup(names[token]!)}</text>`;
+    const label = `<text x="${(to[0] + (isLeft ? -9 : 9)).toFixed(1)}" y="${(to[1] + 4).toFixed(1)}"${isLeft ? ' text-anchor="end"' : ""} lang="en" translate="no">${asMarkup(names[token]!)}</text>`;
     return (
       `<g class="mover m${index + 1}"><path d="${arrowPath(from, to)}" />` +
       `<circle class="was" cx="${from[0].toFixed(1)}" cy="${from[1].toFixed(1)}" r="5" />` +
@@ -29,7 +30,7 @@ export function journey(lesson: Lesson): { readonly markup: string; readonly sha
     const [[x1, y1], [x2, y2]] = [places[a]!, places[b]!];
     return `<line class="gap ${kind}" x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}" />`;
   };
-  const title = `Two words before attention (rings) and after it (dots)`;
+  const title = t`Two words before attention (rings) and after it (dots)`;
   return {
     markup: `<svg class="journey" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">${gap(0, 1, "was")}${gap(2, 3, "now")}${movers.join("")}</svg>`,
     share,

@@ -4,6 +4,7 @@ import { SHOWN } from "../../../model/anatomy.js";
 import { asMarkup } from "../../../model/names.js";
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { fan } from "./fan.js";
 import { journey } from "./journey.js";
 import * as lesson from "./lesson.js";
@@ -35,21 +36,21 @@ function vectorPane({ placed, word }: Lesson): Pane {
   const place = whole.map((number, i) => number - alone[i]!);
   const most = mostOf([alone, place, whole]);
   return {
-    title: `The vector of “${name}”`,
-    markup: numbersTable("Word and place", [
-      ["the word", numberCells(alone, most, 2)],
-      ["+ its place", numberCells(place, most, 2)],
-      ["= vector", numberCells(whole, most, 2), "sum"],
+    title: t`The vector of “${name}”`,
+    markup: numbersTable(t`Word and place`, [
+      [t`the word`, numberCells(alone, most, 2)],
+      [t`+ its place`, numberCells(place, most, 2)],
+      [t`= vector`, numberCells(whole, most, 2), "sum"],
     ]),
-    note: `The first ${PRINTED} of its 256 numbers. The diagram shows the first ${SHOWN} as colours: <span class="more">above 0</span>, <span class="less">below 0</span>.`,
+    note: t`The first ${PRINTED} of its 256 numbers. The diagram shows the first ${SHOWN} as colours: <span class="more">above 0</span>, <span class="less">below 0</span>.`,
   };
 }
 
 function fanPane(seen: Lesson): Pane {
   return {
-    title: "The query and the keys",
+    title: t`The query and the keys`,
     markup: fan(seen),
-    note: "Each key has its true length and its true angle to the query. The more it points the same way, the higher its score.",
+    note: t`Each key has its true length and its true angle to the query. The more it points the same way, the higher its score.`,
   };
 }
 
@@ -60,13 +61,13 @@ function softmaxPane(seen: Lesson): Pane {
     const power = Math.exp(scores[token]! - best);
     return (
       `<li data-token="${token}"><span class="bar-place"><span class="rise" style="--h:${power.toFixed(4)}"></span></span>` +
-      `<b>${Math.round(100 * weights[token]!)}</b><span class="name">${asMarkup(name)}</span></li>`
+      `<b>${Math.round(100 * weights[token]!)}</b><span class="name" lang="en" translate="no">${asMarkup(name)}</span></li>`
     );
   });
   return {
-    title: "Softmax: scores become parts of 100",
-    markup: `<ol class="softmax" aria-label="Weights in percent">${bars.join("")}</ol>`,
-    note: "Each bar is e to the power of its score, in parts of all bars together. A score that is 1 higher makes a bar 2.7 times as high.",
+    title: t`Softmax: scores become parts of 100`,
+    markup: `<ol class="softmax" aria-label="${t`Weights in percent`}">${bars.join("")}</ol>`,
+    note: t`Each bar is e to the power of its score, in parts of all bars together. A score that is 1 higher makes a bar ${decimal(Math.E, 1)} times as high.`,
   };
 }
 
@@ -81,17 +82,17 @@ function mixPane(seen: Lesson): Pane {
   const total = mix.subarray(0, PRINTED);
   const most = mostOf([...shown.map(part), others, total]);
   const rows = shown.map((token): Row => [
-    `${percent(weights[token]!)} of “${asMarkup(names[token]!)}”`,
+    t`${percent(weights[token]!)} of “${asMarkup(names[token]!)}”`,
     numberCells(part(token), most, 2),
   ]);
   return {
-    title: "Values mix",
-    markup: numbersTable("The mix", [
+    title: t`Values mix`,
+    markup: numbersTable(t`The mix`, [
       ...rows,
-      ...(rest.length > 0 ? [[`+ ${rest.length} more`, numberCells(others, most, 2)] as Row] : []),
-      ["= mix", numberCells(total, most, 2), "sum"],
+      ...(rest.length > 0 ? [[t`+ ${rest.length} more`, numberCells(others, most, 2)] as Row] : []),
+      [t`= mix`, numberCells(total, most, 2), "sum"],
     ]),
-    note: `The first ${PRINTED} numbers of weight × value, and their sum.`,
+    note: t`The first ${PRINTED} numbers of weight × value, and their sum.`,
   };
 }
 
@@ -99,9 +100,9 @@ function journeyPane(seen: Lesson): Pane {
   const { markup, share } = journey(seen);
   const { before, after } = lesson.movesOf(seen.placed, seen.head, lesson.pairOf(seen));
   return {
-    title: `Apart: ${decimal(before, 1)} before, ${decimal(after, 1)} after`,
+    title: t`Apart: ${decimal(before, 1)} before, ${decimal(after, 1)} after`,
     markup,
-    note: `Rings: before attention. Dots: after it. The vectors have 512 numbers; this plane holds ${percent(share)} of their spread.`,
+    note: t`Rings: before attention. Dots: after it. The vectors have 512 numbers; this plane holds ${percent(share)} of their spread.`,
   };
 }
 
@@ -112,11 +113,11 @@ function headsPane(seen: Lesson): Pane {
   const rest = 1 - shares.reduce((sum, share) => sum + share, 0);
   const rows = lesson
     .rowsOfHeads(seen, placed, word)
-    .map((row, each): Row => [`head ${each + 1}`, weightCells(row) + shareCell(shares[each]!), each === head % shares.length ? "chosen" : ""]); // prettier-ignore
+    .map((row, each): Row => [t`head ${each + 1}`, weightCells(row) + shareCell(shares[each]!), each === head % shares.length ? "chosen" : ""]); // prettier-ignore
   return {
-    title: `Where “${name}” looks, in percent`,
-    markup: weightsTable(seen, `The heads of layer ${Math.floor(head / shares.length) + 1}`, rows, "its part"),
-    note: `Its part: how much of the move of “${name}” a head makes. The bias of the layer makes ${signedPercent(rest)}; together 100 %.`,
+    title: t`Where “${name}” looks, in percent`,
+    markup: weightsTable(seen, t`The heads of layer ${Math.floor(head / shares.length) + 1}`, rows, t`its part`),
+    note: t`Its part: how much of the move of “${name}” a head makes. The bias of the layer makes ${signedPercent(rest)}; together 100 %.`,
   };
 }
 
@@ -127,15 +128,16 @@ function placesPane(seen: Lesson): Pane {
   const [on, off] = apart(seen).map((distance) => decimal(distance, 1));
   const rows = (["placed", "unplaced"] as const).flatMap((kind) =>
     pair.map((token): Row => {
-      const name = `${asMarkup(names[token]!)} · ${kind === "placed" ? "on" : "off"}`;
+      const name = `${asMarkup(names[token]!)} · ${kind === "placed" ? t`on` : t`off`}`;
       return [name, weightCells(lesson.weightsOf(seen, seen[kind], token)), kind];
     }),
   );
-  const both = pair.map((token) => `“${asMarkup(names[token]!)}”`).join(" and ");
+  const [a, b] = pair.map((token) => t`“${asMarkup(names[token]!)}”`) as [string, string];
+  const look = t`Where ${a} and ${b} look, in percent`;
   return {
-    title: `Apart: ${on} with positions, ${off} without`,
-    markup: weightsTable(seen, `Where ${both} look, in percent`, rows),
-    note: `Where ${both} look, in percent, with positions on and off. Apart: the distance of their vectors after attention.`,
+    title: t`Apart: ${on!} with positions, ${off!} without`,
+    markup: weightsTable(seen, look, rows),
+    note: t`${look}, with positions on and off. Apart: the distance of their vectors after attention.`,
   };
 }
 
@@ -146,7 +148,9 @@ function numbersTable(label: string, rows: readonly Row[]): string {
 }
 
 function weightsTable(seen: Lesson, label: string, rows: readonly Row[], last?: string): string {
-  const names = lesson.namesOf(seen).map((name) => `<th scope="col"><span>${asMarkup(name)}</span></th>`);
+  const names = lesson
+    .namesOf(seen)
+    .map((name) => `<th scope="col" lang="en" translate="no"><span>${asMarkup(name)}</span></th>`);
   const end = last ? `<th scope="col" class="last">${last}</th>` : "";
   return `<table class="looks" aria-label="${label}"><thead><tr><td></td>${names.join("")}${end}</tr></thead><tbody>${rows.map(rowOf).join("")}</tbody></table>`;
 }

@@ -1,3 +1,4 @@
+import { t } from "../../texts/t.js";
 import type { Quiz } from "./scenes.js";
 
 /** Shows whether an answer is right, and why. */
@@ -8,6 +9,6 @@ export function answer(card: HTMLElement, { right, said }: Quiz, chosen: number)
     chip.classList.toggle("right", at === right);
   });
   const verdict = document.createElement("b");
-  verdict.textContent = chosen === right ? "Right. " : "Not so. ";
+  verdict.textContent = chosen === right ? t`Right. ` : t`Not so. `;
   card.querySelector(".said")!.replaceChildren(verdict, said);
 }

@@ -5,6 +5,7 @@ import numbers from "virtual:lesson";
 import { unpackedAnatomy, type PackedAnatomy } from "../../../model/packedAnatomy.js";
 import { difference, type Difference } from "../../engine/difference.js";
 import type { Film } from "../../share/film.js";
+import { counted } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { t } from "../../texts/t.js";
 import { expectArrivals, fly } from "./flights.js";
@@ -56,8 +57,8 @@ async function check({ engine }: RoomView<typeof fields>, { placed }: Reading): 
   const all = (name: "probs" | "mixed" | "shares", { layers }: typeof placed) =>
     layers.flatMap((layer) => [...layer[name]]);
   return [
-    difference("probabilities of all heads", all("probs", placed), all("probs", exact)),
-    difference("shares of the heads", all("shares", placed), all("shares", exact)),
+    difference(t`probabilities of all heads`, all("probs", placed), all("probs", exact)),
+    difference(t`shares of the heads`, all("shares", placed), all("shares", exact)),
   ];
 }
 
@@ -143,7 +144,7 @@ class Board {
     const diagram = this.#view.stage.querySelector<HTMLElement>(".lesson");
     if (diagram) diagram.hidden = isEmpty;
     if (!isEmpty) return;
-    this.#part(".lesson-controls .hint").textContent = "0 tokens. There is nothing to read yet.";
+    this.#part(".lesson-controls .hint").textContent = t`${counted(0, "token")}. There is nothing to read yet.`;
     this.#showText(settings.text);
   }
 

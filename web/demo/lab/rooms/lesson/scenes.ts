@@ -2,6 +2,7 @@
 
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import * as lesson from "./lesson.js";
 import type { Lesson } from "./lesson.js";
 
@@ -36,22 +37,22 @@ export function scenesOf(seen: Lesson): Scene[] {
 /** Below this, float32 rounds. */
 const ROUNDING = 1e-4;
 
-const quoted = (seen: Lesson, token: number) => `“${lesson.namesOf(seen)[token]!}”`;
+const quoted = (seen: Lesson, token: number) => t`“${lesson.namesOf(seen)[token]!}”`;
 const asker = (seen: Lesson) => quoted(seen, seen.word);
 const sentence = ({ placed, head }: Lesson) => ({ texts: placed.text, head: String(head) });
 
 function vectors(seen: Lesson): Scene {
   const twins = lesson.twinsOf(seen.placed);
   const same = twins
-    ? ` ${quoted(seen, twins[0])} and ${quoted(seen, twins[1])} are the same word: only their places differ.`
+    ? t` ${quoted(seen, twins[0])} and ${quoted(seen, twins[1])} are the same word: only their places differ.`
     : "";
   return {
-    title: "Words become vectors",
+    title: t`Words become vectors`,
     words: [
-      `The model cannot read. It looks each word up in a table and gets 256 numbers: a vector. It adds a second vector that says where the word stands.${same}`,
-      `Follow one word: ${asker(seen)}. What will the other words do to it?`,
+      t`The model cannot read. It looks each word up in a table and gets 256 numbers: a vector. It adds a second vector that says where the word stands.${same}`,
+      t`Follow one word: ${asker(seen)}. What will the other words do to it?`,
     ],
-    door: { words: "this sentence", room: "sentence", settings: { texts: seen.placed.text } },
+    door: { words: t`this sentence`, room: "sentence", settings: { texts: seen.placed.text } },
   };
 }
 
@@ -59,15 +60,15 @@ function scores(seen: Lesson): Scene {
   const { scores: row } = lesson.asking(seen);
   const [best, least] = [lesson.largest(row), lesson.smallest(row)];
   const turned = lesson.angles(seen).map((angle) => Math.round((180 * angle) / Math.PI));
-  const beyond = turned[least]! > 90 ? ", more than a right angle" : "";
+  const beyond = turned[least]! > 90 ? t`, more than a right angle` : "";
   return {
-    title: "A query meets keys",
+    title: t`A query meets keys`,
     words: [
-      `From its vector, ${asker(seen)} makes a query: what it looks for. Each word makes a key: what it offers. Their product is a score. It is high if both point the same way.`,
-      `The highest score is ${decimal(row[best]!, 1)}: the key of ${quoted(seen, best)}, at ${turned[best]}° to the query. The lowest is ${decimal(row[least]!, 1)}: the key of ${quoted(seen, least)}, at ${turned[least]}°${beyond}.`,
+      t`From its vector, ${asker(seen)} makes a query: what it looks for. Each word makes a key: what it offers. Their product is a score. It is high if both point the same way.`,
+      t`The highest score is ${decimal(row[best]!, 1)}: the key of ${quoted(seen, best)}, at ${turned[best]!}° to the query. The lowest is ${decimal(row[least]!, 1)}: the key of ${quoted(seen, least)}, at ${turned[least]!}°${beyond}.`,
     ],
     door: {
-      words: `the scores of ${asker(seen)}`,
+      words: t`the scores of ${asker(seen)}`,
       room: "sentence",
       settings: { ...sentence(seen), show: "scores", from: String(seen.word), to: String(best) },
     },
@@ -82,10 +83,10 @@ function directions(seen: Lesson, other: number): Quiz {
   const [a, b] = [asker(seen), quoted(seen, other)];
   const isSame = Math.abs(there - back) < ROUNDING;
   return {
-    question: `${a} gives ${b} a score of ${decimal(there)}. Does ${b} give ${a} the same?`,
-    answers: ["Yes, the same", "No, another one"],
+    question: t`${a} gives ${b} a score of ${decimal(there)}. Does ${b} give ${a} the same?`,
+    answers: [t`Yes, the same`, t`No, another one`],
     right: isSame ? 0 : 1,
-    said: `${a} gives ${b} ${decimal(there)}, and ${b} gives ${a} ${decimal(back)}. ${isSame ? "Here they are equal." : "Asking is not answering: queries and keys come from different matrices."}`,
+    said: t`${a} gives ${b} ${decimal(there)}, and ${b} gives ${a} ${decimal(back)}. ${isSame ? t`Here they are equal.` : t`Asking is not answering: queries and keys come from different matrices.`}`,
   };
 }
 
@@ -93,12 +94,12 @@ function softmax(seen: Lesson): Scene {
   const { weights } = lesson.asking(seen);
   const best = lesson.largest(weights);
   return {
-    title: "Scores become weights",
+    title: t`Scores become weights`,
     words: [
-      `A word has 100 % of attention to spend. Softmax divides it: it raises e to the power of each score, and divides by the sum. No weight is negative, and together they are 1.`,
-      `${asker(seen)} gives the most to ${best === seen.word ? "itself" : quoted(seen, best)}: ${percent(weights[best]!)}.`,
+      t`A word has 100 % of attention to spend. Softmax divides it: it raises e to the power of each score, and divides by the sum. No weight is negative, and together they are 1.`,
+      t`${asker(seen)} gives the most to ${best === seen.word ? t`itself` : quoted(seen, best)}: ${percent(weights[best]!)}.`,
     ],
-    door: { words: "all weights of this head", room: "sentence", settings: { ...sentence(seen), show: "weights" } },
+    door: { words: t`all weights of this head`, room: "sentence", settings: { ...sentence(seen), show: "weights" } },
     quiz: shifted(seen),
   };
 }
@@ -110,10 +111,10 @@ function shifted(seen: Lesson): Quiz {
   const sum = powers.reduce((total, power) => total + power, 0);
   const change = Math.max(...powers.map((power, token) => Math.abs(power / sum - weights[token]!)));
   return {
-    question: "Add 1 to every score of this row. What do the weights do?",
-    answers: ["All grow", "They stay as they are", "The largest one grows"],
+    question: t`Add 1 to every score of this row. What do the weights do?`,
+    answers: [t`All grow`, t`They stay as they are`, t`The largest one grows`],
     right: change < ROUNDING ? 1 : 0,
-    said: `Every bar becomes 2.7 times as high, and so does their sum. Only differences of scores count.`,
+    said: t`Every bar becomes ${decimal(Math.E, 1)} times as high, and so does their sum. Only differences of scores count.`,
   };
 }
 
@@ -121,17 +122,17 @@ function mix(seen: Lesson): Scene {
   const { weights } = lesson.asking(seen);
   const best = lesson.largest(weights);
   return {
-    title: "Values mix",
+    title: t`Values mix`,
     words: [
-      `Each word also has a value: what it gives. Attention adds all values, each times its weight. The sum is the mix for ${asker(seen)}.`,
-      `${percent(weights[best]!)} of the mix come from the value of ${quoted(seen, best)}. Words with small weights give little.`,
+      t`Each word also has a value: what it gives. Attention adds all values, each times its weight. The sum is the mix for ${asker(seen)}.`,
+      t`${percent(weights[best]!)} of the mix come from the value of ${quoted(seen, best)}. Words with small weights give little.`,
     ],
-    door: { words: "the product of weights and values", room: "matrix", settings: { reading: "mixtures" } },
+    door: { words: t`the product of weights and values`, room: "matrix", settings: { reading: "mixtures" } },
     quiz: {
-      question: `If one weight were 100 %, say that of ${quoted(seen, best)}, what would the mix be?`,
-      answers: [`The key of ${quoted(seen, best)}`, `The value of ${quoted(seen, best)}`, "The mean of all values"],
+      question: t`If one weight were 100 %, say that of ${quoted(seen, best)}, what would the mix be?`,
+      answers: [t`The key of ${quoted(seen, best)}`, t`The value of ${quoted(seen, best)}`, t`The mean of all values`],
       right: 1,
-      said: "1 × its value + 0 × all others: attention would copy that value. With equal weights it would be the mean.",
+      said: t`1 × its value + 0 × all others: attention would copy that value. With equal weights it would be the mean.`,
     },
   };
 }
@@ -142,19 +143,19 @@ function move(seen: Lesson): Scene {
   const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
   const twins = lesson.twinsOf(seen.placed) !== undefined;
   const layer = Math.floor(seen.head / 4) + 1;
-  const change = after > before + ROUNDING ? "further apart" : after < before - ROUNDING ? "nearer to each other" : "as far apart as before"; // prettier-ignore
+  const change = after > before + ROUNDING ? t`further apart` : after < before - ROUNDING ? t`nearer to each other` : t`as far apart as before`; // prettier-ignore
   return {
-    title: "The word’s vector moves",
+    title: t`The word’s vector moves`,
     words: [
-      `The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.`,
-      `${twins ? `${a} and ${b} are one word with two meanings. ` : ""}Layer ${layer} moves them ${change}: from ${decimal(before, 1)} to ${decimal(after, 1)}.`,
+      t`The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.`,
+      t`${twins ? t`${a} and ${b} are one word with two meanings. ` : ""}Layer ${layer} moves them ${change}: from ${decimal(before, 1)} to ${decimal(after, 1)}.`,
     ],
-    door: { words: "how far each word’s information travels", room: "sentence", settings: { ...sentence(seen), show: "rollout" } }, // prettier-ignore
+    door: { words: t`how far each word’s information travels`, room: "sentence", settings: { ...sentence(seen), show: "rollout" } }, // prettier-ignore
     quiz: {
-      question: `Which of the two moved further?`,
-      answers: [a, b, "Both as far"],
+      question: t`Which of the two moved further?`,
+      answers: [a, b, t`Both as far`],
       right: Math.abs(moved[0] - moved[1]) < ROUNDING ? 2 : lesson.largest(moved),
-      said: `${a} moved ${decimal(moved[0], 1)}, ${b} ${decimal(moved[1], 1)}. Before attention the vector of ${a} was ${decimal(lengthOf(seen, pair[0]), 1)} long, that of ${b} ${decimal(lengthOf(seen, pair[1]), 1)}.`,
+      said: t`${a} moved ${decimal(moved[0], 1)}, ${b} ${decimal(moved[1], 1)}. Before attention the vector of ${a} was ${decimal(lengthOf(seen, pair[0]), 1)} long, that of ${b} ${decimal(lengthOf(seen, pair[1]), 1)}.`,
     },
   };
 }
@@ -174,17 +175,17 @@ function heads(seen: Lesson): Scene {
   const left = 1 - shares[most]!;
   const say = (share: number) => `${decimal(100 * share, 0)} %`;
   return {
-    title: "Heads look at different things",
+    title: t`Heads look at different things`,
     words: [
-      `You have followed one head. A layer has ${shares.length}, each with its own queries, keys and values. Each looks elsewhere. Their mixes are joined, and one matrix makes the move of them.`,
-      `For ${asker(seen)}, head ${most + 1} makes the largest part of the move: ${say(shares[most]!)}. It looks at ${best === seen.word ? "itself" : quoted(seen, best)} most (${percent(row[best]!)}).`,
+      t`You have followed one head. A layer has ${shares.length}, each with its own queries, keys and values. Each looks elsewhere. Their mixes are joined, and one matrix makes the move of them.`,
+      t`For ${asker(seen)}, head ${most + 1} makes the largest part of the move: ${say(shares[most]!)}. It looks at ${best === seen.word ? t`itself` : quoted(seen, best)} most (${percent(row[best]!)}).`,
     ],
-    door: { words: `the sentence without head ${most + 1}`, room: "sentence", settings: { ...sentence(seen), gains } },
+    door: { words: t`the sentence without head ${most + 1}`, room: "sentence", settings: { ...sentence(seen), gains } },
     quiz: {
-      question: `Switch head ${most + 1} off. How much of the move is left, in its old direction?`,
-      answers: ["Nothing", say(left), "All of it: the others take over"],
+      question: t`Switch head ${most + 1} off. How much of the move is left, in its old direction?`,
+      answers: [t`Nothing`, say(left), t`All of it: the others take over`],
       right: Math.abs(left) < ROUNDING ? 0 : Math.abs(left - 1) < ROUNDING ? 2 : 1,
-      said: `The parts of the heads are added, so ${say(left)} are left in this layer. No head here learns that another one is gone.`,
+      said: t`The parts of the heads are added, so ${say(left)} are left in this layer. No head here learns that another one is gone.`,
     },
   };
 }
@@ -192,13 +193,13 @@ function heads(seen: Lesson): Scene {
 function places(seen: Lesson): Scene {
   const twins = lesson.twinsOf(seen.placed);
   const text = { words: seen.placed.text };
-  const door = { words: "positions with this sentence", room: "positions", settings: text };
+  const door = { words: t`positions with this sentence`, room: "positions", settings: text };
   if (!twins)
     return {
-      title: "Positions tell words apart",
+      title: t`Positions tell words apart`,
       words: [
-        "Without positions, attention sees a bag of words: each word looks the same way wherever it stands.",
-        "Write a sentence in which a word stands twice, and see what positions do to it.",
+        t`Without positions, attention sees a bag of words: each word looks the same way wherever it stands.`,
+        t`Write a sentence in which a word stands twice, and see what positions do to it.`,
       ],
       door,
     };
@@ -207,17 +208,17 @@ function places(seen: Lesson): Scene {
   const [on, off] = [apart(seen.placed, seen.head), apart(seen.unplaced, seen.head)];
   const [lastOn, lastOff] = [apart(seen.placed, 7), apart(seen.unplaced, 7)];
   return {
-    title: `Positions tell ${a} from ${b}`,
+    title: t`Positions tell ${a} from ${b}`,
     words: [
-      `Leave the positions out, and ${a} and ${b} start as one vector. They ask the same, they get the same mix, they make the same move.`,
-      `After layer ${Math.floor(seen.head / 4) + 1} they are ${decimal(off, 1)} apart; with positions, ${decimal(on, 1)}. Attention does not see order: positions bring it.`,
+      t`Leave the positions out, and ${a} and ${b} start as one vector. They ask the same, they get the same mix, they make the same move.`,
+      t`After layer ${Math.floor(seen.head / 4) + 1} they are ${decimal(off, 1)} apart; with positions, ${decimal(on, 1)}. Attention does not see order: positions bring it.`,
     ],
     door,
     quiz: {
-      question: `There is a second layer. Without positions, how far apart are they after it?`,
-      answers: ["As far as with positions", "Half as far", "Not apart"],
+      question: t`There is a second layer. Without positions, how far apart are they after it?`,
+      answers: [t`As far as with positions`, t`Half as far`, t`Not apart`],
       right: lastOff < ROUNDING * lastOn ? 2 : lastOff < 0.75 * lastOn ? 1 : 0,
-      said: `With positions ${decimal(lastOn, 1)}, without them ${decimal(lastOff, 1)}. What is equal stays equal, however many layers follow.`,
+      said: t`With positions ${decimal(lastOn, 1)}, without them ${decimal(lastOff, 1)}. What is equal stays equal, however many layers follow.`,
     },
   };
 }

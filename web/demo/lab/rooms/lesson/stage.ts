@@ -3,12 +3,17 @@
 import { headName } from "../../../model/heads.js";
 import { asMarkup } from "../../../model/names.js";
 import { formatAddress } from "../../shell/address.js";
+import { t } from "../../texts/t.js";
+import { DOORS } from "../rooms.js";
 import { flow } from "./flow.js";
 import { namesOf, type Lesson } from "./lesson.js";
 import { paneOf } from "./panes.js";
 import { scenesOf, type Quiz, type Scene } from "./scenes.js";
 import { SCENES } from "./settings.js";
 import { readWords } from "./words.js";
+
+/** Marks what the encoder reads, in a page of any language. */
+const ENGLISH = ' lang="en" translate="no"';
 
 /** The whole stage in its first state. */
 export function stage(seen: Lesson, scene: number): string {
@@ -18,30 +23,30 @@ export function stage(seen: Lesson, scene: number): string {
 /** The sentence, and which word and head are followed. */
 export function controls(seen: Lesson): string {
   const { placed, head, word } = seen;
-  const words = namesOf(seen).map((name, token) => option(token, asMarkup(name), token === word));
+  const words = namesOf(seen).map((name, token) => option(token, asMarkup(name), token === word, ENGLISH));
   const heads = Array.from({ length: 8 }, (_, each) =>
     option(each, headName({ layer: Math.floor(each / 4), head: each % 4 }), each === head),
   );
   return (
-    `<div class="panel lesson-controls"><label class="own">Your sentence` +
-    `<input type="text" value="${asMarkup(placed.text)}" maxlength="400" data-field="text" spellcheck="false" autocomplete="off"></label>` +
-    `<label>Word <select data-field="word">${words.join("")}</select></label>` +
-    `<label>Head <select data-field="head">${heads.join("")}</select></label>` +
+    `<div class="panel lesson-controls"><label class="own">${t`Your sentence`}` +
+    `<input type="text" value="${asMarkup(placed.text)}" maxlength="400" data-field="text" spellcheck="false" autocomplete="off"${ENGLISH}></label>` +
+    `<label>${t`Word`} <select data-field="word">${words.join("")}</select></label>` +
+    `<label>${t`Head`} <select data-field="head">${heads.join("")}</select></label>` +
     `<p class="hint" role="status">${asMarkup(readWords(placed))}</p></div>`
   );
 }
 
 /** The diagram that stays, with the picture of the scene. */
 export function diagram(seen: Lesson, scene: number): string {
-  return `<section class="card scene-diagram" aria-label="The diagram"><div class="scene-bar">${sceneBar(scene)}</div><div class="both"><div class="flow-place">${flow(seen, scene)}</div><div class="pane">${pane(seen, scene)}</div></div></section>`;
+  return `<section class="card scene-diagram" aria-label="${t`The diagram`}"><div class="scene-bar">${sceneBar(scene)}</div><div class="both"><div class="flow-place">${flow(seen, scene)}</div><div class="pane">${pane(seen, scene)}</div></div></section>`;
 }
 
 export function sceneBar(scene: number): string {
   const dots = Array.from(
     { length: SCENES },
-    (_, at) => `<button type="button" data-scene="${at + 1}" aria-label="Scene ${at + 1}" aria-pressed="${at + 1 === scene}">${at + 1}</button>`, // prettier-ignore
+    (_, at) => `<button type="button" data-scene="${at + 1}" aria-label="${t`Scene ${at + 1}`}" aria-pressed="${at + 1 === scene}">${at + 1}</button>`, // prettier-ignore
   );
-  return `<button type="button" data-step="-1" aria-label="Previous scene"${scene === 1 ? " disabled" : ""}>←</button>${dots.join("")}<button type="button" class="primary" data-step="1"${scene === SCENES ? " disabled" : ""}>Next →</button>`;
+  return `<button type="button" data-step="-1" aria-label="${t`Previous scene`}"${scene === 1 ? " disabled" : ""}>←</button>${dots.join("")}<button type="button" class="primary" data-step="1"${scene === SCENES ? " disabled" : ""}>${t`Next →`}</button>`;
 }
 
 export function pane(seen: Lesson, scene: number): string {
@@ -57,7 +62,7 @@ export function cards(seen: Lesson): string {
 
 function card({ title, words, door, quiz }: Scene, number: number): string {
   const address = formatAddress({ room: door.room, query: new URLSearchParams(door.settings) });
-  const [heading, link] = [`${number} · ${title}`, `Open ${door.words} in the room ${roomName(door.room)}`].map(
+  const [heading, link] = [`${number} · ${title}`, t`Open ${door.words} in the room ${roomName(door.room)}`].map(
     asMarkup,
   );
   return (
@@ -70,17 +75,17 @@ function card({ title, words, door, quiz }: Scene, number: number): string {
 
 function question({ question, answers }: Quiz): string {
   const chips = answers.map((answer, at) => `<button type="button" data-answer="${at}" aria-pressed="false">${asMarkup(answer)}</button>`); // prettier-ignore
-  return `<div class="quiz"><p><b>${asMarkup(question)}</b></p><div class="chips" role="group" aria-label="Your answer">${chips.join("")}</div><p class="said" role="status"></p></div>`;
+  return `<div class="quiz"><p><b>${asMarkup(question)}</b></p><div class="chips" role="group" aria-label="${t`Your answer`}">${chips.join("")}</div><p class="said" role="status"></p></div>`;
 }
 
 function end(): string {
-  return `<p>That is attention. Write a sentence of your own above, or go on with the tour: it asks what you expect, and headwise computes what is true.</p>`;
+  return `<p>${t`That is attention. Write a sentence of your own above, or go on with the tour: it asks what you expect, and headwise computes what is true.`}</p>`;
 }
 
 function roomName(room: string): string {
-  return room[0]!.toUpperCase() + room.slice(1);
+  return DOORS.find(({ id }) => id === room)!.title;
 }
 
-function option(value: number, words: string, isChosen: boolean): string {
-  return `<option value="${value}"${isChosen ? " selected" : ""}>${words}</option>`;
+function option(value: number, words: string, isChosen: boolean, marks = ""): string {
+  return `<option value="${value}"${isChosen ? " selected" : ""}${marks}>${words}</option>`;
 }

@@ -1,5 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import type { Floats } from "../../engine/floats.js";
+import { t } from "../../texts/t.js";
 import type { Outcome, Step } from "../step.js";
 
 /** Different tokens; the sequence has each of them twice. */
@@ -53,9 +54,8 @@ function largest({ data }: Floats, row: number): number {
 }
 
 export function outcome({ two, one, all }: Copies): Outcome {
-  const why =
-    "A head finds a key by what the key holds. In the first layer it holds only its own token. In the second layer it also holds the token before, and a query can ask for that.";
-  const said = `With heads made by hand, two layers predict ${two} of ${all} repeated tokens, and one layer ${one}. ${why} Let the models beside learn, and see whether they find the same.`;
+  const why = t`A head finds a key by what the key holds. In the first layer it holds only its own token. In the second layer it also holds the token before, and a query can ask for that.`;
+  const said = t`With heads made by hand, two layers predict ${two} of ${all} repeated tokens, and one layer ${one}. ${why} Let the models beside learn, and see whether they find the same.`;
   return { right: one === all ? 0 : two === all ? 1 : 2, said };
 }
 
@@ -64,8 +64,7 @@ export const copiesStep: Step = {
   before: "heads=2&control=false",
   after: "heads=2",
   look: ".tile-rows",
-  question:
-    "Tokens in a random order are read twice. In the second half every token could be predicted: it followed the same token before. How many layers of attention does that need?",
-  answers: ["One is enough", "Two are enough, one is not", "Two are not enough"],
+  question: t`Tokens in a random order are read twice. In the second half every token could be predicted: it followed the same token before. How many layers of attention does that need?`,
+  answers: [t`One is enough`, t`Two are enough, one is not`, t`Two are not enough`],
   reveal: async (engine) => outcome(await copies(engine)),
 };

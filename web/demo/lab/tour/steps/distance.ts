@@ -1,7 +1,8 @@
 import type { Engine } from "../../engine/engine.js";
 import { placed, type Kind } from "../../rooms/positions/placing.js";
 import { embeddings, wordsOf } from "../../rooms/positions/vocabulary.js";
-import { significant } from "../../shell/numbers.js";
+import { decimal, significant } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import type { Outcome, Step } from "../step.js";
 
 const WORDS = "the park by the park";
@@ -34,14 +35,14 @@ export async function moved(engine: Engine): Promise<Moved> {
 const ROUNDING = 1e-4;
 
 export function outcome({ rotary, sinusoidal }: Moved): Outcome {
-  const points = (change: number) => `${(100 * change).toFixed(1)} percentage points`;
-  const added = `Where sinusoids are added, the same move changes weights by up to ${points(sinusoidal)}.`;
+  const points = (change: number) => t`${decimal(100 * change, 1)} percentage points`;
+  const added = t`Where sinusoids are added, the same move changes weights by up to ${points(sinusoidal)}.`;
   return rotary < ROUNDING
     ? {
         right: 1,
-        said: `No weight changes but for rounding (${significant(rotary, 1)}). All queries and keys turn on by the same angle, and a score depends on the angle between two of them: on the distance of the words. ${added}`,
+        said: t`No weight changes but for rounding (${significant(rotary, 1)}). All queries and keys turn on by the same angle, and a score depends on the angle between two of them: on the distance of the words. ${added}`,
       }
-    : { right: 0, said: `Weights change by up to ${points(rotary)}. ${added}` };
+    : { right: 0, said: t`Weights change by up to ${points(rotary)}. ${added}` };
 }
 
 export const distance: Step = {
@@ -49,7 +50,7 @@ export const distance: Step = {
   before: new URLSearchParams({ words: WORDS, kind: "rotary", offset: "0" }).toString(),
   after: new URLSearchParams({ words: WORDS, kind: "rotary", offset: String(OFFSET) }).toString(),
   look: "attention-map",
-  question: `Rotary positions turn every query and key by an angle that grows with its place. Move the whole text ${OFFSET} places on: what do the weights do?`,
-  answers: ["They change with the place", "They stay: only distances count"],
+  question: t`Rotary positions turn every query and key by an angle that grows with its place. Move the whole text ${OFFSET} places on: what do the weights do?`,
+  answers: [t`They change with the place`, t`They stay: only distances count`],
   reveal: async (engine) => outcome(await moved(engine)),
 };

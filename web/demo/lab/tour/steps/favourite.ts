@@ -1,6 +1,8 @@
 import type { Engine } from "../../engine/engine.js";
 import { VARIANCE_STOP as STOP } from "../../rooms/matrix/stops.js";
 import { scoreStatistics } from "../../rooms/matrix/variance.js";
+import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { nearest, type Outcome, type Step } from "../step.js";
 
 const DIM = 64;
@@ -20,10 +22,10 @@ export async function favouriteShare(engine: Engine): Promise<Favourite> {
 }
 
 export function outcome({ unscaled, scaled, variance }: Favourite): Outcome {
-  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+  const percent = (share: number) => `${decimal(100 * share, 0)} %`;
   return {
     right: nearest(SHARES, unscaled),
-    said: `The favourite of 64 keys gets ${percent(unscaled)} on average: such a softmax hardly mixes, it picks. The scores have a variance of ${variance.toFixed(1)}, about D. Divided by √D, the favourite gets ${percent(scaled)}.`,
+    said: t`The favourite of 64 keys gets ${percent(unscaled)} on average: such a softmax hardly mixes, it picks. The scores have a variance of ${decimal(variance, 1)}, about D. Divided by √D, the favourite gets ${percent(scaled)}.`,
   };
 }
 
@@ -32,7 +34,7 @@ export const favourite: Step = {
   before: `dim=2&stop=${STOP}`,
   after: `dim=${DIM}&stop=${STOP}`,
   look: ".card:has([data-field=dim])",
-  question: `A random query meets 64 random keys of D = ${DIM} features. Without the division by √D: what share of the attention does the favourite key get?`,
-  answers: SHARES.map((share) => `About ${100 * share} %`),
+  question: t`A random query meets 64 random keys of D = ${DIM} features. Without the division by √D: what share of the attention does the favourite key get?`,
+  answers: SHARES.map((share) => t`About ${100 * share} %`),
   reveal: async (engine) => outcome(await favouriteShare(engine)),
 };

@@ -2,6 +2,7 @@ import { similarity } from "../../../model/similarity.js";
 import { PARK, PHONE } from "../../../model/story.js";
 import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import type { Outcome, Step } from "../step.js";
 
 const LAYERS = 2;
@@ -43,17 +44,17 @@ export async function cosines(engine: Engine): Promise<Cosines> {
 }
 
 export function outcome({ without, others, other }: Cosines): Outcome {
-  const [least, most] = [Math.min(...others), Math.max(...others)].map((cosine) => decimal(cosine));
-  const range = least === most ? least : `${least} to ${most}`;
+  const [least, most] = [decimal(Math.min(...others)), decimal(Math.max(...others))];
+  const range = least === most ? least : t`${least} to ${most}`;
   const rank =
     without < Math.min(...others)
-      ? `Of the eight heads it is the one that is missed most: without one of the others the cosine is ${range}.`
-      : `Without one of the other heads the cosine is ${range}.`;
-  const is = `Without this head the embedding has a cosine of ${decimal(without)} with the whole model’s; 1 would be no change. A sentence about a phone has ${decimal(other)}.`;
-  if (without >= SAME) return { right: 0, said: `${is} ${rank} The other heads say nearly the same.` };
+      ? t`Of the eight heads it is the one that is missed most: without one of the others the cosine is ${range}.`
+      : t`Without one of the other heads the cosine is ${range}.`;
+  const is = t`Without this head the embedding has a cosine of ${decimal(without)} with the whole model’s; 1 would be no change. A sentence about a phone has ${decimal(other)}.`;
+  if (without >= SAME) return { right: 0, said: t`${is} ${rank} The other heads say nearly the same.` };
   if (without > other)
-    return { right: 1, said: `${is} ${rank} The head mattered, and the other seven keep most of the meaning.` };
-  return { right: 2, said: `${is} ${rank} The model reads another sentence.` };
+    return { right: 1, said: t`${is} ${rank} The head mattered, and the other seven keep most of the meaning.` };
+  return { right: 2, said: t`${is} ${rank} The model reads another sentence.` };
 }
 
 export const meaning: Step = {
@@ -61,7 +62,7 @@ export const meaning: Step = {
   before: new URLSearchParams({ texts: PARK }).toString(),
   after: new URLSearchParams({ texts: PARK, gains: GAINS.flat().join(",") }).toString(),
   look: ".card",
-  question: `This model has eight heads, four in each layer. Switch off the second head of the second layer: does the meaning of “${PARK}” change?`,
-  answers: ["Hardly", "Clearly, but it is the same sentence", "As if it were another sentence"],
+  question: t`This model has eight heads, four in each layer. Switch off the second head of the second layer: does the meaning of “${PARK}” change?`,
+  answers: [t`Hardly`, t`Clearly, but it is the same sentence`, t`As if it were another sentence`],
   reveal: async (engine) => outcome(await cosines(engine)),
 };

@@ -1,4 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
+import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { nearest, type Outcome, type Step } from "../step.js";
 import { causalWeights } from "../visible.js";
 
@@ -14,7 +16,7 @@ export function outcome(left: number): Outcome {
   const all = TOKENS ** 2;
   return {
     right: nearest(COUNTS, left),
-    said: `${left} of ${all} pairs have a weight, ${((100 * left) / all).toFixed(0)} %. That is a bit more than half: of the ${TOKENS} pairs on the diagonal none is lost, because every token sees itself.`,
+    said: t`${left} of ${all} pairs have a weight, ${decimal((100 * left) / all, 0)} %. That is a bit more than half: of the ${TOKENS} pairs on the diagonal none is lost, because every token sees itself.`,
   };
 }
 
@@ -23,7 +25,7 @@ export const pairs: Step = {
   before: "causal=off",
   after: "causal=lower-right",
   look: "attention-map",
-  question: `${TOKENS} tokens make ${TOKENS ** 2} pairs. A causal mask hides from every token what comes after it: how many pairs are left?`,
+  question: t`${TOKENS} tokens make ${TOKENS ** 2} pairs. A causal mask hides from every token what comes after it: how many pairs are left?`,
   answers: COUNTS.map(String),
   reveal: async (engine) => outcome(await pairsLeft(engine)),
 };

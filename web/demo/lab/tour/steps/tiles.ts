@@ -1,4 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
+import { t } from "../../texts/t.js";
 import { nearest, type Outcome, type Step } from "../step.js";
 import { causalWeights } from "../visible.js";
 
@@ -22,7 +23,7 @@ export function outcome(untouched: number): Outcome {
   const all = ACROSS ** 2;
   return {
     right: nearest(COUNTS, untouched),
-    said: `${untouched} of ${all} tiles have no visible pair and are skipped as a whole. The other ${all - untouched} are computed: ${ACROSS} of them lie on the diagonal, so less than half is saved.`,
+    said: t`${untouched} of ${all} tiles have no visible pair and are skipped as a whole. The other ${all - untouched} are computed: ${ACROSS} of them lie on the diagonal, so less than half is saved.`,
   };
 }
 
@@ -31,7 +32,7 @@ export const tiles: Step = {
   before: `length=${TOKENS}&causal=false`,
   after: `length=${TOKENS}`,
   look: ".tiles",
-  question: `Here ${TOKENS} tokens are computed in ${ACROSS ** 2} tiles of ${TILE} × ${TILE}. With a causal mask: how many tiles are never touched?`,
+  question: t`Here ${TOKENS} tokens are computed in ${ACROSS ** 2} tiles of ${TILE} × ${TILE}. With a causal mask: how many tiles are never touched?`,
   answers: COUNTS.map(String),
   reveal: async (engine) => outcome(await untouchedTiles(engine)),
 };

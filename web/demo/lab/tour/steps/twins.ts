@@ -1,6 +1,8 @@
 import type { Engine } from "../../engine/engine.js";
 import { placed, type Kind } from "../../rooms/positions/placing.js";
 import { embeddings, wordsOf } from "../../rooms/positions/vocabulary.js";
+import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import type { Outcome, Step } from "../step.js";
 
 const WORDS = "the park by the park";
@@ -28,15 +30,15 @@ export async function twinRows(engine: Engine): Promise<TwinRows> {
 }
 
 export function outcome({ placed, unplaced }: TwinRows): Outcome {
-  const points = `${(100 * placed).toFixed(1)} percentage points`;
+  const points = t`${decimal(100 * placed, 1)} percentage points`;
   return unplaced === 0
     ? {
         right: 2,
-        said: `With positions the two rows differ by up to ${points}; without them by 0, in every bit. Equal words have equal queries and keys, so nothing is left that could tell them apart.`,
+        said: t`With positions the two rows differ by up to ${points}; without them by 0, in every bit. Equal words have equal queries and keys, so nothing is left that could tell them apart.`,
       }
     : {
         right: unplaced < placed ? 1 : 0,
-        said: `With positions the two rows differ by up to ${points}, without them by ${(100 * unplaced).toFixed(1)}.`,
+        said: t`With positions the two rows differ by up to ${points}, without them by ${decimal(100 * unplaced, 1)}.`,
       };
 }
 
@@ -45,8 +47,7 @@ export const twins: Step = {
   before: new URLSearchParams({ words: "the park by a lake" }).toString(),
   after: new URLSearchParams({ words: WORDS }).toString(),
   look: "attention-map",
-  question:
-    "In “the park by the park” a word stands twice. With positions its two rows differ. Without positions, how much do they differ?",
-  answers: ["As much as with positions", "Less", "Not at all"],
+  question: t`In “the park by the park” a word stands twice. With positions its two rows differ. Without positions, how much do they differ?`,
+  answers: [t`As much as with positions`, t`Less`, t`Not at all`],
   reveal: async (engine) => outcome(await twinRows(engine)),
 };
