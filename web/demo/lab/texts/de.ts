@@ -170,6 +170,239 @@ export const GERMAN: Texts = {
 
   // ——— Generate
 
+  memory: "Speicher",
+  "tokens kept": "behaltene Token",
+  "largest change of a chance": "größte Änderung einer Chance",
+  Caches: "Caches",
+  writes: "schreibt",
+  Write: "Schreiben",
+  "Stories to go on from": "Geschichten zum Weiterschreiben",
+  Model: "Modell",
+  stories: "Geschichten",
+  sums: "Summen",
+  Beginning: "Anfang",
+  Writing: "Schreiben",
+  "One token": "Ein Token",
+  "Begin again": "Neu beginnen",
+  Temperature: "Temperatur",
+  "Top k": "Top k",
+  "What may come next": "Was als Nächstes kommen kann",
+  "Every head, for the newest token": "Jeder Kopf, für das neueste Token",
+  "A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.":
+    "Ein Token ist ein Wort einer Geschichte oder ein Zeichen einer Summe. Jeder Streifen ist der Text vom ersten Token bis zum neuesten, dunkler, wo der Kopf hinsieht. Der gewählte Kopf färbt den Text oben. Schalte einen aus: Der Text wird neu geschrieben, neben dem mit allen Köpfen.",
+  "The cache of keys and values": "Der Cache der Schlüssel und Werte",
+  "Stored as": "Gespeichert als",
+  Kept: "Behalten",
+  all: "alles",
+  "first and last": "erste und letzte",
+  "last only": "nur letzte",
+  "Last tokens": "Letzte Token",
+  "First tokens": "Erste Token",
+  "The model": "Das Modell",
+  Stop: "Anhalten",
+  "Read a text that it has not learned from": "Einen Text lesen, aus dem es nicht gelernt hat",
+  "A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.":
+    "Ein Ring behält die letzten Token und lässt die anderen fallen, so wächst sein Speicher nicht. Viele Köpfe ruhen auf den ersten Token („Sinks“). Ein Ring, der sie fallen lässt, verliert vielleicht mehr als ihren Sinn. Probiere es: Drei Caches lesen denselben Text, und gemessen wird, wie überrascht das Modell ist.",
+  "Endless text": "Endloser Text",
+  "all tokens": "alle Token",
+  "ring with the first ones": "Ring mit den ersten",
+  "ring of the last only": "Ring nur der letzten",
+  "Surprise along the text": "Überraschung entlang des Textes",
+  "Surprise in nats a word. The dotted line: the rings are full.":
+    "Überraschung in Nats je Wort. Die gepunktete Linie: Die Ringe sind voll.",
+  "Surprise in nats a character. The dotted line: the rings are full.":
+    "Überraschung in Nats je Zeichen. Die gepunktete Linie: Die Ringe sind voll.",
+  "agreement (was or were)": "Übereinstimmung (was oder were)",
+  "he or she": "he oder she",
+  "his or her": "his oder her",
+  "it or them": "it oder them",
+  "who gets something": "wer etwas bekommt",
+  "who has something": "wer etwas hat",
+  "the colour of a thing": "die Farbe einer Sache",
+  "the thing of a colour": "die Sache einer Farbe",
+  "how many": "wie viele",
+  "the next of a list or a song": "das Nächste einer Liste oder eines Liedes",
+  "the place": "der Ort",
+  "the name of a pet": "der Name eines Haustiers",
+  "{0} falls from {1} to {2}": "„{0}“ fällt von {1} auf {2}",
+  "Layer {0}, {1}": "Schicht {0}, {1}",
+  "{0} looks at the word before: without it {1}.": "{0} sieht auf das Wort davor. Ohne ihn: {1}.",
+  "{0} looks at the earlier place of the word that comes next: without it {1}.":
+    "{0} sieht auf die frühere Stelle des Wortes, das als Nächstes kommt. Ohne ihn: {1}.",
+  "{0}: without it {1}.": "{0}. Ohne ihn: {1}.",
+  "The grammar knows the right word at many places. These are the shares of right choices among the words that could stand there, in stories that the model has not seen; and what is left of them when one head is off.":
+    "An vielen Stellen kennt die Grammatik das richtige Wort. Das sind die Anteile richtiger Wahlen unter den Wörtern, die dort stehen könnten, in Geschichten, die das Modell nicht gesehen hat. Und das bleibt davon, wenn ein Kopf aus ist.",
+  "What the heads are for": "Wozu die Köpfe da sind",
+  "The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives. Click one to write it.":
+    "Der Balken ist die Chance, genommen zu werden, nach Temperatur und Top k. Die Linie ist die Wahrscheinlichkeit, die das Modell nennt. Klicke auf eins, um es zu schreiben.",
+  "Write “{0}”: {1} to be taken, {2} by the model": "„{0}“ schreiben: {1}, genommen zu werden, {2} laut Modell",
+  "He or she": "He oder she",
+  "It or them": "It oder them",
+  "No other word has more of its weight in {0} of 1 place.":
+    "Kein anderes Wort hat mehr von seinem Gewicht an {0} von 1 Stelle.",
+  "No other word has more of its weight in {0} of {1} places.":
+    "Kein anderes Wort hat mehr von seinem Gewicht an {0} von {1} Stellen.",
+  "1 time": "1-mal",
+  "{0} times": "{0}-mal",
+  "In 1 story that the model has not seen, “he” or “she” comes {0}.":
+    "In 1 Geschichte, die das Modell nicht gesehen hat, kommt „he“ oder „she“ {0} vor.",
+  "In {0} stories that the model has not seen, “he” or “she” comes {1}.":
+    "In {0} Geschichten, die das Modell nicht gesehen hat, kommt „he“ oder „she“ {1} vor.",
+  "In 1 story that the model has not seen, “it” or “them” comes {0}.":
+    "In 1 Geschichte, die das Modell nicht gesehen hat, kommt „it“ oder „them“ {0} vor.",
+  "In {0} stories that the model has not seen, “it” or “them” comes {1}.":
+    "In {0} Geschichten, die das Modell nicht gesehen hat, kommt „it“ oder „them“ {1} vor.",
+  "{0} finds the name that is meant: {1} of its weight is there, on average.":
+    "{0} findet den Namen, der gemeint ist: {1} seines Gewichts liegt dort, im Mittel.",
+  "{0} finds the noun that is meant: {1} of its weight is there, on average.":
+    "{0} findet das Substantiv, das gemeint ist: {1} seines Gewichts liegt dort, im Mittel.",
+  "No head finds the name that is meant: the closest is {0}, with {1} of its weight there, on average.":
+    "Kein Kopf findet den Namen, der gemeint ist: Am nächsten kommt {0}, mit {1} seines Gewichts dort, im Mittel.",
+  "No head finds the noun that is meant: the closest is {0}, with {1} of its weight there, on average.":
+    "Kein Kopf findet das Substantiv, das gemeint ist: Am nächsten kommt {0}, mit {1} seines Gewichts dort, im Mittel.",
+  "But {0} has {1} on the word before the name.": "Aber {0} hat {1} auf dem Wort vor dem Namen.",
+  "{0} has {1} on the word before the name.": "{0} hat {1} auf dem Wort vor dem Namen.",
+  "But {0} has {1} on the word before the noun, which is most often its colour.":
+    "Aber {0} hat {1} auf dem Wort vor dem Substantiv, und das ist meistens seine Farbe.",
+  "{0} has {1} on the word before the noun, which is most often its colour.":
+    "{0} hat {1} auf dem Wort vor dem Substantiv, und das ist meistens seine Farbe.",
+  "The control: in {0} a person of the other sex, from the same story, trades places with the one who is meant.":
+    "Die Kontrolle: An {0} tauscht eine Person des anderen Geschlechts aus derselben Geschichte den Platz mit der gemeinten.",
+  "The control: in {0} a thing of the other number, with its colour, from the same story, stands for the one that is meant.":
+    "Die Kontrolle: An {0} steht statt der gemeinten Sache eine im anderen Numerus da, mit ihrer Farbe, aus derselben Geschichte.",
+  "{0} on the first and {1} on the second become {2} and {3}":
+    "aus {0} auf dem ersten und {1} auf dem zweiten Wort werden {2} und {3}",
+  "The weight of {0} moves with it: {1}.": "Das Gewicht von {0} wandert mit: {1}.",
+  "The weight of {0} does not move with it: {1}.": "Das Gewicht von {0} wandert nicht mit: {1}.",
+  "The model then says the other word in {0} of {1}.": "Das Modell sagt dann an {0} von {1} das andere Wort.",
+  "1 place": "1 Stelle",
+  "{0} places": "{0} Stellen",
+  "Why not the noun? “A red ball” says before its noun that it is one thing.":
+    "Warum nicht das Substantiv? „A red ball“ sagt schon vor dem Substantiv, dass es eine einzige Sache ist.",
+  "What says that it is one thing?": "Was sagt, dass es eine einzige Sache ist?",
+  "In {0} only “a” is taken away, or put before the colour: the model says the other word in {1} of them.":
+    "An {0} wird nur „a“ weggenommen oder vor die Farbe gesetzt: Das Modell sagt an {1} davon das andere Wort.",
+  "If “a” stays as it was and only the noun is of the other number, it says the other word in {0} of {1}.":
+    "Bleibt „a“, wie es war, und ist nur das Substantiv im anderen Numerus, dann sagt es an {0} von {1} das andere Wort.",
+  "Both count alike.": "Beides zählt gleich viel.",
+  "So the model goes by “a” more than by the noun.":
+    "Das Modell richtet sich also mehr nach „a“ als nach dem Substantiv.",
+  "So the model goes by the noun more than by “a”.":
+    "Das Modell richtet sich also mehr nach dem Substantiv als nach „a“.",
+  "With all heads {0} of {1} are right. Without {2} it is {3}; guessing would get about half. Without {4}, which looks there least in its layer, it is {5}.":
+    "Mit allen Köpfen sind {0} von {1} richtig. Ohne {2} sind es {3}; geraten wäre es etwa die Hälfte. Ohne {4}, der in seiner Schicht am wenigsten dorthin sieht, sind es {5}.",
+  "The grammar is simple: “he” and “she” mean the one whom the latest sentence is about. A head need not know more.":
+    "Die Grammatik ist einfach: „he“ und „she“ meinen die Person, von der der letzte Satz handelt. Mehr muss ein Kopf nicht wissen.",
+  "The grammar is simple: “it” and “them” mean the thing that was named last. A head need not know more.":
+    "Die Grammatik ist einfach: „it“ und „them“ meinen die Sache, die zuletzt genannt wurde. Mehr muss ein Kopf nicht wissen.",
+  "As it is told": "Wie es erzählt ist",
+  "With another person": "Mit einer anderen Person",
+  "With another thing": "Mit einer anderen Sache",
+  "{0}: the next word is “{1}” with {2}, and “{3}” with {4}.":
+    "{0}: Das nächste Wort ist „{1}“ mit {2} und „{3}“ mit {4}.",
+  "“{0}” means {1}: {2} has {3} of its weight on “{4}”.": "„{0}“ meint {1}: {2} hat {3} seines Gewichts auf „{4}“.",
+  "“{0}” means the {1}: {2} has {3} of its weight on “{4}”.":
+    "„{0}“ meint „{1}“: {2} hat {3} seines Gewichts auf „{4}“.",
+  "In the text above": "Im Text oben",
+  "Ask all heads": "Alle Köpfe fragen",
+  "Reading stories …": "Liest Geschichten …",
+  "The grammar knows whom “he” means, and what “it” means. Which head looks there? The weights are those of the word before the pronoun, when the model chooses it, with all heads on. Then the story is changed, and the head is switched off.":
+    "Die Grammatik weiß, wen „he“ meint und was „it“ meint. Welcher Kopf sieht dorthin? Die Gewichte sind die des Wortes vor dem Pronomen, wenn das Modell es wählt und alle Köpfe an sind. Danach wird die Geschichte geändert und der Kopf ausgeschaltet.",
+  "Whom “he” means, and what “it” means": "Wen „he“ meint, und was „it“ meint",
+  "The text above has changed: ask again to see its pronouns.":
+    "Der Text oben hat sich geändert: Frage noch einmal, um seine Pronomen zu sehen.",
+  "The stories were not read to their end. Ask again.":
+    "Die Geschichten wurden nicht zu Ende gelesen. Frage noch einmal.",
+  "A short place that shows it well:": "Eine kurze Stelle, die es gut zeigt:",
+  "No sentence that is true in its story has one of these pronouns yet.":
+    "Noch kein Satz, der in seiner Geschichte wahr ist, hat eins dieser Pronomen.",
+  "Which of the likely tokens is taken is random. The same seed writes the same text.":
+    "Welches der wahrscheinlichen Token genommen wird, ist Zufall. Derselbe Seed schreibt denselben Text.",
+  "The text": "Der Text",
+  "The text with all heads on": "Der Text mit allen Köpfen",
+  "Darker where {0} of the newest word looks; what the cache has dropped is pale.":
+    "Dunkler, wohin {0} des neuesten Wortes sieht; was der Cache fallen ließ, ist blass.",
+  "Darker where {0} of the newest character looks; what the cache has dropped is pale.":
+    "Dunkler, wohin {0} des neuesten Zeichens sieht; was der Cache fallen ließ, ist blass.",
+  "The story has ended. Another seed tells another one.":
+    "Die Geschichte ist zu Ende. Ein anderer Seed erzählt eine andere.",
+  "The grammar finds 1 sentence, and no fault: each is true in its story.":
+    "Die Grammatik findet 1 Satz und keinen Fehler: Er ist in seiner Geschichte wahr.",
+  "The grammar finds {0} sentences, and no fault: each is true in its story.":
+    "Die Grammatik findet {0} Sätze und keinen Fehler: Jeder ist in seiner Geschichte wahr.",
+  "{0} of another grammar": "{0} nach einer anderen Grammatik",
+  "{0} not true in this story": "{0} in dieser Geschichte nicht wahr",
+  "{0}, and {1}": "{0}, und {1}",
+  "The grammar finds 1 sentence: {0}. The first of these is “{1}”":
+    "Die Grammatik findet 1 Satz: {0}. Der erste davon ist „{1}“",
+  "The grammar finds {0} sentences: {1}. The first of these is “{2}”":
+    "Die Grammatik findet {0} Sätze: {1}. Der erste davon ist „{2}“",
+  "1 word": "1 Wort",
+  "{0} words": "{0} Wörter",
+  "1 character": "1 Zeichen",
+  "{0} characters": "{0} Zeichen",
+  gift: "Geschenk",
+  song: "Lied",
+  list: "Liste",
+  pets: "Haustiere",
+  numbers: "Zahlen",
+  places: "Orte",
+  "After {0} “{1}” has {2} to be taken next; keys and values take {3}.":
+    "{0} gelesen: Als Nächstes kommt mit {2} „{1}“; Schlüssel und Werte brauchen {3}.",
+  "After {0} “{1}” has {2}, “{3}” has {4} to be taken next; keys and values take {5}.":
+    "{0} gelesen: Als Nächstes kommt mit {2} „{1}“, mit {4} „{3}“; Schlüssel und Werte brauchen {5}.",
+  "float32, all tokens": "float32, alle Token",
+  "the reference": "die Referenz",
+  "no change": "keine Änderung",
+  "{0} percentage points": "{0} Prozentpunkte",
+  "Each token adds {0} layers × 2 × {1} numbers; int8 takes {2} times less than float32. Memory comes in blocks, so it grows in steps.":
+    "Jedes Token bringt {0} Schichten × 2 × {1} Zahlen dazu; int8 braucht {2}-mal weniger als float32. Speicher kommt in Blöcken, deshalb wächst er in Stufen.",
+  "The ring holds {0} of {1}, and does not grow any more once it is full.":
+    "Der Ring hält {0} von {1} und wächst nicht mehr, sobald er voll ist.",
+  "Nothing of this can be read.": "Davon lässt sich nichts lesen.",
+  "It reads “{0}”, which is no sum.": "Es liest „{0}“, und das ist keine Summe.",
+  "A sum is two numbers of up to three digits, such as 123+456=.":
+    "Eine Summe sind zwei Zahlen mit bis zu drei Ziffern, etwa 123+456=.",
+  "This model does not know {0}, and leaves out what it does not know.":
+    "Dieses Modell kennt {0} nicht und lässt aus, was es nicht kennt.",
+  "This model does not know the word {0}, and leaves out what it does not know.":
+    "Dieses Modell kennt das Wort {0} nicht und lässt aus, was es nicht kennt.",
+  "This model does not know the words {0}, and leaves out what it does not know.":
+    "Dieses Modell kennt die Wörter {0} nicht und lässt aus, was es nicht kennt.",
+  "1 other word": "1 anderes Wort",
+  "{0} other words": "{0} andere Wörter",
+  "1 other character": "1 anderes Zeichen",
+  "{0} other characters": "{0} andere Zeichen",
+  "Without {0} it has written the same so far.": "Ohne {0} hat es bis jetzt dasselbe geschrieben.",
+  "Without {0}: write on, and compare with what it writes with all heads.":
+    "Ohne {0}: Lass es weiterschreiben, und vergleiche mit dem, was es mit allen Köpfen schreibt.",
+  "Without {0} the text goes another way from word {1} on. With all heads on it is:":
+    "Ohne {0} geht der Text ab Wort {1} einen anderen Weg. Mit allen Köpfen ist er:",
+  "Without {0} the text goes another way from character {1} on. With all heads on it is:":
+    "Ohne {0} geht der Text ab Zeichen {1} einen anderen Weg. Mit allen Köpfen ist er:",
+  "{0} + {1} = {2} is right.": "{0} + {1} = {2} ist richtig.",
+  "{0} + {1} is {2}, and the model says {3}.": "{0} + {1} ist {2}, und das Modell sagt {3}.",
+  "The answer is written from its last digit to its first, as on paper.":
+    "Die Antwort wird von der letzten Ziffer zur ersten geschrieben, wie auf Papier.",
+  "After word {0}, where the rings are full: {1} nats a word with all tokens, {2} with a ring that keeps the first ones, {3} with a ring of the last ones only.":
+    "Nach Wort {0}, wo die Ringe voll sind: {1} Nats je Wort mit allen Token, {2} mit einem Ring, der die ersten behält, {3} mit einem Ring nur der letzten.",
+  "After character {0}, where the rings are full: {1} nats a character with all tokens, {2} with a ring that keeps the first ones, {3} with a ring of the last ones only.":
+    "Nach Zeichen {0}, wo die Ringe voll sind: {1} Nats je Zeichen mit allen Token, {2} mit einem Ring, der die ersten behält, {3} mit einem Ring nur der letzten.",
+  "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} words.":
+    "{0} Parameter: {1} Schichten mit {2} Köpfen, {3} breit, für {4} Wörter.",
+  "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} characters.":
+    "{0} Parameter: {1} Schichten mit {2} Köpfen, {3} breit, für {4} Zeichen.",
+  "It learned for {0}.": "Es hat {0} gelernt.",
+  "Stories that a grammar writes.": "Geschichten, die eine Grammatik schreibt.",
+  "Sums of two numbers of one to three digits.": "Summen zweier Zahlen mit einer bis drei Ziffern.",
+  "Of sums that it has not learned, it answers {0} exactly.":
+    "Von Summen, die es nicht gelernt hat, beantwortet es {0} genau.",
+  "It writes at temperature {0} without a top k: {1} of its sentences are of the grammar, and {2} are also true in their story. A comma, a stop or a quote counts as a word.":
+    "Es schreibt bei Temperatur {0} ohne Top k: {1} seiner Sätze folgen der Grammatik, und {2} sind auch in ihrer Geschichte wahr. Ein Komma, ein Punkt oder ein Anführungszeichen zählt als Wort.",
+  "On text that it has not learned from it has {0} nats a character.":
+    "Auf Text, aus dem es nicht gelernt hat, hat es {0} Nats je Zeichen.",
+  "{0} words a second": "{0} Wörter je Sekunde",
+  "{0} characters a second": "{0} Zeichen je Sekunde",
   // ——— end of Generate
 
   // ——— Your model
