@@ -407,6 +407,210 @@ export const GERMAN: Texts = {
 
   // ——— Your model
 
+  "is no .npy file: it does not begin with “{0}”": "ist keine .npy-Datei: Sie beginnt nicht mit „{0}“",
+  "is cut short: its header is missing": "ist abgeschnitten: Ihr Kopf fehlt",
+  "is cut short: its header should have {0} bytes, and {1} are there":
+    "ist abgeschnitten: Ihr Kopf sollte {0} Byte haben, und {1} sind da",
+  "holds something that this page does not read; it reads {0}":
+    "enthält etwas, das diese Seite nicht liest; sie liest {0}",
+  "holds {0} that this page does not read; it reads {1}": "enthält {0}, das diese Seite nicht liest; sie liest {1}",
+  "has no shape in its header": "hat keine Form in ihrem Kopf",
+  "holds big-endian numbers; this page reads little-endian ones":
+    "enthält Big-Endian-Zahlen; diese Seite liest Little-Endian",
+  "holds {0} bytes of numbers where its shape asks for {1} × {2}":
+    "enthält {0} Byte an Zahlen, wo ihre Form {1} × {2} verlangt",
+  "{0} could not be read: {1}": "{0} konnte nicht gelesen werden: {1}",
+  "is neither .npy nor .safetensors": "ist weder .npy noch .safetensors",
+  "is no .safetensors file: it is shorter than 8 bytes": "ist keine .safetensors-Datei: Sie ist kürzer als 8 Byte",
+  "is no .safetensors file, or is cut short: its header is longer than the file":
+    "ist keine .safetensors-Datei oder ist abgeschnitten: Ihr Kopf ist länger als die Datei",
+  "is no .safetensors file: its header is no list of tensors":
+    "ist keine .safetensors-Datei: Ihr Kopf ist keine Liste von Tensoren",
+  "is no .safetensors file: its header is not JSON": "ist keine .safetensors-Datei: Ihr Kopf ist kein JSON",
+  "has a tensor “{0}” without a type or a shape": "hat einen Tensor „{0}“ ohne Typ oder Form",
+  "is cut short or damaged: the numbers of “{0}” lie outside the file":
+    "ist abgeschnitten oder beschädigt: Die Zahlen von „{0}“ liegen außerhalb der Datei",
+  "holds “{0}” as {1}; this page reads {2}": "enthält „{0}“ als {1}; diese Seite liest {2}",
+  "Leave all heads as they are": "Alle Köpfe lassen, wie sie sind",
+  "The model is being read.": "Das Modell wird gelesen.",
+  "It reads": "Es liest",
+  text: "Text",
+  "numbers of tokens": "Nummern von Token",
+  Text: "Text",
+  "Numbers of tokens (none: random ones that are repeated)":
+    "Nummern von Token (keine: zufällige, die sich wiederholen)",
+  "A habit is told from a score of": "Eine Gewohnheit zählt ab einem Score von",
+  "The tokens": "Die Token",
+  "Every head of every layer": "Jeder Kopf jeder Schicht",
+  "no model is shown whose weights could be compared":
+    "es wird kein Modell gezeigt, dessen Gewichte sich vergleichen ließen",
+  "is as it is": "ist, wie er ist",
+  "This head": "Dieser Kopf",
+  "No habit with a name reaches the threshold.": "Keine Gewohnheit mit einem Namen erreicht die Schwelle.",
+  "Before and after": "Vorher und nachher",
+  "What comes next": "Was als Nächstes kommt",
+  "What turns": "Was sich dreht",
+  "What is hidden": "Was verdeckt ist",
+  "No head reaches the threshold.": "Kein Kopf erreicht die Schwelle.",
+  "Scores are the mean weight on what the name says, over these tokens, from 0 to 1; with changes, → what it is now.":
+    "Ein Score ist das mittlere Gewicht auf dem, was der Name sagt, über diese Token, von 0 bis 1; mit Änderungen: → was es jetzt ist.",
+  "What the heads do": "Was die Köpfe tun",
+  "Reading the weights": "Liest die Gewichte",
+  "Show the example": "Das Beispiel zeigen",
+  "Drop the folder of a model here: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 and others":
+    "Ziehe den Ordner eines Modells hierher: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 und andere",
+  "config.json and .safetensors; with tokenizer.json it reads text. Files stay in this page.":
+    "config.json und .safetensors; mit tokenizer.json liest es Text. Die Dateien bleiben in dieser Seite.",
+  "A folder": "Ein Ordner",
+  "or files": "oder Dateien",
+  "Your model": "Dein Modell",
+  "Opening the model …": "Öffnet das Modell …",
+  "Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does.":
+    "Bis dahin ein Beispiel: zwei Schichten ohne Feedforward-Blöcke, die das Lab trainiert hat, Buchstaben zu wiederholen, so wie im Raum Trainieren.",
+  "Load the model": "Modell laden",
+  "Keep the matrices": "Die Matrizen behalten",
+  "What would be loaded": "Was geladen würde",
+  "A model of the type {0} with {1}: {2} weights, {3} in the files.":
+    "Ein Modell vom Typ {0} ({1}): {2} Gewichte, {3} in den Dateien.",
+  "as stored": "wie gespeichert",
+  "{0}; it does not fit, because loading needs {1}": "{0}; das passt nicht, denn zum Laden braucht es {1}",
+  "This model is refused: it is not known what {0} of config.json changes.":
+    "Dieses Modell wird abgelehnt: Es ist nicht bekannt, was {0} in config.json ändert.",
+  "This model is refused: it is not known what {0} of config.json change.":
+    "Dieses Modell wird abgelehnt: Es ist nicht bekannt, was {0} in config.json ändern.",
+  "This model cannot be loaded: {0} is missing.": "Dieses Modell lässt sich nicht laden: {0} fehlt.",
+  "This model cannot be loaded: {0} are missing.": "Dieses Modell lässt sich nicht laden: {0} fehlen.",
+  "This model does not fit: it needs at least {0}, and the engine can have {1}.":
+    "Dieses Modell passt nicht: Es braucht mindestens {0}, und die Engine kann {1} haben.",
+  "{0} No weight has been read yet.": "{0} Noch ist kein Gewicht gelesen.",
+  "Nothing reads {0}.": "Nichts liest {0}.",
+  "These fields of config.json change nothing: {0}.": "Diese Felder von config.json ändern nichts: {0}.",
+  "{0} of the files: {1}": "{0} der Dateien: {1}",
+  "{0} more": "{0} weitere",
+  "“{0}” is no number of a token: write numbers with spaces between them":
+    "„{0}“ ist keine Nummer eines Tokens: Schreibe Zahlen mit Leerzeichen dazwischen",
+  Tokens: "Token",
+  "Click a token to see what the model expects after it.":
+    "Klicke auf ein Token, um zu sehen, was das Modell danach erwartet.",
+  "Click a token to see what the model expects in its place.":
+    "Klicke auf ein Token, um zu sehen, was das Modell an seiner Stelle erwartet.",
+  "token {0}": "Token {0}",
+  itself: "sich selbst",
+  "first token": "erstes Token",
+  induction: "Induktion",
+  "offset {0}": "Abstand {0}",
+  "is off": "ist aus",
+  "gives its mean everywhere": "gibt überall seinen Mittelwert",
+  "looks at the first token only": "sieht nur auf das erste Token",
+  "looks at the token before only": "sieht nur auf das Token davor",
+  mean: "Mittel",
+  "→ first": "→ erstes",
+  "→ before": "→ davor",
+  "A model of the type {0} with {1}, and {2}; its weights take {3}. {4}.":
+    "Ein Modell vom Typ {0}: {1}, {2}; seine Gewichte brauchen {3}. {4}.",
+  "{0} of {1}, {2} wide": "{0} mit je {1}, {2} breit",
+  "Reading the weights: {0} of {1}": "Liest die Gewichte: {0} von {1}",
+  "The room reads at most {0} of this model: the last 1 of yours is left out.":
+    "Der Raum liest bei diesem Modell höchstens {0}: Dein letztes ist weggelassen.",
+  "The room reads at most {0} of this model: the last {1} of yours are left out.":
+    "Der Raum liest bei diesem Modell höchstens {0}: Deine letzten {1} sind weggelassen.",
+  "{0}: {1}": "{0}: {1}",
+  "This {0} has no head that predicts tokens. Change a head, and see which tokens’ last states turn.":
+    "Dieses {0} hat keinen Ausgang, der Token vorhersagt. Ändere einen Kopf, und sieh, wessen letzte Zustände sich drehen.",
+  "After “{0}” the model expects “{1}”, with {2}.": "Nach „{0}“ erwartet das Modell „{1}“, mit {2}.",
+  "In the place of “{0}” the model expects “{1}”, with {2}.":
+    "An der Stelle von „{0}“ erwartet das Modell „{1}“, mit {2}.",
+  "the last state of “{0}” turns most, to a cosine of {1} with what it was.":
+    "Der letzte Zustand von „{0}“ dreht sich am meisten, auf einen Kosinus von {1} zu dem, was er war.",
+  "after “{0}” the probability of “{1}” {2}.": "Die Wahrscheinlichkeit von „{1}“ nach „{0}“ {2}.",
+  "in the place of “{0}” the probability of “{1}” {2}.":
+    "Die Wahrscheinlichkeit von „{1}“ an der Stelle von „{0}“ {2}.",
+  "stays at {0}": "bleibt bei {0}",
+  "falls from {0} to {1}": "fällt von {0} auf {1}",
+  "rises from {0} to {1}": "steigt von {0} auf {1}",
+  "They need a head of an earlier layer that tells every token what stands before it, such as {0}. Switch such heads off, one after another, and watch the prediction: often one of them is not missed, because another one does the same.":
+    "Dazu braucht es einen Kopf einer früheren Schicht, der jedem Token sagt, was vor ihm steht, etwa {0}. Schalte solche Köpfe aus, einen nach dem anderen, und beobachte die Vorhersage: Oft fehlt einer nicht, weil ein anderer dasselbe tut.",
+  "{0} looks at what followed the same token the last time: induction, which continues a text that repeats itself.":
+    "{0} sieht auf das, was demselben Token letztes Mal folgte: Das ist Induktion, und sie setzt einen Text fort, der sich wiederholt.",
+  "{0} look at what followed the same token the last time: induction, which continues a text that repeats itself.":
+    "{0} sehen auf das, was demselben Token letztes Mal folgte: Das ist Induktion, und sie setzt einen Text fort, der sich wiederholt.",
+  "{0} looks at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.":
+    "{0} sieht auf das Token davor. Lass ihn nur dorthin sehen: Tut er nur das, dann ändert sich nichts. Lass ihn danach auf das erste Token sehen.",
+  "{0} look at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.":
+    "{0} sehen auf das Token davor. Lass einen davon nur dorthin sehen: Tut er nur das, dann ändert sich nichts. Lass ihn danach auf das erste Token sehen.",
+  "{0} rests on the first token: weight goes there that no other token needs. Switch one off: often little changes.":
+    "{0} ruht auf dem ersten Token: Dorthin geht Gewicht, das kein anderes Token braucht. Schalte ihn aus: Oft ändert sich wenig.",
+  "{0} rest on the first token: weight goes there that no other token needs. Switch one off: often little changes.":
+    "{0} ruhen auf dem ersten Token: Dorthin geht Gewicht, das kein anderes Token braucht. Schalte einen aus: Oft ändert sich wenig.",
+  "No head has a habit with a name here. Choose “numbers of tokens” and leave the field empty: random tokens that are repeated show which heads copy.":
+    "Kein Kopf hat hier eine Gewohnheit mit einem Namen. Wähle „Nummern von Token“ und lass das Feld leer: Zufällige Token, die sich wiederholen, zeigen, welche Köpfe kopieren.",
+  "No head has a habit with a name here. Lower the threshold, or read a text in which words come twice.":
+    "Kein Kopf hat hier eine Gewohnheit mit einem Namen. Senke die Schwelle, oder lies einen Text, in dem Wörter zweimal vorkommen.",
+  "{0} The prediction hardly moves: it does not need this here, or other heads do the same. Change one more.":
+    "{0} Die Vorhersage bewegt sich kaum: Sie braucht das hier nicht, oder andere Köpfe tun dasselbe. Ändere noch einen.",
+  "{0} Of the probability, {1} goes to other tokens.": "{0} Von der Wahrscheinlichkeit gehen {1} an andere Token.",
+  "The other heads keep their habits.": "Die anderen Köpfe behalten ihre Gewohnheiten.",
+  "{0} needs what you changed.": "{0} braucht, was du geändert hast.",
+  "{0} need what you changed.": "{0} brauchen, was du geändert hast.",
+  "The bar is the cosine of a token’s last hidden state with that of the model as it is. 1: nothing has changed.":
+    "Der Balken ist der Kosinus zwischen dem letzten Zustand eines Tokens und dem im unveränderten Modell. 1: Nichts hat sich geändert.",
+  "What may follow “{0}”.": "Was auf „{0}“ folgen kann.",
+  "What may stand in the place of “{0}”.": "Was an der Stelle von „{0}“ stehen kann.",
+  "The bar is the probability now, the line what it was without the changes.":
+    "Der Balken ist die Wahrscheinlichkeit jetzt, die Linie die ohne die Änderungen.",
+  "no tensor is chosen for {0}": "für {0} ist kein Tensor gewählt",
+  "{0} should be a matrix, and has the shape [{1}]": "{0} sollte eine Matrix sein und hat die Form [{1}]",
+  Query: "Query",
+  Key: "Key",
+  Value: "Value",
+  "Tokens X": "Token X",
+  "The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.":
+    "Die Tensoren des Beispiels sind Zufallszahlen. Ebenso die Token X einer Schicht, für die kein Tensor gewählt ist, und die Token eines Modells ohne Text und Nummern.",
+  Files: "Dateien",
+  "Which tensor is what": "Welcher Tensor was ist",
+  "Nothing is shown: these tensors and settings do not fit.":
+    "Nichts wird gezeigt: Diese Tensoren und Einstellungen passen nicht zusammen.",
+  "the definition would take minutes on tensors of this size":
+    "die Definition würde für Tensoren dieser Größe Minuten brauchen",
+  "queries, keys, values": "Anfragen, Schlüssel, Werte",
+  "weights of a layer": "Gewichte einer Schicht",
+  "a whole model": "ein ganzes Modell",
+  "I have": "Ich habe",
+  Layout: "Layout",
+  "Key heads": "Schlüsselköpfe",
+  "Scale × √D": "Skala × √D",
+  "Weights stored": "Gewichte gespeichert",
+  Causal: "Kausal",
+  "Weights of your tensors": "Gewichte deiner Tensoren",
+  Result: "Ergebnis",
+  Weights: "Gewichte",
+  "Save {0}": "{0} speichern",
+  Tensors: "Tensoren",
+  "Drop .npy or .safetensors here, or the folder of a model, or choose files":
+    "Ziehe .npy oder .safetensors hierher, oder den Ordner eines Modells, oder wähle Dateien",
+  "They are read in this page and are not sent anywhere.":
+    "Sie werden in dieser Seite gelesen und nirgendwohin gesendet.",
+  "Until then, an example of random numbers:": "Bis dahin ein Beispiel aus Zufallszahlen:",
+  "Read from your files:": "Aus deinen Dateien gelesen:",
+  "{0} random tokens": "{0} zufällige Token",
+  choose: "wählen",
+  "An example of random numbers: {0}. Drop files of your own anywhere on this page.":
+    "Ein Beispiel aus Zufallszahlen: {0}. Ziehe eigene Dateien irgendwo auf diese Seite.",
+  "{0} is {1}": "{0} ist {1}",
+  "X is {0} random tokens": "X sind {0} zufällige Token",
+  "Your tensors: {0}; {1}.": "Deine Tensoren: {0}; {1}.",
+  "Nothing is shown: no file could be read.": "Nichts wird gezeigt: Keine Datei konnte gelesen werden.",
+  "Nothing is shown yet: no tensor is chosen for {0}.": "Noch wird nichts gezeigt: Für {0} ist kein Tensor gewählt.",
+  "Output [{0}]: {1}": "Ausgabe [{0}]: {1}",
+  "{0}, and none is finite.": "{0}, und keine ist endlich.",
+  "{0} from {1} to {2}.": "{0} von {1} bis {2}.",
+  "{0} from {1} to {2}; 1 of them is not finite.": "{0} von {1} bis {2}; 1 davon ist nicht endlich.",
+  "{0} from {1} to {2}; {3} of them are not finite.": "{0} von {1} bis {2}; {3} davon sind nicht endlich.",
+  "The map shows batch 0 of {0}.": "Die Karte zeigt Batch 0 von {0}.",
+  "There are {0} weights: the map asks for the rows that it draws.":
+    "Es gibt {0} Gewichte: Die Karte fragt nach den Zeilen, die sie zeichnet.",
+  "The {0} weights of this layer are too many for a map.":
+    "Die {0} Gewichte dieser Schicht sind zu viele für eine Karte.",
   // ——— end of Your model
 
   // ——— Your device
