@@ -615,6 +615,92 @@ export const GERMAN: Texts = {
 
   // ——— Your device
 
+  "Rate of each engine in each case, below its roof. The table after it has all numbers.":
+    "Rate jeder Engine in jedem Fall, unter ihrem Dach. Die Tabelle danach hat alle Zahlen.",
+  "operations for each byte that must move": "Operationen je Byte, das bewegt werden muss",
+  "Computes the table of cases that tests every engine of headwise on this device's GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.":
+    "Rechnet die Tabelle der Fälle, die jede Engine von headwise prüft, auf der GPU dieses Geräts, mit jeder Variante der Kernel, und vergleicht sie mit der Definition in doppelter Genauigkeit. Danach misst es die Geschwindigkeit und was das Backend „auto“ daraus macht. Es läuft in dieser Seite; nichts wird gesendet. Du kannst das Ergebnis als Datei behalten.",
+  "Nothing is proved yet.": "Noch ist nichts geprüft.",
+  "Progress of the proof": "Fortschritt der Prüfung",
+  "Prove this GPU": "Diese GPU prüfen",
+  "Quick check": "Schnelle Prüfung",
+  Cancel: "Abbrechen",
+  "It ends after the case that runs.": "Es endet nach dem laufenden Fall.",
+  "It runs: at most {0} min. Leave this tab in front.": "Es läuft: höchstens {0} min. Lass diesen Tab vorn.",
+  "It cannot run: {0}.": "Es kann nicht laufen: {0}.",
+  "The proof was interrupted: {0}.": "Die Prüfung wurde unterbrochen: {0}.",
+  "Is its GPU right, and how fast?": "Rechnet seine GPU richtig, und wie schnell?",
+  "Cases by variant": "Fälle nach Variante",
+  Kernels: "Kernel",
+  Right: "Richtig",
+  Wrong: "Falsch",
+  "Speed on the GPU": "Geschwindigkeit auf der GPU",
+  Case: "Fall",
+  Time: "Zeit",
+  Rate: "Rate",
+  "What auto chooses": "Was auto wählt",
+  "Backend “auto”: {0}.": "Backend „auto“: {0}.",
+  "Heads × queries × keys × width": "Köpfe × Anfragen × Schlüssel × Breite",
+  "“auto” gives it to": "„auto“ gibt es an",
+  "{0} of {1}": "{0} von {1}",
+  "{0} ({1} not run: {2})": "{0} ({1} nicht gelaufen: {2})",
+  wrong: "falsch",
+  "{0} % of {1}": "{0} % von {1}",
+  copying: "Kopieren",
+  "multiply-adds alone": "Multiplizieren und Addieren allein",
+  "{0} of {1} cases ran on {2}; none is wrong.": "{0} von {1} Fällen liefen auf {2}; keiner ist falsch.",
+  "{0} of {1} cases ran on {2}; SOME ARE WRONG.": "{0} von {1} Fällen liefen auf {2}; EINIGE SIND FALSCH.",
+  "It was cancelled.": "Es wurde abgebrochen.",
+  "This is a software adapter, which computes on the CPU. This proves correctness only; the times say nothing.":
+    "Das ist ein Adapter in Software, der auf der CPU rechnet. Das prüft nur die Richtigkeit; die Zeiten sagen nichts.",
+  "The arrays of the bench are random numbers. The time of a call does not depend on them.":
+    "Die Arrays der Messung sind Zufallszahlen. Die Zeit eines Aufrufs hängt nicht von ihnen ab.",
+  Figures: "Messwerte",
+  "Run the bench": "Messen",
+  "Cancel the bench": "Messung abbrechen",
+  "It ends after the call that runs.": "Sie endet nach dem laufenden Aufruf.",
+  "Seconds for each figure": "Sekunden je Messwert",
+  "What this browser offers": "Was dieser Browser bietet",
+  "Measuring. Leave this tab in front, and the machine alone.": "Misst. Lass diesen Tab vorn, und das Gerät in Ruhe.",
+  "The bench was interrupted: {0}.": "Die Messung wurde unterbrochen: {0}.",
+  "Both axes are logarithmic. An engine’s roof is flat where multiply-adds limit it: those of one core with nothing else to do, times its threads. It falls to the left where memory limits it: what its threads copy together. A point above the sloping part found its numbers in a cache.":
+    "Beide Achsen sind logarithmisch. Das Dach einer Engine ist flach, wo Multiplizieren und Addieren sie begrenzen: was ein Kern davon schafft, der sonst nichts tut, mal ihre Threads. Es fällt nach links ab, wo der Speicher sie begrenzt: was ihre Threads zusammen kopieren. Ein Punkt über dem schrägen Teil fand seine Zahlen in einem Cache.",
+  "Arrays are copied in and results out, as in any call. The decode case reads a cache that lies in the engine. Before it is timed, every engine is compared with the definition in double precision; the last column is its largest error.":
+    "Arrays werden hineinkopiert und Ergebnisse heraus, wie bei jedem Aufruf. Der Fall des nächsten Tokens liest einen Cache, der in der Engine liegt. Vor der Messung wird jede Engine mit der Definition in doppelter Genauigkeit verglichen; die letzte Spalte ist ihr größter Fehler.",
+  Threads: "Threads",
+  "{0} cores are visible to this page.": "{0} Kerne sind für diese Seite sichtbar.",
+  "The page is not cross-origin isolated. Serve it with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp.":
+    "Die Seite ist nicht „cross-origin isolated“. Liefere sie mit Cross-Origin-Opener-Policy: same-origin und Cross-Origin-Embedder-Policy: require-corp aus.",
+  "navigator.gpu is there; whether an adapter answers shows when it is asked.":
+    "navigator.gpu ist da; ob ein Adapter antwortet, zeigt sich, wenn er gefragt wird.",
+  "This browser has no navigator.gpu, or the page is not served over https or from localhost.":
+    "Dieser Browser hat kein navigator.gpu, oder die Seite kommt nicht über https oder von localhost.",
+  "{0}: yes": "{0}: ja",
+  "{0}: no": "{0}: nein",
+  Engine: "Engine",
+  Error: "Fehler",
+  "not measured": "nicht gemessen",
+  "Figures of the bench": "Messwerte",
+  "Copied.": "Kopiert.",
+  "This browser does not let the page copy.": "Dieser Browser lässt die Seite nicht kopieren.",
+  "Copy a link to this result": "Link zu diesem Ergebnis kopieren",
+  "Copy as Markdown": "Als Markdown kopieren",
+  engine: "Engine",
+  "headwise on {0}, {1}": "headwise auf {0}, {1}",
+  "{0}, {1} % of the roof": "{0}, {1} % des Dachs",
+  "the bench was cancelled when it had measured {0} of {1} figures":
+    "die Messung wurde bei {0} von {1} Messwerten abgebrochen",
+  "1 thread, because it is not isolated": "1 Thread, weil sie nicht isoliert ist",
+  "Nothing is measured yet. This page may use {0}; WebGPU is offered.":
+    "Noch ist nichts gemessen. Diese Seite darf so viel nutzen: {0}; WebGPU wird angeboten.",
+  "Nothing is measured yet. This page may use {0}; WebGPU is not offered.":
+    "Noch ist nichts gemessen. Diese Seite darf so viel nutzen: {0}; WebGPU wird nicht angeboten.",
+  "The highest rate is {0}: {1}, in the case “{2}”.": "Die höchste Rate ist {0}: {1}, im Fall „{2}“.",
+  "The highest rate so far is {0}: {1}, in the case “{2}”.": "Die bisher höchste Rate ist {0}: {1}, im Fall „{2}“.",
+  "A run takes some seconds. Leave this tab in front, and the machine alone.":
+    "Ein Lauf dauert einige Sekunden. Lass diesen Tab vorn, und das Gerät in Ruhe.",
+  "Measured on {0}, {1}.": "Gemessen auf {0}, {1}.",
+  "Measured on {0}, {1}; {2}.": "Gemessen auf {0}, {1}; {2}.",
   // ——— end of Your device
 
   // ——— Bench
@@ -623,5 +709,8 @@ export const GERMAN: Texts = {
 
   // ——— the engine's messages
 
+  "BERT, 12 heads × {0}": "BERT, 12 Köpfe × {0}",
+  "GPT, causal {0}": "GPT, kausal {0}",
+  "next token, 32/8 heads × {0}": "nächstes Token, 32/8 Köpfe × {0}",
   // ——— end of the engine's messages
 };
