@@ -705,6 +705,116 @@ export const GERMAN: Texts = {
 
   // ——— Bench
 
+  "The commands bench and gpu:proof write this format with --json.":
+    "Die Befehle bench und gpu:proof schreiben dieses Format mit --json.",
+  "{0} is not JSON. {1}": "{0} ist kein JSON. {1}",
+  "{0} is not an object of the format “{1}”. {2}": "{0} ist kein Objekt des Formats „{1}“. {2}",
+  "{0}: the field format must be “{1}”, and is {2}. {3}": "{0}: Das Feld format muss „{1}“ sein und ist {2}. {3}",
+  "{0}: the field version must be {1}, and is {2}. This page reads version {3} only.":
+    "{0}: Das Feld version muss {1} sein und ist {2}. Diese Seite liest nur Version {3}.",
+  "{0}: the field {1}": "{0}: Das Feld {1}",
+  "{0}: the document": "{0}: Das Dokument",
+  "{0} is not one of the format.": "{0} gehört nicht zum Format.",
+  "{0} is incomplete. {1}": "{0} ist unvollständig. {1}",
+  "{0} is wrong. {1}": "{0} ist falsch. {1}",
+  "{0} is {1}. {2}": "{0} ist {1}. {2}",
+  "{0}: the field {1} is {2}, which another one has too.": "{0}: Das Feld {1} ist {2}, und das hat noch ein anderes.",
+  "{0}: the field {1} is {2}, which is not in the list {3}.":
+    "{0}: Das Feld {1} ist {2}, und das steht nicht in der Liste {3}.",
+  "{0}: the field {1} repeats a shape, engine and device that stand before it.":
+    "{0}: Das Feld {1} wiederholt eine Form, eine Engine und ein Gerät, die davor stehen.",
+  missing: "nicht vorhanden",
+  "{0} to {1}": "{0} bis {1}",
+  "{0}: measurements: {1} of {2} are neither measured nor in the list missing. The first one is “{3}” with “{4}” on “{5}”.":
+    "{0}: measurements: {1} von {2} sind weder gemessen noch in der Liste missing. Die erste ist „{3}“ mit „{4}“ auf „{5}“.",
+  "{0}: missing: 1 time could not be measured. {1}.": "{0}: missing: 1 Zeit konnte nicht gemessen werden. {1}.",
+  "{0}: missing: {1} times could not be measured. {2}.": "{0}: missing: {1} Zeiten konnten nicht gemessen werden. {2}.",
+  "{0}: samples: {1} of 1 measurement have fewer than {2} samples (the fewest: {3}). Their spread is not reliable.":
+    "{0}: samples: {1} von 1 Messung hat weniger als {2} Stichproben (die wenigsten: {3}). Ihre Streuung ist nicht verlässlich.",
+  "{0}: samples: {1} of {2} measurements have fewer than {3} samples (the fewest: {4}). Their spread is not reliable.":
+    "{0}: samples: {1} von {2} Messungen haben weniger als {3} Stichproben (die wenigsten: {4}). Ihre Streuung ist nicht verlässlich.",
+  "{0}: load: “{1}” was busy: a load of {2} on 1 core. Do not trust its times.":
+    "{0}: load: „{1}“ war beschäftigt: eine Last von {2} auf 1 Kern. Traue seinen Zeiten nicht.",
+  "{0}: load: “{1}” was busy: a load of {2} on {3} cores. Do not trust its times.":
+    "{0}: load: „{1}“ war beschäftigt: eine Last von {2} auf {3} Kernen. Traue seinen Zeiten nicht.",
+  "{0}: shapes: 1 shape of other files is missing: {1}.": "{0}: shapes: 1 Form anderer Dateien fehlt: {1}.",
+  "{0}: shapes: {1} shapes of other files are missing: {2}.": "{0}: shapes: {1} Formen anderer Dateien fehlen: {2}.",
+  "{0}: engines: 1 engine of other files is missing: {1}.": "{0}: engines: 1 Engine anderer Dateien fehlt: {1}.",
+  "{0}: engines: {1} engines of other files are missing: {2}.":
+    "{0}: engines: {1} Engines anderer Dateien fehlen: {2}.",
+  "1 thread": "1 Thread",
+  "more threads": "mehr Threads",
+  "{0} in {1}": "{0} in {1}",
+  "engines: version: {0} has {1} versions: {2}. Their times are of different programs.":
+    "engines: version: {0} hat {1} Versionen: {2}. Ihre Zeiten sind von verschiedenen Programmen.",
+  "{0} operations and {1} bytes": "{0} Operationen und {1} Byte",
+  "{0}: shapes: “{1}” has {2}, in {3} {4}. They are shown as two shapes.":
+    "{0}: shapes: „{1}“ hat {2}, in {3} {4}. Sie werden als zwei Formen gezeigt.",
+  "{0}; and {1} more": "{0}; und {1} weitere",
+  "“{0}” is not an address.": "„{0}“ ist keine Adresse.",
+  "{0} begins with {1}; the page fetches https only, or from its own host.":
+    "{0} beginnt mit {1}; die Seite holt nur über https oder von ihrem eigenen Host.",
+  "{0} could not be fetched. Its host must allow it (CORS), and so must the host of this page: that of “npm start” allows its own files only. Save the file, and drop it here.":
+    "{0} konnte nicht geholt werden. Sein Host muss es erlauben (CORS), und der Host dieser Seite auch: Der von „npm start“ erlaubt nur eigene Dateien. Speichere die Datei, und ziehe sie hierher.",
+  "{0} could not be fetched: its host answers {1}.": "{0} konnte nicht geholt werden: Sein Host antwortet {1}.",
+  "{0} has more than {1}, the most that is read.": "{0} hat mehr als {1}; so viel wird höchstens gelesen.",
+  Shape: "Form",
+  "all shapes": "alle Formen",
+  "Divide by": "Teilen durch",
+  times: "Zeiten",
+  ratios: "Verhältnisse",
+  device: "Gerät",
+  time: "Zeit",
+  "{0} of {1} bars are drawn: choose a shape.": "{0} von {1} Balken sind gezeichnet: Wähle eine Form.",
+  "{0} of {1} rows are shown. The saved files have all.":
+    "{0} von {1} Zeilen sind gezeigt. Die gespeicherten Dateien haben alle.",
+  "… and {0} more": "… und {0} weitere",
+  "Times of all files": "Zeiten aller Dateien",
+  Show: "Zeigen",
+  "Order by": "Ordnen nach",
+  Logarithmic: "Logarithmisch",
+  "Is it complete?": "Ist es vollständig?",
+  "Side by side": "Nebeneinander",
+  "All times": "Alle Zeiten",
+  "Save bench.csv": "bench.csv speichern",
+  "Save bench-rows.json": "bench-rows.json speichern",
+  "There is no file to check.": "Es gibt keine Datei zu prüfen.",
+  "Nothing is missing: every shape was measured with every engine on every device.":
+    "Nichts fehlt: Jede Form wurde mit jeder Engine auf jedem Gerät gemessen.",
+  "Drop files of the format headwise-bench here, or choose them":
+    "Ziehe Dateien des Formats headwise-bench hierher, oder wähle sie",
+  Remove: "Entfernen",
+  "Remove {0}": "{0} entfernen",
+  "Or the https address of a file": "Oder die https-Adresse einer Datei",
+  Fetch: "Holen",
+  "{0} is left out: the page shows {1} files.": "{0} ist weggelassen: Die Seite zeigt {1} Dateien.",
+  Version: "Version",
+  Device: "Gerät",
+  Median: "Median",
+  Quartiles: "Quartile",
+  Samples: "Stichproben",
+  "Of the roof": "Vom Dach",
+  File: "Datei",
+  "{0} to {1} ms": "{0} bis {1} ms",
+  "No file is shown. Drop files that “{0}” has written.":
+    "Keine Datei wird gezeigt. Ziehe Dateien hierher, die „{0}“ geschrieben hat.",
+  "An example": "Ein Beispiel",
+  "Do not trust these times: other programs were using the cores.":
+    "Traue diesen Zeiten nicht: Andere Programme haben die Kerne benutzt.",
+  "1 measurement of a busy device does not count here.": "1 Messung eines beschäftigten Geräts zählt hier nicht.",
+  "{0} measurements of a busy device do not count here.": "{0} Messungen eines beschäftigten Geräts zählen hier nicht.",
+  "No device has two engines to compare.": "Kein Gerät hat zwei Engines zum Vergleichen.",
+  "Most apart, {0} ×, are {1} and {2} in “{3}”.": "Am weitesten auseinander, {0}-fach, liegen {1} und {2} in „{3}“.",
+  "Bars are medians of the time of a call; the line on a bar goes from the first quartile to the third.":
+    "Balken sind Mediane der Zeit eines Aufrufs; die Linie auf einem Balken geht vom ersten Quartil zum dritten.",
+  "Bars are medians divided by that of {0} on the same device; below 1 is faster; the line on a bar goes from the first quartile to the third.":
+    "Balken sind Mediane, geteilt durch den von {0} auf demselben Gerät; unter 1 ist schneller; die Linie auf einem Balken geht vom ersten Quartil zum dritten.",
+  "Axes are logarithmic: read the time at the end of a bar, not from its length.":
+    "Die Achsen sind logarithmisch: Lies die Zeit am Ende eines Balkens ab, nicht an seiner Länge.",
+  "Axes begin at 0.": "Die Achsen beginnen bei 0.",
+  "1 measurement without a time of that engine is left out.": "1 Messung ohne eine Zeit dieser Engine ist weggelassen.",
+  "{0} measurements without a time of that engine are left out.":
+    "{0} Messungen ohne eine Zeit dieser Engine sind weggelassen.",
   // ——— end of Bench
 
   // ——— the engine's messages
