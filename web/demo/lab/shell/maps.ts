@@ -1,5 +1,7 @@
 import { type AttentionHeads, type AttentionMap, defineElements } from "headwise/viz";
 
+import "../texts/vizTexts.js";
+
 /** An `<attention-map>` of the package, with all its controls. */
 export function attentionMap(label: string): AttentionMap {
   defineElements();
