@@ -171,8 +171,8 @@ export const GERMAN: Texts = {
   // ——— Generate
 
   memory: "Speicher",
-  "tokens kept": "behaltene Token",
-  "largest change of a chance": "größte Änderung einer Chance",
+  "tokens kept": "Token darin",
+  "largest change of a chance": "größte Änderung",
   Caches: "Caches",
   writes: "schreibt",
   Write: "Schreiben",
@@ -792,7 +792,7 @@ export const GERMAN: Texts = {
   Device: "Gerät",
   Median: "Median",
   Quartiles: "Quartile",
-  Samples: "Stichproben",
+  Samples: "Proben",
   "Of the roof": "Vom Dach",
   File: "Datei",
   "{0} to {1} ms": "{0} bis {1} ms",

@@ -3,8 +3,12 @@ import { setTexts } from "headwise/viz";
 import { language } from "./language.js";
 import { t } from "./t.js";
 
-// What the maps of headwise/viz say, in the language of the page.
-if (language !== "en")
+let isSaid = language === "en";
+
+/** Has the maps of headwise/viz speak the language of the page. */
+export function translateMaps(): void {
+  if (isSaid) return;
+  isSaid = true;
   setTexts({
     decimalSign: t`.`,
     nearlyNothing: t`less than 0.0001 %`,
@@ -56,3 +60,4 @@ if (language !== "en")
     svgCells: t`Each square is one cell.`,
     svgBlocks: (queries, keys) => t`Each rectangle is the strongest of ${queries} × ${keys} cells (queries × keys).`,
   });
+}
