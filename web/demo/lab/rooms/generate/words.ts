@@ -200,7 +200,7 @@ function figureWords({ kind, figures: { exact, natsPerCharacter, stories } }: De
     return exact === undefined ? "" : t`Of sums that it has not learned, it answers ${percent(exact, 1)} exactly.`;
   if (stories) {
     const { temperature, parse, true: isTrue } = stories.written;
-    return t`It writes at temperature ${temperature} without a top k: ${percent(parse, 1)} of its sentences are of the grammar, and ${percent(isTrue, 1)} are also true in their story. A comma, a stop or a quote counts as a word.`;
+    return t`It writes at temperature ${temperature.toLocaleString(language)} without a top k: ${percent(parse, 1)} of its sentences are of the grammar, and ${percent(isTrue, 1)} are also true in their story. A comma, a stop or a quote counts as a word.`;
   }
   return natsPerCharacter === undefined
     ? ""
