@@ -11,6 +11,7 @@ export { type ElementProps } from "../viz/elementProps.js";
 export { type TokenSelection } from "../viz/links.js";
 export { type MapView, type Range } from "../viz/mapProperties.js";
 export { type AttentionSource } from "../viz/source.js";
+export { setTexts, type VizTexts } from "../viz/texts.js";
 export { type HiddenRule } from "../viz/visibility.js";
 export { type CellReading } from "../viz/words.js";
 

@@ -3,6 +3,7 @@ import type { Tensor } from "../tensor/tensor.js";
 import { readChoice, readFunction, readIndex, readText, readTexts } from "./property.js";
 import { Slices, type Slice } from "./slices.js";
 import { readSource, readTensor, tensorSource, type AttentionSource } from "./source.js";
+import { offTexts, onTexts, texts, type VizTexts } from "./texts.js";
 import { THEME_CSS, ThemeProbe, THEMES } from "./theme.js";
 import { hiddenRule, type HiddenRule } from "./visibility.js";
 import type { Tokens } from "./words.js";
@@ -66,6 +67,7 @@ export abstract class AttentionElement extends BaseElement {
   #frame = 0;
   #isDataStale = true;
   #isDrawing = false;
+  #said: VizTexts | undefined;
   readonly #resizing: ResizeObserver | undefined;
 
   constructor(css: string) {
@@ -147,7 +149,7 @@ export abstract class AttentionElement extends BaseElement {
     this.invalidate();
   }
 
-  /** Names of the heads. A missing name is "head 0" and so on. */
+  /** Names of the heads. A missing name is "head 0" and so on, or what `setTexts` says. */
   get headNames(): readonly string[] {
     return this.#headNames;
   }
@@ -184,9 +186,9 @@ export abstract class AttentionElement extends BaseElement {
     this.redraw();
   }
 
-  /** The name of the element for assistive technology. Default "Attention". */
+  /** The name of the element for assistive technology. Default "Attention", or what `setTexts` says. */
   get label(): string {
-    return this.getAttribute("label") ?? "Attention";
+    return this.getAttribute("label") ?? texts().attention;
   }
   set label(label: string | undefined) {
     this.reflect("label", readText(this.localName, "label", label));
@@ -218,12 +220,14 @@ export abstract class AttentionElement extends BaseElement {
     const { ownProperties } = this.constructor as typeof AttentionElement;
     const refusals = ownProperties.flatMap((name) => this.#upgrade(name));
     this.#resizing?.observe(this);
+    onTexts(this.#hear);
     this.invalidate();
     if (refusals.length > 0) throw refusals[0];
   }
 
   disconnectedCallback(): void {
     this.#resizing?.disconnect();
+    offTexts(this.#hear);
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.slices?.close();
@@ -252,6 +256,7 @@ export abstract class AttentionElement extends BaseElement {
     this.#frame = 0;
     this.#isDrawing = true;
     try {
+      this.speakIfNew();
       if (this.#isDataStale) this.#takeData();
       this.draw();
     } finally {
@@ -272,7 +277,7 @@ export abstract class AttentionElement extends BaseElement {
 
   /** @internal */
   protected headName(head: number): string {
-    return this.#headNames[head] ?? `head ${head}`;
+    return this.#headNames[head] ?? texts().head(head);
   }
 
   /** @internal */
@@ -280,6 +285,17 @@ export abstract class AttentionElement extends BaseElement {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
 
+  readonly #hear = (): void => this.invalidate();
+
+  /** @internal Says the fixed words if they have changed. A class calls it when it has made its parts. */
+  protected speakIfNew(): void {
+    if (this.#said === texts()) return;
+    this.#said = texts();
+    this.speak();
+  }
+
+  /** @internal Says the fixed words. */
+  protected abstract speak(): void;
   /** @internal Called when the data have changed. */
   protected abstract dataChanged(): void;
   /** @internal */

@@ -10,6 +10,7 @@ import { make } from "./make.js";
 import { isInSight, paintLinks, type LinkPlot } from "./paintLinks.js";
 import { assigned } from "./property.js";
 import type { AttentionSource } from "./source.js";
+import { texts } from "./texts.js";
 import { TokenColumn } from "./tokenColumn.js";
 import { percent } from "./words.js";
 
@@ -61,11 +62,12 @@ export class AttentionHeads extends AttentionElement {
     this.#keys.element,
   );
   readonly #slider = make("input", { type: "range", min: 0, max: SLIDER_STEPS, step: 1 });
+  readonly #sliderLabel = make("span");
   readonly #sliderText = make("span");
   readonly #toolbar = make(
     "div",
     { part: "toolbar", class: "toolbar" },
-    make("label", {}, "Hide links below", this.#slider, this.#sliderText),
+    make("label", {}, this.#sliderLabel, this.#slider, this.#sliderText),
   );
   readonly #readout = make("p", { part: "readout", class: "readout", role: "status" });
 
@@ -82,6 +84,7 @@ export class AttentionHeads extends AttentionElement {
       this.threshold = (Number(this.#slider.value) / SLIDER_STEPS) ** 2;
       this.emit("thresholdchange", { threshold: this.threshold });
     });
+    this.speakIfNew();
   }
 
   /** Links with a smaller weight are not drawn. Default 0.05. */
@@ -116,6 +119,11 @@ export class AttentionHeads extends AttentionElement {
     this.invalidate();
   }
 
+  /** @internal */ protected override speak(): void {
+    for (const part of [this.#chips, this.#queries, this.#keys]) part.speak();
+    this.#sliderLabel.textContent = texts().threshold;
+  }
+
   /** @internal */ protected override dataChanged(): void {
     this.#looked = undefined;
   }
@@ -143,7 +151,7 @@ export class AttentionHeads extends AttentionElement {
     this.#slider.value = String(Math.round(SLIDER_STEPS * Math.sqrt(this.threshold)));
     this.#slider.setAttribute("aria-valuetext", percent(this.threshold));
     this.#sliderText.textContent = percent(this.threshold);
-    if (isEmpty) this.#say("Nothing to show yet.");
+    if (isEmpty) this.#say(texts().empty);
     else this.#drawLinks(colours);
   }
 

@@ -27,7 +27,7 @@ import { MapData, type Scene } from "./mapData.js";
 import { mapLayout, type MapLayout } from "./mapLayout.js";
 import { readFactor, readPart, readPixelRatio } from "./mapMethods.js";
 import { isRangeName, readCell, readRange, readView, type MapView, type Range } from "./mapProperties.js";
-import { mapToolbar } from "./mapToolbar.js";
+import { MapToolbar } from "./mapToolbar.js";
 import { fontOf } from "./paintLabels.js";
 import { canvasOf } from "./painting.js";
 import { numbersIn, paintMap, paintThumbnail, type Drawn, type MapLook } from "./paintMap.js";
@@ -36,6 +36,7 @@ import { readChoice, readFunction, readIndex } from "./property.js";
 import { Ruler } from "./ruler.js";
 import type { Slice } from "./slices.js";
 import { mapSvg } from "./svg.js";
+import { texts } from "./texts.js";
 import type { Theme } from "./theme.js";
 import { Tooltip } from "./tooltip.js";
 import { amount, named, sentence, shown, type CellReading } from "./words.js";
@@ -66,7 +67,6 @@ const MAX_SIDE = 32767;
 
 /** The largest number of blocks along a side of an SVG file. */
 const SVG_BLOCKS = 200;
-const HINT = "Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.";
 
 /**
  * `<attention-map>`: a heatmap of attention. Rows are queries, columns are keys. It shows one head at a time, and small
@@ -98,7 +98,7 @@ export class AttentionMap extends AttentionElement {
   readonly #readout = make("p", { part: "readout", class: "readout", role: "status" });
   readonly #tooltip = new Tooltip();
   readonly #legend = new Legend();
-  readonly #toolbar: HTMLElement = mapToolbar({
+  readonly #toolbar: MapToolbar = new MapToolbar({
     zoomBy: (factor) => this.zoomBy(factor),
     resetView: () => this.resetView(),
     save: (kind) => this.#save(kind),
@@ -118,7 +118,7 @@ export class AttentionMap extends AttentionElement {
   constructor() {
     super(MAP_CSS);
     const { element: legend } = this.#legend;
-    const parts = [this.#strip.element, this.#toolbar, this.#plot, legend, this.#readout];
+    const parts = [this.#strip.element, this.#toolbar.element, this.#plot, legend, this.#readout];
     this.root.append(make("div", { class: "frame-all" }, ...parts, this.#tooltip.element));
     const grid = this.#cursor.element;
     this.#zooming = new Zooming(grid, (byVisitor) => this.#viewChanged(byVisitor));
@@ -127,6 +127,7 @@ export class AttentionMap extends AttentionElement {
       onLock: () => this.#lockChanged(),
       onHead: (step) => this.#chooseHead(Math.min(Math.max(this.head + step, 0), this.data!.heads - 1)),
     });
+    this.speakIfNew();
   }
 
   override connectedCallback(): void {
@@ -219,7 +220,7 @@ export class AttentionMap extends AttentionElement {
     this.invalidate();
   }
 
-  /** A function that writes the text for a cell. Default: a sentence in English. */
+  /** A function that writes the text for a cell. Default: a sentence in English, or what `setTexts` says. */
   get describe(): ((reading: CellReading) => string) | undefined {
     return this.#describe;
   }
@@ -306,6 +307,10 @@ export class AttentionMap extends AttentionElement {
     if (name === "kind" || name === "range") this.redraw();
   }
 
+  /** @internal */ protected override speak(): void {
+    for (const part of [this.#strip, this.#toolbar, this.#legend]) part.speak();
+  }
+
   /** @internal */ protected override dataChanged(): void {
     this.#map = this.slices && new MapData(this.slices, this.rule, this.kind, this.range === "row");
   }
@@ -316,7 +321,7 @@ export class AttentionMap extends AttentionElement {
   }
 
   /** @internal */ protected override draw(): void {
-    this.#toolbar.hidden = !this.controls;
+    this.#toolbar.element.hidden = !this.controls;
     const isEmpty = !this.data || this.data.queries * this.data.keys * this.data.heads === 0 || this.clientWidth === 0;
     this.#plot.hidden = isEmpty;
     this.#legend.element.hidden = isEmpty;
@@ -324,7 +329,7 @@ export class AttentionMap extends AttentionElement {
       this.#layout = undefined;
       this.#tooltip.hide();
       this.#strip.show([], 0);
-      this.#say(this.trouble ?? "Nothing to show yet.");
+      this.#say(this.trouble ?? texts().empty);
       return;
     }
     const colours = this.theme_.read();
@@ -360,7 +365,7 @@ export class AttentionMap extends AttentionElement {
     this.#layout = layout;
     this.#plot.style.height = `${layout.top + layout.height + OUTLINE}px`;
     this.#cursor.place(layout.left, layout.top, layout.width, layout.height);
-    this.#cursor.describe(`${this.label}: ${this.headName(this.head)}, queries by keys`, cells);
+    this.#cursor.describe(texts().grid(this.label, this.headName(this.head)), cells);
     this.#zooming.resize(cells, layout.width, layout.height);
     if (!this.#nextView) return;
     const { queries: rows, keys: columns } = this.#nextView;
@@ -454,8 +459,8 @@ export class AttentionMap extends AttentionElement {
     const { low, high } = this.#table();
     const isRow = this.range === "row";
     this.#legend.show(this.#theme!.ramp, {
-      low: isRow && low < 0 ? "−row maximum" : amount(low, this.kind),
-      high: isRow ? "row maximum" : amount(high, this.kind),
+      low: isRow && low < 0 ? `−${texts().rowMaximum}` : amount(low, this.kind),
+      high: isRow ? texts().rowMaximum : amount(high, this.kind),
       hasHidden,
       unit: hasNumbers && this.kind === "probs" ? "%" : undefined,
     });
@@ -476,7 +481,7 @@ export class AttentionMap extends AttentionElement {
   #showCursor(): void {
     const reading = this.#reading();
     const said = reading && this.#describe?.(reading);
-    this.#say(this.trouble ?? said ?? (reading ? sentence(reading, this.kind, this.names) : HINT));
+    this.#say(this.trouble ?? said ?? (reading ? sentence(reading, this.kind, this.names) : texts().hint));
     if (!reading) {
       this.#cursor.hide();
       this.#tooltip.hide();
@@ -485,7 +490,7 @@ export class AttentionMap extends AttentionElement {
     const { queries, keys } = this.names;
     const layout = this.#layout!;
     const { rows, columns } = this.#labels!;
-    const texts = {
+    const told = {
       query: named("query", queries, reading.query),
       key: named("key", keys, reading.key),
       queryLabel: rows.of(reading.query),
@@ -493,8 +498,8 @@ export class AttentionMap extends AttentionElement {
       cell: said ?? sentence(reading, this.kind, this.names),
     };
     const right = this.#plot.clientWidth - layout.left - layout.width;
-    this.#cursor.show(reading, texts, { ...layout, right, sight: this.#zooming.sight }, reading.locked);
-    const ends = `${texts.query} → ${texts.key}`;
+    this.#cursor.show(reading, told, { ...layout, right, sight: this.#zooming.sight }, reading.locked);
+    const ends = `${told.query} → ${told.key}`;
     this.#tooltip.say(
       said === null || said === undefined ? { value: shown(reading, this.kind), text: ends } : { text: said },
     );

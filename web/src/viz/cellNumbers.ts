@@ -1,5 +1,6 @@
 import type { Bins, ByAxis } from "./bins.js";
 import { colourOf, inkOn, type ColourTable, type Kind } from "./colours.js";
+import { written } from "./words.js";
 
 /** A number in its cell. `ink` is black or white. */
 export interface CellNumber {
@@ -28,7 +29,7 @@ export function brief(value: number, kind: Kind): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const text = kind === "probs" ? (100 * value).toFixed(0) : value.toFixed(2);
-  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+  return written(Number(text) === 0 ? text.replace("-", "") : text);
 }
 
 /**

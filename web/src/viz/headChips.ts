@@ -1,12 +1,19 @@
 import { fill, make } from "./make.js";
+import { texts } from "./texts.js";
 
 /** A row of switches, one for each head in its colour. */
 export class HeadChips {
-  readonly element = make("div", { part: "heads", class: "chips", role: "group", "aria-label": "Heads" });
+  readonly element = make("div", { part: "heads", class: "chips", role: "group" });
   #chips: readonly HTMLButtonElement[] = [];
 
   /** @param onToggle - `isAlone` is true if the visitor wants only this head. */
   constructor(readonly onToggle: (head: number, isAlone: boolean) => void) {}
+
+  /** Says its fixed words. */
+  speak(): void {
+    this.element.setAttribute("aria-label", texts().headSwitches);
+    for (const chip of this.#chips) chip.title = texts().headSwitch;
+  }
 
   show(names: readonly string[], colours: readonly string[], enabled: ReadonlySet<number>): void {
     if (names.length !== this.#chips.length) {
@@ -21,8 +28,7 @@ export class HeadChips {
   }
 
   #chip(head: number): HTMLButtonElement {
-    const title = "Switch on or off; with Shift or a double click, this one alone, and again all";
-    const chip = make("button", { type: "button", title }, make("i"), make("span"));
+    const chip = make("button", { type: "button", title: texts().headSwitch }, make("i"), make("span"));
     chip.addEventListener("click", (event) => this.onToggle(head, event.shiftKey));
     chip.addEventListener("dblclick", () => this.onToggle(head, true));
     return chip;

@@ -1,12 +1,18 @@
 import { fill, make } from "./make.js";
+import { texts } from "./texts.js";
 
 /** Small pictures of the heads, as radio buttons. */
 export class HeadStrip {
-  readonly element = make("div", { part: "heads", class: "strip", role: "radiogroup", "aria-label": "Head" });
+  readonly element = make("div", { part: "heads", class: "strip", role: "radiogroup" });
   #buttons: readonly HTMLButtonElement[] = [];
 
   constructor(readonly onChoose: (head: number) => void) {
     this.element.addEventListener("keydown", (event) => this.#step(event));
+  }
+
+  /** Says its fixed words. */
+  speak(): void {
+    this.element.setAttribute("aria-label", texts().headChoice);
   }
 
   /** Shows a button for each name. Existing buttons are kept, so that the focus stays. */

@@ -1,5 +1,6 @@
 import type { Ramp } from "./colours.js";
 import { make } from "./make.js";
+import { texts } from "./texts.js";
 
 /** What the legend of a map says. */
 export interface LegendTexts {
@@ -16,7 +17,9 @@ export class Legend {
   readonly #low = make("span");
   readonly #high = make("span");
   readonly #bar = make("span", { class: "bar" });
-  readonly #hidden = make("span", {}, make("span", { class: "swatch" }), "hidden");
+  readonly #hiddenText = make("span");
+  readonly #hidden = make("span", {}, make("span", { class: "swatch" }), this.#hiddenText);
+  readonly #axes = make("span");
   readonly #unit = make("span");
   readonly #progress = make("span", { hidden: true });
   readonly element = make(
@@ -25,9 +28,15 @@ export class Legend {
     make("span", {}, this.#low, this.#bar, this.#high),
     this.#unit,
     this.#hidden,
-    make("span", {}, "rows: queries, columns: keys"),
+    this.#axes,
     this.#progress,
   );
+
+  /** Says its fixed words. */
+  speak(): void {
+    this.#hiddenText.textContent = texts().hidden;
+    this.#axes.textContent = texts().axes;
+  }
 
   show(ramp: Ramp, { low, high, hasHidden, unit }: LegendTexts): void {
     const stops = Array.from({ length: 17 }, (_, i) => ramp(i / 16));
@@ -35,7 +44,7 @@ export class Legend {
     this.#low.textContent = low;
     this.#high.textContent = high;
     this.#hidden.hidden = !hasHidden;
-    this.#unit.textContent = unit === undefined ? "" : `numbers: ${unit}`;
+    this.#unit.textContent = unit === undefined ? "" : texts().unit(unit);
   }
 
   get isComputing(): boolean {
@@ -44,6 +53,6 @@ export class Legend {
 
   progress(done: number, total: number): void {
     this.#progress.hidden = done === total;
-    this.#progress.textContent = `computed ${done} of ${total} slices`;
+    this.#progress.textContent = texts().computed(done, total);
   }
 }

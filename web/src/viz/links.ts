@@ -1,4 +1,5 @@
 import type { Span } from "./bins.js";
+import { texts } from "./texts.js";
 import type { HiddenRule } from "./visibility.js";
 import { named, percent, type Tokens } from "./words.js";
 
@@ -59,22 +60,18 @@ export function linkSentence(
   tokens: Tokens,
   headName: (head: number) => string,
 ): string {
-  if (links.length === 0) return "No link is stronger than the threshold.";
+  if (links.length === 0) return texts().noLink;
   const strongest = links.slice(-TOLD).toReversed();
+  const nameOf = { query: (at: number) => named("query", tokens.queries, at), key: (at: number) => named("key", tokens.keys, at) }; // prettier-ignore
   const query = only(selection.queries);
-  const key = only(selection.keys);
-  const ends = ({ query: from, key: to }: Link) => {
-    if (query !== undefined) return `to ${named("key", tokens.keys, to)}`;
-    if (key !== undefined) return `from ${named("query", tokens.queries, from)}`;
-    return `from ${named("query", tokens.queries, from)} to ${named("key", tokens.keys, to)}`;
-  };
-  const list = strongest.map((link) => `${ends(link)} ${percent(link.weight)} (${headName(link.head)})`).join(", ");
-  return `Strongest links${ofWhom(query, key, tokens)}: ${list}.`;
-}
-
-function ofWhom(query: number | undefined, key: number | undefined, tokens: Tokens): string {
-  if (query !== undefined) return ` of ${named("query", tokens.queries, query)}`;
-  return key === undefined ? "" : ` to ${named("key", tokens.keys, key)}`;
+  const key = query === undefined ? only(selection.keys) : undefined;
+  const list = strongest.map((link) => {
+    const from = query === undefined ? nameOf.query(link.query) : "";
+    const to = key === undefined ? nameOf.key(link.key) : "";
+    return texts().link(from, to, percent(link.weight), headName(link.head));
+  });
+  const of = query === undefined ? "" : nameOf.query(query);
+  return texts().links(of, key === undefined ? "" : nameOf.key(key), list.join(", "));
 }
 
 function only(tokens: readonly number[]): number | undefined {

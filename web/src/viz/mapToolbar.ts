@@ -1,4 +1,5 @@
 import { make } from "./make.js";
+import { texts, type VizTexts } from "./texts.js";
 
 /** What the buttons of a map do. */
 export interface MapTools {
@@ -8,21 +9,44 @@ export interface MapTools {
   save(kind: "svg" | "png" | "csv"): Promise<void>;
 }
 
-export function mapToolbar(tools: MapTools): HTMLElement {
-  const button = (text: string, title: string, act: () => unknown) => {
-    const element = make("button", { type: "button", title, "aria-label": title }, text);
-    element.addEventListener("click", () => void act());
-    return element;
-  };
-  return make(
-    "div",
-    { part: "toolbar", class: "toolbar", role: "toolbar", "aria-label": "Map" },
-    button("−", "Zoom out", () => tools.zoomBy(1 / 2)),
-    button("+", "Zoom in", () => tools.zoomBy(2)),
-    button("Fit", "Fit all of it", () => tools.resetView()),
-    make("span", { class: "spring" }),
-    button("SVG", "Save the view as SVG", () => tools.save("svg")),
-    button("PNG", "Save the view as PNG", () => tools.save("png")),
-    button("CSV", "Save the numbers in view as CSV", () => tools.save("csv")),
-  );
+/** The name of a fixed word. */
+type Word = { [Name in keyof VizTexts]: VizTexts[Name] extends string ? Name : never }[keyof VizTexts];
+
+/** The buttons above a map. */
+export class MapToolbar {
+  readonly element: HTMLElement;
+  readonly #titles = new Map<HTMLButtonElement, Word>();
+  readonly #fit: HTMLButtonElement;
+
+  constructor(tools: MapTools) {
+    this.#fit = this.#button("", "fitAll", () => tools.resetView());
+    this.element = make(
+      "div",
+      { part: "toolbar", class: "toolbar", role: "toolbar" },
+      this.#button("−", "zoomOut", () => tools.zoomBy(1 / 2)),
+      this.#button("+", "zoomIn", () => tools.zoomBy(2)),
+      this.#fit,
+      make("span", { class: "spring" }),
+      this.#button("SVG", "saveSVG", () => tools.save("svg")),
+      this.#button("PNG", "savePNG", () => tools.save("png")),
+      this.#button("CSV", "saveCSV", () => tools.save("csv")),
+    );
+  }
+
+  /** Says its fixed words. */
+  speak(): void {
+    this.element.setAttribute("aria-label", texts().toolbar);
+    this.#fit.textContent = texts().fit;
+    for (const [button, title] of this.#titles) {
+      button.title = texts()[title];
+      button.setAttribute("aria-label", texts()[title]);
+    }
+  }
+
+  #button(text: string, title: Word, act: () => unknown): HTMLButtonElement {
+    const button = make("button", { type: "button" }, text);
+    button.addEventListener("click", () => void act());
+    this.#titles.set(button, title);
+    return button;
+  }
 }

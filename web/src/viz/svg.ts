@@ -4,6 +4,7 @@ import type { CellNumbers } from "./cellNumbers.js";
 import { colourOf, type ColourTable } from "./colours.js";
 import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE, type AxisTexts } from "./labels.js";
 import type { MapLayout } from "./mapLayout.js";
+import { texts } from "./texts.js";
 import type { Theme } from "./theme.js";
 
 /** What the SVG file of a map shows. */
@@ -26,7 +27,7 @@ export function mapSvg(map: MapSvg): string {
   const height = layout.top + layout.height;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${escaped(theme.fontFamily)}" font-size="${LABEL_SIZE}">
 <title>${escaped(map.title)}</title>
-<desc>${describeBlock(map.block)}</desc>
+<desc>${escaped(describeBlock(map.block))}</desc>
 <defs>
 <pattern id="hidden" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6 6 0" stroke="${theme.hatch}"/></pattern>
 <clipPath id="plot"><rect width="${layout.width}" height="${layout.height}"/></clipPath>
@@ -47,9 +48,7 @@ ${columnLabels(map).join("\n")}
 }
 
 function describeBlock({ rows, columns }: ByAxis<number>): string {
-  return rows * columns === 1
-    ? "Each square is one cell."
-    : `Each rectangle is the strongest of ${rows} × ${columns} cells (queries × keys).`;
+  return rows * columns === 1 ? texts().svgCells : texts().svgBlocks(rows, columns);
 }
 
 function cells({ bins, block, layout, sight, table }: MapSvg): string[] {

@@ -1,5 +1,6 @@
 import { labelOf } from "./labels.js";
 import { fill, make } from "./make.js";
+import { texts } from "./texts.js";
 import { numbered } from "./words.js";
 
 export interface TokenColumnEvents {
@@ -32,8 +33,7 @@ export class TokenColumn {
     readonly side: "query" | "key",
     readonly events: TokenColumnEvents,
   ) {
-    const label = side === "query" ? "Queries" : "Keys";
-    this.element = make("ul", { class: side, role: "listbox", "aria-multiselectable": "true", "aria-label": label });
+    this.element = make("ul", { class: side, role: "listbox", "aria-multiselectable": "true" });
     this.element.addEventListener("click", (event) => this.#click(event));
     this.element.addEventListener("keydown", (event) => this.#key(event));
     this.element.addEventListener("pointerover", (event) => {
@@ -48,6 +48,11 @@ export class TokenColumn {
     for (const type of ["pointerleave", "focusout"]) {
       this.element.addEventListener(type, () => this.events.onLook(undefined));
     }
+  }
+
+  /** Says its fixed words. */
+  speak(): void {
+    this.element.setAttribute("aria-label", this.side === "query" ? texts().queries : texts().keys);
   }
 
   show(tokens: readonly string[], count: number, selected: readonly number[]): void {

@@ -1,4 +1,5 @@
 import type { Kind } from "./colours.js";
+import { texts } from "./texts.js";
 
 /** What is known about a cell. */
 export interface CellReading {
@@ -22,21 +23,22 @@ export function sentence(reading: CellReading, kind: Kind, tokens: Tokens): stri
   const { query, key, value, hidden } = reading;
   const from = named("query", tokens.queries, query);
   const to = named("key", tokens.keys, key);
-  if (hidden) return `${from} may not attend to ${to}.`;
-  if (value === undefined) return `${from} and ${to}: being computed.`;
-  if (kind === "scores") return `${from} scores ${to} with ${number(value)}.`;
-  return `${from} gives ${percent(value)} of its attention to ${to}.`;
+  if (hidden) return texts().cellHidden(from, to);
+  if (value === undefined) return texts().cellPending(from, to);
+  if (kind === "scores") return texts().cellScore(from, to, number(value));
+  return texts().cellWeight(from, to, percent(value));
 }
 
 /** What a cell shows: its number, or why there is none. */
 export function shown({ value, hidden }: CellReading, kind: Kind): string {
-  if (hidden) return "hidden";
-  return value === undefined ? "being computed" : amount(value, kind);
+  if (hidden) return texts().hidden;
+  return value === undefined ? texts().pending : amount(value, kind);
 }
 
 /** “cat”; “park” (3) if the token occurs more than once; query 3 if there is no token. */
 export function named(axis: "query" | "key", tokens: readonly string[], index: number): string {
-  return tokens[index] === undefined ? `${axis} ${index}` : numbered(tokens, index, `“${tokens[index]}”`);
+  const token = tokens[index];
+  return token === undefined ? texts()[axis](index) : numbered(tokens, index, texts().token(token));
 }
 
 /** The text for a token, with its position from 0 if the token occurs more than once. */
@@ -59,7 +61,7 @@ function repeated(tokens: readonly string[]): ReadonlySet<string> {
 
 /** A percentage with at most four significant digits. */
 export function percent(value: number): string {
-  return value > 0 && value < 1e-6 ? "less than 0.0001 %" : `${number(100 * value)} %`;
+  return value > 0 && value < 1e-6 ? texts().nearlyNothing : texts().percent(number(100 * value));
 }
 
 /** A number of this kind: a percentage, or a score. */
@@ -68,5 +70,10 @@ export function amount(value: number, kind: Kind): string {
 }
 
 export function number(value: number): string {
-  return String(Number(value.toPrecision(4))).replace("-", "−");
+  return written(String(Number(value.toPrecision(4))));
+}
+
+/** The digits of a number with the page's decimal sign and a true minus sign. */
+export function written(digits: string): string {
+  return digits.replace(".", texts().decimalSign).replace("-", "−");
 }

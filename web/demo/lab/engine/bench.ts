@@ -7,6 +7,7 @@ import { bandwidth } from "./bandwidth.js";
 import { exactAttention } from "./exact.js";
 import { difference } from "./difference.js";
 import { roofline } from "./roofline.js";
+import { t } from "../texts/t.js";
 
 /** An engine to measure. */
 export interface BenchEngine {
@@ -81,10 +82,10 @@ const decode = (name: string, heads: number, kvHeads: number, keys: number, dim:
 });
 
 export const CASES: readonly BenchCase[] = [
-  plain("BERT, 12 heads × 128 × 64", 12, 128, 64, false),
-  plain("BERT, 12 heads × 512 × 64", 12, 512, 64, false),
-  plain("GPT, causal 12 × 1024 × 64", 12, 1024, 64, true),
-  decode("next token, 32/8 heads × 2048 × 128", 32, 8, 2048, 128),
+  plain(t`BERT, 12 heads × ${"128 × 64"}`, 12, 128, 64, false),
+  plain(t`BERT, 12 heads × ${"512 × 64"}`, 12, 512, 64, false),
+  plain(t`GPT, causal ${"12 × 1024 × 64"}`, 12, 1024, 64, true),
+  decode(t`next token, 32/8 heads × ${"2048 × 128"}`, 32, 8, 2048, 128),
 ];
 
 /** An engine whose results are farther from double precision is not measured: its results are wrong. */

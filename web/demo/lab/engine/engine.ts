@@ -17,6 +17,8 @@ import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./pro
 import type { Floats } from "./floats.js";
 import { moduleWorker } from "./moduleWorker.js";
 import workerUrl from "./worker.js?worker&url";
+import { t } from "../texts/t.js";
+import { troubleWords } from "./trouble.js";
 
 /** The progress of something that takes long. */
 export interface Progress {
@@ -102,7 +104,7 @@ export class Engine {
 
   /** Ends the worker. Calls that wait are rejected. */
   close(): void {
-    this.#end({ message: "the engine was closed" });
+    this.#end({ message: t`the engine was closed` });
   }
 
   #run<Name extends JobName>(name: Name, takes: Jobs[Name]["takes"]): Promise<Jobs[Name]["gives"]> {
@@ -125,7 +127,7 @@ export class Engine {
 
   /** A worker that was not loaded has no message. Loading its file again tells why. */
   async #explain(worker: Worker, said: string): Promise<void> {
-    const message = said || `${workerUrl} could not be loaded: ${await whyNotLoaded(workerUrl)}`;
+    const message = said || t`${workerUrl} could not be loaded: ${await whyNotLoaded(workerUrl)}`;
     if (worker === this.#worker) this.#giveUp({ message });
   }
 
@@ -151,7 +153,7 @@ export class Engine {
       case "unusable":
         return this.#giveUp(reply.reason);
       case "progress":
-        return this.#events.onProgress(reply);
+        return this.#events.onProgress({ ...reply, what: PROGRESS[reply.what] ?? reply.what });
       case "done":
         this.#events.onTime(reply.milliseconds);
         return this.#settle(reply.id, (call) => call.resolve(reply.gives as never));
@@ -170,12 +172,15 @@ export class Engine {
   }
 }
 
+/** What the worker says while it works. */
+const PROGRESS: Readonly<Record<string, string>> = { "Loading the model": t`Loading the model` };
+
 async function whyNotLoaded(url: string): Promise<string> {
   try {
     const { ok, status } = await fetch(url, { cache: "no-store" });
-    return ok ? "the browser does not run it as a worker" : `the server answers with status ${status}`;
+    return ok ? t`the browser does not run it as a worker` : t`the server answers with status ${status}`;
   } catch {
-    return "the server does not answer";
+    return t`the server does not answer`;
   }
 }
 
@@ -184,8 +189,11 @@ export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly hint: string | undefined;
 
-  constructor({ message, hint }: Failure) {
-    super(message);
-    this.hint = hint;
+  constructor({ message, hint, trouble, isOfChoice }: Failure) {
+    super(trouble ? troubleWords(trouble) : message);
+    const again = isOfChoice
+      ? t`At the top of the page, under “no engine”, “Automatic” takes what this device has.`
+      : undefined;
+    this.hint = [hint, again].filter(Boolean).join(" ") || undefined;
   }
 }

@@ -9,6 +9,7 @@ import { openAttention } from "./openAttention.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest } from "./generateProtocol.js";
 import { PronounAsker } from "./pronounStudy.js";
 import { endlessText, Writer } from "./writer.js";
+import { TroubleError } from "./trouble.js";
 
 /** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
 interface WorkerScope {
@@ -81,10 +82,7 @@ async function open(name: DecoderName, hw: Attention): Promise<void> {
 async function load(name: string): Promise<Response> {
   const response = await fetch(new URL(`../decoders/${name}`, HERE));
   if (response.ok) return response;
-  throw new Error(
-    `the decoder’s file ${name} could not be loaded: the server answered ${response.status}. ` +
-      "“npm run train:demo” makes the decoders of this page",
-  );
+  throw new TroubleError({ kind: "file", of: "decoder", name, why: response.status });
 }
 
 async function write(tokens: number, isOver: () => boolean): Promise<void> {

@@ -1,12 +1,13 @@
 import type { DecoderConfig } from "../../generate/decoderFile.js";
 import type { Taking } from "../../generate/sampling.js";
-import type { Difference } from "./difference.js";
+import { named, type Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest, Writing, Written } from "./generateProtocol.js";
 import worker from "./generateWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
 import type { PronounStudy } from "./pronounProtocol.js";
 import type { EngineChoice } from "./protocol.js";
+import { t } from "../texts/t.js";
 
 export interface GeneratingEvents {
   opened(config: DecoderConfig, threads: number): void;
@@ -28,10 +29,10 @@ export class Generating {
       else if (data.kind === "written") events.written(data.written, data.isDone);
       else if (data.kind === "endless") events.endless(data.endless, data.isDone);
       else if (data.kind === "asked") events.asked(data.study);
-      else if (data.kind === "checked") this.#checks.shift()?.(data.differences);
+      else if (data.kind === "checked") this.#checks.shift()?.(named(data.differences));
       else events.failed(new EngineError(data.reason));
     };
-    this.#worker.onerror = (event) => events.failed(new Error(event.message || "the worker could not be loaded"));
+    this.#worker.onerror = (event) => events.failed(new Error(event.message || t`the worker could not be loaded`));
     this.#say({ kind: "open", decoder, engine });
   }
 

@@ -1,5 +1,6 @@
 import { unzipped } from "../../model/unzipped.js";
 import type { ModelFiles } from "../../model/weights.js";
+import { TroubleError } from "./trouble.js";
 
 interface Arrived {
   readonly bytes: Uint8Array;
@@ -26,8 +27,7 @@ export function filesAt(folder: URL): ModelFiles {
 
 async function download(url: URL, name: string, onBytes: (bytes: number) => void = () => {}): Promise<Arrived> {
   const response = await fetch(url).catch((error: Error) => fail(name, error));
-  if (!response.ok)
-    throw new Error(`the model’s file ${name} could not be loaded: the server answered ${response.status}`);
+  if (!response.ok) throw new TroubleError({ kind: "file", of: "model", name, why: response.status });
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for (const reader = response.body!.getReader(); ;) {
@@ -42,5 +42,5 @@ async function download(url: URL, name: string, onBytes: (bytes: number) => void
 }
 
 function fail(name: string, error: Error): never {
-  throw new Error(`the model’s file ${name} could not be loaded: ${error.message}`);
+  throw new TroubleError({ kind: "file", of: "model", name, why: error.message });
 }

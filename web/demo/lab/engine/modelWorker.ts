@@ -9,6 +9,7 @@ import { asFailure } from "./asFailure.js";
 import { openAttention } from "./openAttention.js";
 import type { ModelReply, ModelRequest } from "./modelProtocol.js";
 import { ReadModel } from "./readModel.js";
+import { TroubleError } from "./trouble.js";
 
 /** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
 interface WorkerScope {
@@ -89,8 +90,5 @@ async function exampleFiles(): Promise<Readonly<Record<string, Uint8Array>>> {
 async function load(name: string): Promise<Response> {
   const response = await fetch(new URL(`../decoders/${name}`, HERE));
   if (response.ok) return response;
-  throw new Error(
-    `the example’s file ${name} could not be loaded: the server answered ${response.status}. ` +
-      "“npm run train:demo -- --task repeat” makes it",
-  );
+  throw new TroubleError({ kind: "file", of: "example", name, why: response.status });
 }

@@ -1,11 +1,12 @@
 import type { ModelPlan, Precision } from "headwise/models";
 
-import type { Difference } from "./difference.js";
+import { named, type Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import type { HeadPlace, ModelFacts, ModelOrder, ModelReply, ModelRequest, Seen } from "./modelProtocol.js";
 import worker from "./modelWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
 import type { EngineChoice } from "./protocol.js";
+import { t } from "../texts/t.js";
 
 interface Waiting {
   resolve(reply: ModelReply): void;
@@ -31,7 +32,7 @@ export class OwnModel {
       else if (data.kind === "failed") this.#waiting.shift()?.reject(new EngineError(data.reason));
       else this.#waiting.shift()?.resolve(data);
     };
-    this.#worker.onerror = (event) => this.#fail(new Error(event.message || "the worker could not be loaded"));
+    this.#worker.onerror = (event) => this.#fail(new Error(event.message || t`the worker could not be loaded`));
     // A copy of a file does not know its folder any more.
     const byPath = files?.map((file) => [file.webkitRelativePath || file.name, file] as const);
     const request = { kind: "plan", files: byPath && Object.fromEntries(byPath), engine } as const;
@@ -57,13 +58,13 @@ export class OwnModel {
 
   /** How far the weights of a head, without changes, are from their definition in double precision. */
   async check(order: ModelOrder, place: HeadPlace): Promise<readonly Difference[]> {
-    return (await this.#ask({ kind: "check", order, place }, "checked")).differences;
+    return named((await this.#ask({ kind: "check", order, place }, "checked")).differences);
   }
 
   /** Ends the worker, and all calls that wait. */
   close(): void {
     this.#worker.terminate();
-    this.#fail(new Error("the model was closed"));
+    this.#fail(new Error(t`the model was closed`));
   }
 
   #ask<K extends ModelReply["kind"]>(request: ModelRequest, kind: K): Promise<Extract<ModelReply, { kind: K }>> {

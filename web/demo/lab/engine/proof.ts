@@ -2,6 +2,7 @@ import type { ProofProgress, ProofRecord } from "../../../../tests/bench/proof/c
 import { moduleWorker } from "./moduleWorker.js";
 import type { ProofReply, ProofRequest } from "./proofProtocol.js";
 import worker from "./proofWorker.js?worker&url";
+import { t } from "../texts/t.js";
 
 /** A proof that runs in a worker of its own. */
 export class Proof {
@@ -18,7 +19,7 @@ export class Proof {
         else if (data.kind === "record") resolve(data.record);
         else reject(new Error(data.message));
       };
-      this.#worker.onerror = (event) => reject(new Error(event.message || "the worker could not be loaded"));
+      this.#worker.onerror = (event) => reject(new Error(event.message || t`the worker could not be loaded`));
     });
     this.#say({ kind: "begin", ...options });
   }
@@ -31,7 +32,7 @@ export class Proof {
   /** Ends the worker at once. */
   close(): void {
     this.#worker.terminate();
-    this.#fail(new Error("it was closed"));
+    this.#fail(new Error(t`it was closed`));
   }
 
   #say(request: ProofRequest): void {

@@ -12,6 +12,7 @@ import type { Anatomy } from "../../model/anatomy.js";
 import type { EncodeOptions, Encoding } from "../../model/encoder.js";
 import type { BenchFigure, BenchOrder } from "./bench.js";
 import type { Floats } from "./floats.js";
+import type { Trouble } from "./trouble.js";
 
 /** The jobs of the worker: what each takes and gives. */
 export interface Jobs {
@@ -66,4 +67,8 @@ export type Reply =
 export interface Failure {
   readonly message: string;
   readonly hint?: string;
+  /** What happened, if the lab itself says it. */
+  readonly trouble?: Trouble;
+  /** Whether the visitor has chosen an engine, and may choose another one. */
+  readonly isOfChoice?: boolean;
 }

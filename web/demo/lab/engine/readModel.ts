@@ -3,13 +3,13 @@ import { detect, type DetectedHead } from "headwise/inspect";
 import { loadModel, type LoadModelOptions, type Model, type RunResult } from "headwise/models";
 import { random } from "headwise/train";
 
-import { headWords } from "../shell/headWords.js";
-import { difference, type Difference } from "./difference.js";
+import { weightsDifference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
 import type { Floats } from "./floats.js";
 import { interventionsOf } from "./headChanges.js";
 import type { Effect, Habit, HeadChange, HeadPlace, ModelFacts, ModelOrder, Seen } from "./modelProtocol.js";
 import { largestOf, movedShare, probabilitiesOf, rowCosines } from "./predictions.js";
+import { TroubleError } from "./trouble.js";
 
 /** The maps of more tokens could not be read as small pictures. */
 export const MOST_TOKENS = 64;
@@ -100,7 +100,7 @@ export class ReadModel {
     } as const;
     const [q, k, v] = [one(query, head), one(key, Math.floor(head / group)), one(value, Math.floor(head / group))];
     const exact = exactAttention(q, k, v, { mask: seen, scale: scaleOf(q, k, one(scores, head).data) });
-    return [difference(`weights of ${headWords({ layer, head })} on the keys that it sees`, own.data, exact.probs)];
+    return [weightsDifference({ layer, head }, own.data, exact.probs)];
   }
 
   dispose(): void {
@@ -115,7 +115,7 @@ export class ReadModel {
         : input.numbers.length > 0
           ? [...input.numbers]
           : repeatedTokens(vocabulary, longest);
-    if (all.length === 0) throw new Error("there are no tokens: the text is empty, or the tokenizer knows none of it");
+    if (all.length === 0) throw new TroubleError({ kind: "noTokens" });
     return { tokens: all.slice(0, longest), left: Math.max(0, all.length - longest) };
   }
 

@@ -11,7 +11,7 @@ import {
   type RepeatTask,
 } from "../../train/repeat.js";
 import { createTrainer, type Look, type SavedTrainer, type Trainer } from "../../train/trainer.js";
-import { difference, type Difference } from "./difference.js";
+import { weightsDifference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
 import type { Floats } from "./floats.js";
 import { projected } from "./projected.js";
@@ -141,7 +141,7 @@ export class TrainedPair {
     return inputs.map((input, layer) => {
       const { query, key, value } = projected(input, parameters.layers[layer]!.attention, model.settings);
       const exact = exactAttention(batched(query), batched(key), batched(value), { causal: true });
-      return difference(`weights of layer ${layer + 1}`, probs[layer]!.data, exact.probs);
+      return weightsDifference({ layer: layer + 1 }, probs[layer]!.data, exact.probs);
     });
   }
 

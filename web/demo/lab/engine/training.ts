@@ -1,9 +1,10 @@
 import type { ModelFiles } from "../../train/gpt2Files.js";
-import type { Difference } from "./difference.js";
+import { named, type Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import { moduleWorker } from "./moduleWorker.js";
 import type { Gains, KeptPair, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
 import worker from "./trainWorker.js?worker&url";
+import { t } from "../texts/t.js";
 
 export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "model" | "kept" | "checked" }>;
 
@@ -26,10 +27,10 @@ export class Training {
       else if (data.kind === "file") this.#files.shift()?.(data.bytes);
       else if (data.kind === "model") this.#models.shift()?.(data.files);
       else if (data.kind === "kept") this.#keeps.shift()?.(data.kept);
-      else if (data.kind === "checked") this.#checks.shift()?.(data.differences);
+      else if (data.kind === "checked") this.#checks.shift()?.(named(data.differences));
       else onEvent(data);
     };
-    this.#worker.onerror = (event) => this.#onFailure(new Error(event.message || "the worker could not be loaded"));
+    this.#worker.onerror = (event) => this.#onFailure(new Error(event.message || t`the worker could not be loaded`));
     this.#say({ kind: "begin", order });
   }
 

@@ -4,7 +4,7 @@ import type { Decoder, Said, Session } from "../../generate/decoder.js";
 import { tokensOf, vocabularyOf } from "../../generate/decoderFile.js";
 import { candidates, largestChange, softmax, surprise, taken, type Taking } from "../../generate/sampling.js";
 import { random } from "../shell/random.js";
-import { difference, type Difference } from "./difference.js";
+import { weightsDifference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
 import type { CacheState, Endless, Writing, Written } from "./generateProtocol.js";
 import { projected } from "./projected.js";
@@ -119,7 +119,7 @@ export class Writer {
       const { query } = projected(said!.inputs[layer]!, this.#decoder.projections(layer), place);
       const { key, value } = stored[layer]!;
       const exact = exactAttention({ data: query.data, shape: [1, ...query.shape] }, key, value, {});
-      return difference(`weights of layer ${layer + 1}`, said!.weights[layer]!, exact.probs);
+      return weightsDifference({ layer: layer + 1 }, said!.weights[layer]!, exact.probs);
     });
   }
 

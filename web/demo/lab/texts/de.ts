@@ -456,43 +456,798 @@ export const GERMAN: Texts = {
 
   // ——— Train
 
+  "Open this model in “Your model”": "Dieses Modell in „Dein Modell“ öffnen",
+  Training: "Training",
+  "One step": "Ein Schritt",
+  "Start over": "Von vorn",
+  "Every head, on a sequence that is never learned from": "Jeder Kopf, auf einer Folge, aus der nie gelernt wird",
+  "How well they copy": "Wie gut sie kopieren",
+  "Take it with you": "Zum Mitnehmen",
+  "The weights of the two layers at the step that is shown, by name.":
+    "Die Gewichte der zwei Schichten beim gezeigten Schritt, mit Namen.",
+  "Save the weights": "Gewichte speichern",
+  "Open this layer in “Your model”": "Diese Schicht in „Dein Modell“ öffnen",
+  "Copy a link to these settings": "Link zu diesen Einstellungen kopieren",
+  Pause: "Pause",
+  "It takes a GPT-2, which has no rotary positions: train with learned ones.":
+    "Dort wird ein GPT-2 geöffnet, und das hat keine rotierenden Positionen: Trainiere mit gelernten.",
+  "step {0}": "Schritt {0}",
+  "one layer": "eine Schicht",
+  "two layers": "zwei Schichten",
+  shown: "gezeigt",
+  "The share of repeated tokens that is copied, step by step":
+    "Der Anteil der wiederholten Token, der kopiert wird, Schritt für Schritt",
+  "The loss in nats, step by step": "Der Verlust in Nats, Schritt für Schritt",
+  "Repeated tokens that are copied, in sequences that are never learned from":
+    "Wiederholte Token, die kopiert werden, in Folgen, aus denen nie gelernt wird",
+  "Loss in nats, in the sequences of each step": "Verlust in Nats, in den Folgen jedes Schritts",
+  "Weights of the head": "Gewichte des Kopfes",
+  "Repeated tokens and what was expected": "Wiederholte Token und was erwartet wurde",
+  "What the two layers expect": "Was die zwei Schichten erwarten",
+  "The repeated tokens. Those that the model expected are filled, the others crossed out.":
+    "Die wiederholten Token. Die das Modell erwartet hat, sind ausgefüllt, die anderen durchgestrichen.",
+  "How a head is scored": "Wie ein Kopf bewertet wird",
+  "The head": "Der Kopf",
+  "Shares of the head’s attention, as means over the tokens that have such a key. With n tokens before the repetition, token i looks at i − 1 (the token before), at i − n + 1 (what followed it last time), at i − n (the same token).":
+    "Anteile der Aufmerksamkeit des Kopfes, gemittelt über die Token, die einen solchen Schlüssel haben. Stehen n Token vor der Wiederholung, dann sieht Token i auf i − 1 (das Token davor), auf i − n + 1 (was ihm letztes Mal folgte), auf i − n (dasselbe Token).",
+  "At step {0}: {1}.": "Bei Schritt {0}: {1}.",
+  "“{0}” comes after “{1}”: hidden.": "„{0}“ kommt nach „{1}“: verdeckt.",
+  "after “{0}” it expects “{1}”": "nach „{0}“ erwartet es „{1}“",
+  "{0} is on": "{0} ist an",
+  "no habit": "keine Gewohnheit",
+  "Nothing yet. When a head takes up a habit, it stands here with its step.":
+    "Noch nichts. Nimmt ein Kopf eine Gewohnheit an, dann steht sie hier, mit ihrem Schritt.",
+  "What happened, and when": "Was geschah, und wann",
+  rotary: "rotierend",
+  "learned, added": "gelernt, addiert",
+  none: "keine",
+  Heads: "Köpfe",
+  Width: "Breite",
+  "First weights": "Erste Gewichte",
+  "Learning rate": "Lernrate",
+  Seed: "Seed",
+  "One layer beside it": "Eine Schicht daneben",
+  "The first weights and all sequences are random numbers. The same seed gives the same ones, and the same training.":
+    "Die ersten Gewichte und alle Folgen sind Zufallszahlen. Derselbe Seed gibt dieselben, und dasselbe Training.",
+  Checkpoint: "Checkpoint",
+  Latest: "Neuester",
+  Checkpoints: "Checkpoints",
+  "One layer": "Eine Schicht",
+  "Layer {0}": "Schicht {0}",
+  "the control": "die Kontrolle",
+  "Step {0}: {1} now looks at the token before.": "Schritt {0}: {1} sieht jetzt auf das Token davor.",
+  "Step {0}: {1} now looks at what followed this token last time.":
+    "Schritt {0}: {1} sieht jetzt auf das, was diesem Token letztes Mal folgte.",
+  "Step {0}: {1} now looks at the same token, where it stood last time.":
+    "Schritt {0}: {1} sieht jetzt auf dasselbe Token, da wo es letztes Mal stand.",
+  "Step {0}: {1} does not look any more at the token before.": "Schritt {0}: {1} sieht nicht mehr auf das Token davor.",
+  "Step {0}: {1} does not look any more at what followed this token last time.":
+    "Schritt {0}: {1} sieht nicht mehr auf das, was diesem Token letztes Mal folgte.",
+  "Step {0}: {1} does not look any more at the same token, where it stood last time.":
+    "Schritt {0}: {1} sieht nicht mehr auf dasselbe Token, da wo es letztes Mal stand.",
+  "the control’s {0}": "{0} der Kontrolle",
+  "Step {0}: the two layers copy {1} of the repeated tokens.":
+    "Schritt {0}: Die zwei Schichten kopieren {1} der wiederholten Token.",
+  "Step {0}: you switched {1} on.": "Schritt {0}: Du hast {1} eingeschaltet.",
+  "Step {0}: you switched {1} off.": "Schritt {0}: Du hast {1} ausgeschaltet.",
+  "Nothing is trained yet: the weights are random numbers. Let them learn, and watch the heads form.":
+    "Noch ist nichts trainiert: Die Gewichte sind Zufallszahlen. Lass sie lernen, und sieh zu, wie die Köpfe entstehen.",
+  "{0} the two layers copy {1} of the repeated tokens.": "{0} kopieren die zwei Schichten {1} der wiederholten Token.",
+  "{0} the two layers copy {1} of the repeated tokens, and one layer copies {2}.":
+    "{0} kopieren die zwei Schichten {1} der wiederholten Token, und eine Schicht kopiert {2}.",
+  "Without {0}: {1}": "Ohne {0}: {1}",
+  "before the first step": "vor dem ersten Schritt",
+  "after 1 step": "nach 1 Schritt",
+  "after {0} steps": "nach {0} Schritten",
+  "The control has one layer: its keys do not know what stood before them, so it cannot find the one that comes after its own.":
+    "Die Kontrolle hat eine Schicht: Ihre Schlüssel wissen nicht, was vor ihnen stand. Deshalb findet sie das Token nicht, das nach ihrem eigenen kommt.",
+  "The maps of random weights have no lines: every token looks at all tokens before it, about equally.":
+    "Die Karten zufälliger Gewichte haben keine Linien: Jedes Token sieht auf alle Token vor ihm, ungefähr gleich viel.",
+  "Its line lies above the middle diagonal of the lower half: a repeated token finds its first place, looks one further, and says what stands there.":
+    "Seine Linie liegt über der mittleren Diagonale der unteren Hälfte: Ein wiederholtes Token findet seine erste Stelle, sieht eins weiter und sagt, was dort steht.",
+  "Switch {0} off, and see what is left of the line.": "Schalte {0} aus, und sieh, was von der Linie bleibt.",
+  "Switch a head of layer 1 off, and see what is left of the line.":
+    "Schalte einen Kopf von Schicht 1 aus, und sieh, was von der Linie bleibt.",
+  "Now a head of layer 2 can look for the token that came after its own. Look for a line in the lower half of its map.":
+    "Jetzt kann ein Kopf von Schicht 2 das Token suchen, das nach seinem eigenen kam. Achte auf eine Linie in der unteren Hälfte seiner Karte.",
+  "First look for a line beside the diagonal in layer 1: a head that looks at the token before. Later look for a line in the lower left half of a map of layer 2.":
+    "Achte zuerst auf eine Linie neben der Diagonale in Schicht 1: ein Kopf, der auf das Token davor sieht. Achte später auf eine Linie in der linken unteren Hälfte einer Karte von Schicht 2.",
+  "{0} is an induction head.": "{0} ist ein Induktionskopf.",
+  "{0} are induction heads.": "{0} sind Induktionsköpfe.",
+  "{0} tells every token what stands before it.": "{0} sagt jedem Token, was vor ihm steht.",
+  "{0} tell every token what stands before it.": "{0} sagen jedem Token, was vor ihm steht.",
+  "token before {0}, what followed {1}, same token {2}": "Token davor {0}, was folgte {1}, gleiches Token {2}",
+  "token before": "Token davor",
+  "what followed": "was folgte",
+  "same token": "gleiches Token",
+  "“{0}” gives {1} of its attention to “{2}”, the token before.":
+    "„{0}“ gibt {1} seiner Aufmerksamkeit an „{2}“, das Token davor.",
+  "“{0}” gives {1} of its attention to “{2}”, which followed this token last time.":
+    "„{0}“ gibt {1} seiner Aufmerksamkeit an „{2}“, das diesem Token letztes Mal folgte.",
+  "“{0}” gives {1} of its attention to “{2}”, the same token last time.":
+    "„{0}“ gibt {1} seiner Aufmerksamkeit an „{2}“, dasselbe Token letztes Mal.",
+  "“{0}” gives {1} of its attention to “{2}”, which is itself.":
+    "„{0}“ gibt {1} seiner Aufmerksamkeit an „{2}“, also an sich selbst.",
+  "“{0}” gives {1} of its attention to “{2}”.": "„{0}“ gibt {1} seiner Aufmerksamkeit an „{2}“.",
+  "{0} ms a step": "{0} ms je Schritt",
   // ——— end of Train
 
   // ——— Generate
 
+  memory: "Speicher",
+  "tokens kept": "Token darin",
+  "largest change of a chance": "größte Änderung",
+  Caches: "Caches",
+  writes: "schreibt",
+  Write: "Schreiben",
+  "Stories to go on from": "Geschichten zum Weiterschreiben",
+  Model: "Modell",
+  stories: "Geschichten",
+  sums: "Summen",
+  Beginning: "Anfang",
+  Writing: "Schreiben",
+  "One token": "Ein Token",
+  "Begin again": "Neu beginnen",
+  Temperature: "Temperatur",
+  "Top k": "Top k",
+  "What may come next": "Was als Nächstes kommen kann",
+  "Every head, for the newest token": "Jeder Kopf, für das neueste Token",
+  "A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.":
+    "Ein Token ist ein Wort einer Geschichte oder ein Zeichen einer Summe. Jeder Streifen ist der Text vom ersten Token bis zum neuesten, dunkler, wo der Kopf hinsieht. Der gewählte Kopf färbt den Text oben. Schalte einen aus: Der Text wird neu geschrieben, neben dem mit allen Köpfen.",
+  "The cache of keys and values": "Der Cache der Schlüssel und Werte",
+  "Stored as": "Gespeichert als",
+  Kept: "Behalten",
+  all: "alles",
+  "first and last": "erste und letzte",
+  "last only": "nur letzte",
+  "Last tokens": "Letzte Token",
+  "First tokens": "Erste Token",
+  "The model": "Das Modell",
+  Stop: "Anhalten",
+  "Read a text that it has not learned from": "Einen Text lesen, aus dem es nicht gelernt hat",
+  "A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.":
+    "Ein Ring behält die letzten Token und lässt die anderen fallen, so wächst sein Speicher nicht. Viele Köpfe ruhen auf den ersten Token („Sinks“). Ein Ring, der sie fallen lässt, verliert vielleicht mehr als ihren Sinn. Probiere es: Drei Caches lesen denselben Text, und gemessen wird, wie überrascht das Modell ist.",
+  "Endless text": "Endloser Text",
+  "all tokens": "alle Token",
+  "ring with the first ones": "Ring mit den ersten",
+  "ring of the last only": "Ring nur der letzten",
+  "Surprise along the text": "Überraschung entlang des Textes",
+  "Surprise in nats a word. The dotted line: the rings are full.":
+    "Überraschung in Nats je Wort. Die gepunktete Linie: Die Ringe sind voll.",
+  "Surprise in nats a character. The dotted line: the rings are full.":
+    "Überraschung in Nats je Zeichen. Die gepunktete Linie: Die Ringe sind voll.",
+  "agreement (was or were)": "Übereinstimmung (was oder were)",
+  "he or she": "he oder she",
+  "his or her": "his oder her",
+  "it or them": "it oder them",
+  "who gets something": "wer etwas bekommt",
+  "who has something": "wer etwas hat",
+  "the colour of a thing": "die Farbe einer Sache",
+  "the thing of a colour": "die Sache einer Farbe",
+  "how many": "wie viele",
+  "the next of a list or a song": "das Nächste einer Liste oder eines Liedes",
+  "the place": "der Ort",
+  "the name of a pet": "der Name eines Haustiers",
+  "{0} falls from {1} to {2}": "„{0}“ fällt von {1} auf {2}",
+  "Layer {0}, {1}": "Schicht {0}, {1}",
+  "{0} looks at the word before: without it {1}.": "{0} sieht auf das Wort davor. Ohne ihn: {1}.",
+  "{0} looks at the earlier place of the word that comes next: without it {1}.":
+    "{0} sieht auf die frühere Stelle des Wortes, das als Nächstes kommt. Ohne ihn: {1}.",
+  "{0}: without it {1}.": "{0}. Ohne ihn: {1}.",
+  "The grammar knows the right word at many places. These are the shares of right choices among the words that could stand there, in stories that the model has not seen; and what is left of them when one head is off.":
+    "An vielen Stellen kennt die Grammatik das richtige Wort. Das sind die Anteile richtiger Wahlen unter den Wörtern, die dort stehen könnten, in Geschichten, die das Modell nicht gesehen hat. Und das bleibt davon, wenn ein Kopf aus ist.",
+  "What the heads are for": "Wozu die Köpfe da sind",
+  "The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives. Click one to write it.":
+    "Der Balken ist die Chance, genommen zu werden, nach Temperatur und Top k. Die Linie ist die Wahrscheinlichkeit, die das Modell nennt. Klicke auf eins, um es zu schreiben.",
+  "Write “{0}”: {1} to be taken, {2} by the model": "„{0}“ schreiben: {1}, genommen zu werden, {2} laut Modell",
+  "He or she": "He oder she",
+  "It or them": "It oder them",
+  "No other word has more of its weight in {0} of 1 place.":
+    "Kein anderes Wort hat mehr von seinem Gewicht an {0} von 1 Stelle.",
+  "No other word has more of its weight in {0} of {1} places.":
+    "Kein anderes Wort hat mehr von seinem Gewicht an {0} von {1} Stellen.",
+  "1 time": "1-mal",
+  "In 1 story that the model has not seen, “he” or “she” comes {0}.":
+    "In 1 Geschichte, die das Modell nicht gesehen hat, kommt „he“ oder „she“ {0} vor.",
+  "In {0} stories that the model has not seen, “he” or “she” comes {1}.":
+    "In {0} Geschichten, die das Modell nicht gesehen hat, kommt „he“ oder „she“ {1} vor.",
+  "In 1 story that the model has not seen, “it” or “them” comes {0}.":
+    "In 1 Geschichte, die das Modell nicht gesehen hat, kommt „it“ oder „them“ {0} vor.",
+  "In {0} stories that the model has not seen, “it” or “them” comes {1}.":
+    "In {0} Geschichten, die das Modell nicht gesehen hat, kommt „it“ oder „them“ {1} vor.",
+  "{0} finds the name that is meant: {1} of its weight is there, on average.":
+    "{0} findet den Namen, der gemeint ist: {1} seines Gewichts liegt dort, im Mittel.",
+  "{0} finds the noun that is meant: {1} of its weight is there, on average.":
+    "{0} findet das Substantiv, das gemeint ist: {1} seines Gewichts liegt dort, im Mittel.",
+  "No head finds the name that is meant: the closest is {0}, with {1} of its weight there, on average.":
+    "Kein Kopf findet den Namen, der gemeint ist: Am nächsten kommt {0}, mit {1} seines Gewichts dort, im Mittel.",
+  "No head finds the noun that is meant: the closest is {0}, with {1} of its weight there, on average.":
+    "Kein Kopf findet das Substantiv, das gemeint ist: Am nächsten kommt {0}, mit {1} seines Gewichts dort, im Mittel.",
+  "But {0} has {1} on the word before the name.": "Aber {0} hat {1} auf dem Wort vor dem Namen.",
+  "{0} has {1} on the word before the name.": "{0} hat {1} auf dem Wort vor dem Namen.",
+  "But {0} has {1} on the word before the noun, which is most often its colour.":
+    "Aber {0} hat {1} auf dem Wort vor dem Substantiv, und das ist meistens seine Farbe.",
+  "{0} has {1} on the word before the noun, which is most often its colour.":
+    "{0} hat {1} auf dem Wort vor dem Substantiv, und das ist meistens seine Farbe.",
+  "The control: in {0} a person of the other sex, from the same story, trades places with the one who is meant.":
+    "Die Kontrolle: An {0} tauscht eine Person des anderen Geschlechts aus derselben Geschichte den Platz mit der gemeinten.",
+  "The control: in {0} a thing of the other number, with its colour, from the same story, stands for the one that is meant.":
+    "Die Kontrolle: An {0} steht statt der gemeinten Sache eine im anderen Numerus da, mit ihrer Farbe, aus derselben Geschichte.",
+  "{0} on the first and {1} on the second become {2} and {3}":
+    "aus {0} auf dem ersten und {1} auf dem zweiten Wort werden {2} und {3}",
+  "The weight of {0} moves with it: {1}.": "Das Gewicht von {0} wandert mit: {1}.",
+  "The weight of {0} does not move with it: {1}.": "Das Gewicht von {0} wandert nicht mit: {1}.",
+  "The model then says the other word in {0} of {1}.": "Das Modell sagt dann an {0} von {1} das andere Wort.",
+  "1 place": "1 Stelle",
+  "Why not the noun? “A red ball” says before its noun that it is one thing.":
+    "Warum nicht das Substantiv? „A red ball“ sagt schon vor dem Substantiv, dass es eine einzige Sache ist.",
+  "What says that it is one thing?": "Was sagt, dass es eine einzige Sache ist?",
+  "In {0} only “a” is taken away, or put before the colour: the model says the other word in {1} of them.":
+    "An {0} wird nur „a“ weggenommen oder vor die Farbe gesetzt: Das Modell sagt an {1} davon das andere Wort.",
+  "If “a” stays as it was and only the noun is of the other number, it says the other word in {0} of {1}.":
+    "Bleibt „a“, wie es war, und ist nur das Substantiv im anderen Numerus, dann sagt es an {0} von {1} das andere Wort.",
+  "Both count alike.": "Beides zählt gleich viel.",
+  "So the model goes by “a” more than by the noun.":
+    "Das Modell richtet sich also mehr nach „a“ als nach dem Substantiv.",
+  "So the model goes by the noun more than by “a”.":
+    "Das Modell richtet sich also mehr nach dem Substantiv als nach „a“.",
+  "With all heads {0} of {1} are right. Without {2} it is {3}; guessing would get about half. Without {4}, which looks there least in its layer, it is {5}.":
+    "Mit allen Köpfen sind {0} von {1} richtig. Ohne {2} sind es {3}; geraten wäre es etwa die Hälfte. Ohne {4}, der in seiner Schicht am wenigsten dorthin sieht, sind es {5}.",
+  "The grammar is simple: “he” and “she” mean the one whom the latest sentence is about. A head need not know more.":
+    "Die Grammatik ist einfach: „he“ und „she“ meinen die Person, von der der letzte Satz handelt. Mehr muss ein Kopf nicht wissen.",
+  "The grammar is simple: “it” and “them” mean the thing that was named last. A head need not know more.":
+    "Die Grammatik ist einfach: „it“ und „them“ meinen die Sache, die zuletzt genannt wurde. Mehr muss ein Kopf nicht wissen.",
+  "As it is told": "Wie es erzählt ist",
+  "With another person": "Mit einer anderen Person",
+  "With another thing": "Mit einer anderen Sache",
+  "{0}: the next word is “{1}” with {2}, and “{3}” with {4}.":
+    "{0}: Das nächste Wort ist „{1}“ mit {2} und „{3}“ mit {4}.",
+  "“{0}” means {1}: {2} has {3} of its weight on “{4}”.": "„{0}“ meint {1}: {2} hat {3} seines Gewichts auf „{4}“.",
+  "“{0}” means the {1}: {2} has {3} of its weight on “{4}”.":
+    "„{0}“ meint „{1}“: {2} hat {3} seines Gewichts auf „{4}“.",
+  "In the text above": "Im Text oben",
+  "Ask all heads": "Alle Köpfe fragen",
+  "Reading stories …": "Liest Geschichten …",
+  "The grammar knows whom “he” means, and what “it” means. Which head looks there? The weights are those of the word before the pronoun, when the model chooses it, with all heads on. Then the story is changed, and the head is switched off.":
+    "Die Grammatik weiß, wen „he“ meint und was „it“ meint. Welcher Kopf sieht dorthin? Die Gewichte sind die des Wortes vor dem Pronomen, wenn das Modell es wählt und alle Köpfe an sind. Danach wird die Geschichte geändert und der Kopf ausgeschaltet.",
+  "Whom “he” means, and what “it” means": "Wen „he“ meint, und was „it“ meint",
+  "The text above has changed: ask again to see its pronouns.":
+    "Der Text oben hat sich geändert: Frage noch einmal, um seine Pronomen zu sehen.",
+  "The stories were not read to their end. Ask again.":
+    "Die Geschichten wurden nicht zu Ende gelesen. Frage noch einmal.",
+  "A short place that shows it well:": "Eine kurze Stelle, die es gut zeigt:",
+  "No sentence that is true in its story has one of these pronouns yet.":
+    "Noch kein Satz, der in seiner Geschichte wahr ist, hat eins dieser Pronomen.",
+  "Which of the likely tokens is taken is random. The same seed writes the same text.":
+    "Welches der wahrscheinlichen Token genommen wird, ist Zufall. Derselbe Seed schreibt denselben Text.",
+  "The text": "Der Text",
+  "The text with all heads on": "Der Text mit allen Köpfen",
+  "Darker where {0} of the newest word looks; what the cache has dropped is pale.":
+    "Dunkler, wohin {0} des neuesten Wortes sieht; was der Cache fallen ließ, ist blass.",
+  "Darker where {0} of the newest character looks; what the cache has dropped is pale.":
+    "Dunkler, wohin {0} des neuesten Zeichens sieht; was der Cache fallen ließ, ist blass.",
+  "The story has ended. Another seed tells another one.":
+    "Die Geschichte ist zu Ende. Ein anderer Seed erzählt eine andere.",
+  "The grammar finds 1 sentence, and no fault: each is true in its story.":
+    "Die Grammatik findet 1 Satz und keinen Fehler: Er ist in seiner Geschichte wahr.",
+  "The grammar finds {0} sentences, and no fault: each is true in its story.":
+    "Die Grammatik findet {0} Sätze und keinen Fehler: Jeder ist in seiner Geschichte wahr.",
+  "{0} of another grammar": "{0} nach einer anderen Grammatik",
+  "{0} not true in this story": "{0} in dieser Geschichte nicht wahr",
+  "{0}, and {1}": "{0}, und {1}",
+  "The grammar finds 1 sentence: {0}. The first of these is “{1}”":
+    "Die Grammatik findet 1 Satz: {0}. Der erste davon ist „{1}“",
+  "The grammar finds {0} sentences: {1}. The first of these is “{2}”":
+    "Die Grammatik findet {0} Sätze: {1}. Der erste davon ist „{2}“",
+  "1 word": "1 Wort",
+  "1 character": "1 Zeichen",
+  gift: "Geschenk",
+  song: "Lied",
+  list: "Liste",
+  pets: "Haustiere",
+  numbers: "Zahlen",
+  places: "Orte",
+  "After {0} “{1}” has {2} to be taken next; keys and values take {3}.":
+    "{0} gelesen: Als Nächstes kommt mit {2} „{1}“; Schlüssel und Werte brauchen {3}.",
+  "After {0} “{1}” has {2}, “{3}” has {4} to be taken next; keys and values take {5}.":
+    "{0} gelesen: Als Nächstes kommt mit {2} „{1}“, mit {4} „{3}“; Schlüssel und Werte brauchen {5}.",
+  "float32, all tokens": "float32, alle Token",
+  "the reference": "die Referenz",
+  "no change": "keine Änderung",
+  "Each token adds {0} layers × 2 × {1} numbers; int8 takes {2} times less than float32. Memory comes in blocks, so it grows in steps.":
+    "Jedes Token bringt {0} Schichten × 2 × {1} Zahlen dazu; int8 braucht {2}-mal weniger als float32. Speicher kommt in Blöcken, deshalb wächst er in Stufen.",
+  "The ring holds {0} of {1}, and does not grow any more once it is full.":
+    "Der Ring hält {0} von {1} und wächst nicht mehr, sobald er voll ist.",
+  "Nothing of this can be read.": "Davon lässt sich nichts lesen.",
+  "It reads “{0}”, which is no sum.": "Es liest „{0}“, und das ist keine Summe.",
+  "A sum is two numbers of up to three digits, such as 123+456=.":
+    "Eine Summe sind zwei Zahlen mit bis zu drei Ziffern, etwa 123+456=.",
+  "This model does not know {0}, and leaves out what it does not know.":
+    "Dieses Modell kennt {0} nicht und lässt aus, was es nicht kennt.",
+  "This model does not know the word {0}, and leaves out what it does not know.":
+    "Dieses Modell kennt das Wort {0} nicht und lässt aus, was es nicht kennt.",
+  "This model does not know the words {0}, and leaves out what it does not know.":
+    "Dieses Modell kennt die Wörter {0} nicht und lässt aus, was es nicht kennt.",
+  "1 other word": "1 anderes Wort",
+  "1 other character": "1 anderes Zeichen",
+  "Without {0} it has written the same so far.": "Ohne {0} hat es bis jetzt dasselbe geschrieben.",
+  "Without {0}: write on, and compare with what it writes with all heads.":
+    "Ohne {0}: Lass es weiterschreiben, und vergleiche mit dem, was es mit allen Köpfen schreibt.",
+  "Without {0} the text goes another way from word {1} on. With all heads on it is:":
+    "Ohne {0} geht der Text ab Wort {1} einen anderen Weg. Mit allen Köpfen ist er:",
+  "Without {0} the text goes another way from character {1} on. With all heads on it is:":
+    "Ohne {0} geht der Text ab Zeichen {1} einen anderen Weg. Mit allen Köpfen ist er:",
+  "{0} + {1} = {2} is right.": "{0} + {1} = {2} ist richtig.",
+  "{0} + {1} is {2}, and the model says {3}.": "{0} + {1} ist {2}, und das Modell sagt {3}.",
+  "The answer is written from its last digit to its first, as on paper.":
+    "Die Antwort wird von der letzten Ziffer zur ersten geschrieben, wie auf Papier.",
+  "After word {0}, where the rings are full: {1} nats a word with all tokens, {2} with a ring that keeps the first ones, {3} with a ring of the last ones only.":
+    "Nach Wort {0}, wo die Ringe voll sind: {1} Nats je Wort mit allen Token, {2} mit einem Ring, der die ersten behält, {3} mit einem Ring nur der letzten.",
+  "After character {0}, where the rings are full: {1} nats a character with all tokens, {2} with a ring that keeps the first ones, {3} with a ring of the last ones only.":
+    "Nach Zeichen {0}, wo die Ringe voll sind: {1} Nats je Zeichen mit allen Token, {2} mit einem Ring, der die ersten behält, {3} mit einem Ring nur der letzten.",
+  "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} words.":
+    "{0} Parameter: {1} Schichten mit {2} Köpfen, {3} breit, für {4} Wörter.",
+  "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} characters.":
+    "{0} Parameter: {1} Schichten mit {2} Köpfen, {3} breit, für {4} Zeichen.",
+  "It learned for {0}.": "Es hat {0} gelernt.",
+  "Stories that a grammar writes.": "Geschichten, die eine Grammatik schreibt.",
+  "Sums of two numbers of one to three digits.": "Summen zweier Zahlen mit einer bis drei Ziffern.",
+  "Of sums that it has not learned, it answers {0} exactly.":
+    "Von Summen, die es nicht gelernt hat, beantwortet es {0} genau.",
+  "It writes at temperature {0} without a top k: {1} of its sentences are of the grammar, and {2} are also true in their story. A comma, a stop or a quote counts as a word.":
+    "Es schreibt bei Temperatur {0} ohne Top k: {1} seiner Sätze folgen der Grammatik, und {2} sind auch in ihrer Geschichte wahr. Ein Komma, ein Punkt oder ein Anführungszeichen zählt als Wort.",
+  "On text that it has not learned from it has {0} nats a character.":
+    "Auf Text, aus dem es nicht gelernt hat, hat es {0} Nats je Zeichen.",
+  "{0} words a second": "{0} Wörter je Sekunde",
+  "{0} characters a second": "{0} Zeichen je Sekunde",
   // ——— end of Generate
 
   // ——— Your model
 
+  "is no .npy file: it does not begin with “{0}”": "ist keine .npy-Datei: Sie beginnt nicht mit „{0}“",
+  "is cut short: its header is missing": "ist abgeschnitten: Ihr Kopf fehlt",
+  "is cut short: its header should have {0} bytes, and {1} are there":
+    "ist abgeschnitten: Ihr Kopf sollte {0} Byte haben, und {1} sind da",
+  "holds something that this page does not read; it reads {0}":
+    "enthält etwas, das diese Seite nicht liest; sie liest {0}",
+  "holds {0} that this page does not read; it reads {1}": "enthält {0}, das diese Seite nicht liest; sie liest {1}",
+  "has no shape in its header": "hat keine Form in ihrem Kopf",
+  "holds big-endian numbers; this page reads little-endian ones":
+    "enthält Big-Endian-Zahlen; diese Seite liest Little-Endian",
+  "holds {0} bytes of numbers where its shape asks for {1} × {2}":
+    "enthält {0} Byte an Zahlen, wo ihre Form {1} × {2} verlangt",
+  "{0} could not be read: {1}": "{0} konnte nicht gelesen werden: {1}",
+  "is neither .npy nor .safetensors": "ist weder .npy noch .safetensors",
+  "is no .safetensors file: it is shorter than 8 bytes": "ist keine .safetensors-Datei: Sie ist kürzer als 8 Byte",
+  "is no .safetensors file, or is cut short: its header is longer than the file":
+    "ist keine .safetensors-Datei oder ist abgeschnitten: Ihr Kopf ist länger als die Datei",
+  "is no .safetensors file: its header is no list of tensors":
+    "ist keine .safetensors-Datei: Ihr Kopf ist keine Liste von Tensoren",
+  "is no .safetensors file: its header is not JSON": "ist keine .safetensors-Datei: Ihr Kopf ist kein JSON",
+  "has a tensor “{0}” without a type or a shape": "hat einen Tensor „{0}“ ohne Typ oder Form",
+  "is cut short or damaged: the numbers of “{0}” lie outside the file":
+    "ist abgeschnitten oder beschädigt: Die Zahlen von „{0}“ liegen außerhalb der Datei",
+  "holds “{0}” as {1}; this page reads {2}": "enthält „{0}“ als {1}; diese Seite liest {2}",
+  "Leave all heads as they are": "Alle Köpfe lassen, wie sie sind",
+  "The model is being read.": "Das Modell wird gelesen.",
+  "It reads": "Es liest",
+  text: "Text",
+  "numbers of tokens": "Nummern von Token",
+  Text: "Text",
+  "Numbers of tokens (none: random ones that are repeated)":
+    "Nummern von Token (keine: zufällige, die sich wiederholen)",
+  "A habit is told from a score of": "Eine Gewohnheit zählt ab einem Score von",
+  "The tokens": "Die Token",
+  "Every head of every layer": "Jeder Kopf jeder Schicht",
+  "no model is shown whose weights could be compared":
+    "es wird kein Modell gezeigt, dessen Gewichte sich vergleichen ließen",
+  "is as it is": "ist, wie er ist",
+  "This head": "Dieser Kopf",
+  "No habit with a name reaches the threshold.": "Keine Gewohnheit mit einem Namen erreicht die Schwelle.",
+  "Before and after": "Vorher und nachher",
+  "What comes next": "Was als Nächstes kommt",
+  "What turns": "Was sich dreht",
+  "What is hidden": "Was verdeckt ist",
+  "No head reaches the threshold.": "Kein Kopf erreicht die Schwelle.",
+  "Scores are the mean weight on what the name says, over these tokens, from 0 to 1; with changes, → what it is now.":
+    "Ein Score ist das mittlere Gewicht auf dem, was der Name sagt, über diese Token, von 0 bis 1; mit Änderungen: → was es jetzt ist.",
+  "What the heads do": "Was die Köpfe tun",
+  "Reading the weights": "Liest die Gewichte",
+  "Show the example": "Das Beispiel zeigen",
+  "Drop the folder of a model here: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 and others":
+    "Ziehe den Ordner eines Modells hierher: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 und andere",
+  "config.json and .safetensors; with tokenizer.json it reads text. Files stay in this page.":
+    "config.json und .safetensors; mit tokenizer.json liest es Text. Die Dateien bleiben in dieser Seite.",
+  "A folder": "Ein Ordner",
+  "or files": "oder Dateien",
+  "Opening the model …": "Öffnet das Modell …",
+  "Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does.":
+    "Bis dahin ein Beispiel: zwei Schichten ohne Feedforward-Blöcke, die das Lab trainiert hat, Buchstaben zu wiederholen, so wie im Raum Trainieren.",
+  "Load the model": "Modell laden",
+  "Keep the matrices": "Die Matrizen behalten",
+  "What would be loaded": "Was geladen würde",
+  "A model of the type {0} with {1}: {2} weights, {3} in the files.":
+    "Ein Modell vom Typ {0} ({1}): {2} Gewichte, {3} in den Dateien.",
+  "as stored": "wie gespeichert",
+  "{0}; it does not fit, because loading needs {1}": "{0}; das passt nicht, denn zum Laden braucht es {1}",
+  "This model is refused: it is not known what {0} of config.json changes.":
+    "Dieses Modell wird abgelehnt: Es ist nicht bekannt, was {0} in config.json ändert.",
+  "This model is refused: it is not known what {0} of config.json change.":
+    "Dieses Modell wird abgelehnt: Es ist nicht bekannt, was {0} in config.json ändern.",
+  "This model cannot be loaded: {0} is missing.": "Dieses Modell lässt sich nicht laden: {0} fehlt.",
+  "This model cannot be loaded: {0} are missing.": "Dieses Modell lässt sich nicht laden: {0} fehlen.",
+  "This model does not fit: it needs at least {0}, and the engine can have {1}.":
+    "Dieses Modell passt nicht: Es braucht mindestens {0}, und die Engine kann {1} haben.",
+  "{0} No weight has been read yet.": "{0} Noch ist kein Gewicht gelesen.",
+  "Nothing reads {0}.": "Nichts liest {0}.",
+  "These fields of config.json change nothing: {0}.": "Diese Felder von config.json ändern nichts: {0}.",
+  "{0} of the files: {1}": "{0} der Dateien: {1}",
+  "{0} more": "{0} weitere",
+  "“{0}” is no number of a token: write numbers with spaces between them":
+    "„{0}“ ist keine Nummer eines Tokens: Schreibe Zahlen mit Leerzeichen dazwischen",
+  Tokens: "Token",
+  "Click a token to see what the model expects after it.":
+    "Klicke auf ein Token, um zu sehen, was das Modell danach erwartet.",
+  "Click a token to see what the model expects in its place.":
+    "Klicke auf ein Token, um zu sehen, was das Modell an seiner Stelle erwartet.",
+  "token {0}": "Token {0}",
+  "first token": "erstes Token",
+  induction: "Induktion",
+  "offset {0}": "Abstand {0}",
+  "is off": "ist aus",
+  "gives its mean everywhere": "gibt überall seinen Mittelwert",
+  "looks at the first token only": "sieht nur auf das erste Token",
+  "looks at the token before only": "sieht nur auf das Token davor",
+  mean: "Mittel",
+  "→ first": "→ erstes",
+  "→ before": "→ davor",
+  "A model of the type {0} with {1}, and {2}; its weights take {3}. {4}.":
+    "Ein Modell vom Typ {0}: {1}, {2}; seine Gewichte brauchen {3}. {4}.",
+  "{0} of {1}, {2} wide": "{0} mit je {1}, {2} breit",
+  "Reading the weights: {0} of {1}": "Liest die Gewichte: {0} von {1}",
+  "The room reads at most {0} of this model: the last 1 of yours is left out.":
+    "Der Raum liest bei diesem Modell höchstens {0}: Dein letztes ist weggelassen.",
+  "The room reads at most {0} of this model: the last {1} of yours are left out.":
+    "Der Raum liest bei diesem Modell höchstens {0}: Deine letzten {1} sind weggelassen.",
+  "{0}: {1}": "{0}: {1}",
+  "This {0} has no head that predicts tokens. Change a head, and see which tokens’ last states turn.":
+    "Dieses {0} hat keinen Ausgang, der Token vorhersagt. Ändere einen Kopf, und sieh, wessen letzte Zustände sich drehen.",
+  "After “{0}” the model expects “{1}”, with {2}.": "Nach „{0}“ erwartet das Modell „{1}“, mit {2}.",
+  "In the place of “{0}” the model expects “{1}”, with {2}.":
+    "An der Stelle von „{0}“ erwartet das Modell „{1}“, mit {2}.",
+  "the last state of “{0}” turns most, to a cosine of {1} with what it was.":
+    "Der letzte Zustand von „{0}“ dreht sich am meisten, auf einen Kosinus von {1} zu dem, was er war.",
+  "after “{0}” the probability of “{1}” {2}.": "Die Wahrscheinlichkeit von „{1}“ nach „{0}“ {2}.",
+  "in the place of “{0}” the probability of “{1}” {2}.":
+    "Die Wahrscheinlichkeit von „{1}“ an der Stelle von „{0}“ {2}.",
+  "stays at {0}": "bleibt bei {0}",
+  "falls from {0} to {1}": "fällt von {0} auf {1}",
+  "rises from {0} to {1}": "steigt von {0} auf {1}",
+  "They need a head of an earlier layer that tells every token what stands before it, such as {0}. Switch such heads off, one after another, and watch the prediction: often one of them is not missed, because another one does the same.":
+    "Dazu braucht es einen Kopf einer früheren Schicht, der jedem Token sagt, was vor ihm steht, etwa {0}. Schalte solche Köpfe aus, einen nach dem anderen, und beobachte die Vorhersage: Oft fehlt einer nicht, weil ein anderer dasselbe tut.",
+  "{0} looks at what followed the same token the last time: induction, which continues a text that repeats itself.":
+    "{0} sieht auf das, was demselben Token letztes Mal folgte: Das ist Induktion, und sie setzt einen Text fort, der sich wiederholt.",
+  "{0} look at what followed the same token the last time: induction, which continues a text that repeats itself.":
+    "{0} sehen auf das, was demselben Token letztes Mal folgte: Das ist Induktion, und sie setzt einen Text fort, der sich wiederholt.",
+  "{0} looks at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.":
+    "{0} sieht auf das Token davor. Lass ihn nur dorthin sehen: Tut er nur das, dann ändert sich nichts. Lass ihn danach auf das erste Token sehen.",
+  "{0} look at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.":
+    "{0} sehen auf das Token davor. Lass einen davon nur dorthin sehen: Tut er nur das, dann ändert sich nichts. Lass ihn danach auf das erste Token sehen.",
+  "{0} rests on the first token: weight goes there that no other token needs. Switch one off: often little changes.":
+    "{0} ruht auf dem ersten Token: Dorthin geht Gewicht, das kein anderes Token braucht. Schalte ihn aus: Oft ändert sich wenig.",
+  "{0} rest on the first token: weight goes there that no other token needs. Switch one off: often little changes.":
+    "{0} ruhen auf dem ersten Token: Dorthin geht Gewicht, das kein anderes Token braucht. Schalte einen aus: Oft ändert sich wenig.",
+  "No head has a habit with a name here. Choose “numbers of tokens” and leave the field empty: random tokens that are repeated show which heads copy.":
+    "Kein Kopf hat hier eine Gewohnheit mit einem Namen. Wähle „Nummern von Token“ und lass das Feld leer: Zufällige Token, die sich wiederholen, zeigen, welche Köpfe kopieren.",
+  "No head has a habit with a name here. Lower the threshold, or read a text in which words come twice.":
+    "Kein Kopf hat hier eine Gewohnheit mit einem Namen. Senke die Schwelle, oder lies einen Text, in dem Wörter zweimal vorkommen.",
+  "{0} The prediction hardly moves: it does not need this here, or other heads do the same. Change one more.":
+    "{0} Die Vorhersage bewegt sich kaum: Sie braucht das hier nicht, oder andere Köpfe tun dasselbe. Ändere noch einen.",
+  "{0} Of the probability, {1} goes to other tokens.": "{0} Von der Wahrscheinlichkeit gehen {1} an andere Token.",
+  "The other heads keep their habits.": "Die anderen Köpfe behalten ihre Gewohnheiten.",
+  "{0} needs what you changed.": "{0} braucht, was du geändert hast.",
+  "{0} need what you changed.": "{0} brauchen, was du geändert hast.",
+  "The bar is the cosine of a token’s last hidden state with that of the model as it is. 1: nothing has changed.":
+    "Der Balken ist der Kosinus zwischen dem letzten Zustand eines Tokens und dem im unveränderten Modell. 1: Nichts hat sich geändert.",
+  "What may follow “{0}”.": "Was auf „{0}“ folgen kann.",
+  "What may stand in the place of “{0}”.": "Was an der Stelle von „{0}“ stehen kann.",
+  "The bar is the probability now, the line what it was without the changes.":
+    "Der Balken ist die Wahrscheinlichkeit jetzt, die Linie die ohne die Änderungen.",
+  "no tensor is chosen for {0}": "für {0} ist kein Tensor gewählt",
+  "{0} should be a matrix, and has the shape [{1}]": "{0} sollte eine Matrix sein und hat die Form [{1}]",
+  Query: "Query",
+  Key: "Key",
+  Value: "Value",
+  "Tokens X": "Token X",
+  "The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.":
+    "Die Tensoren des Beispiels sind Zufallszahlen. Ebenso die Token X einer Schicht, für die kein Tensor gewählt ist, und die Token eines Modells ohne Text und Nummern.",
+  Files: "Dateien",
+  "Which tensor is what": "Welcher Tensor was ist",
+  "Nothing is shown: these tensors and settings do not fit.":
+    "Nichts wird gezeigt: Diese Tensoren und Einstellungen passen nicht zusammen.",
+  "the definition would take minutes on tensors of this size":
+    "die Definition würde für Tensoren dieser Größe Minuten brauchen",
+  "queries, keys, values": "Anfragen, Schlüssel, Werte",
+  "weights of a layer": "Gewichte einer Schicht",
+  "a whole model": "ein ganzes Modell",
+  "I have": "Ich habe",
+  Layout: "Layout",
+  "Key heads": "Schlüsselköpfe",
+  "Scale × √D": "Skala × √D",
+  "Weights stored": "Gewichte gespeichert",
+  Causal: "Kausal",
+  "Weights of your tensors": "Gewichte deiner Tensoren",
+  Result: "Ergebnis",
+  Weights: "Gewichte",
+  "Save {0}": "{0} speichern",
+  Tensors: "Tensoren",
+  "Drop .npy or .safetensors here, or the folder of a model, or choose files":
+    "Ziehe .npy oder .safetensors hierher, oder den Ordner eines Modells, oder wähle Dateien",
+  "They are read in this page and are not sent anywhere.":
+    "Sie werden in dieser Seite gelesen und nirgendwohin gesendet.",
+  "Until then, an example of random numbers:": "Bis dahin ein Beispiel aus Zufallszahlen:",
+  "Read from your files:": "Aus deinen Dateien gelesen:",
+  "{0} random tokens": "{0} zufällige Token",
+  choose: "wählen",
+  "An example of random numbers: {0}. Drop files of your own anywhere on this page.":
+    "Ein Beispiel aus Zufallszahlen: {0}. Ziehe eigene Dateien irgendwo auf diese Seite.",
+  "{0} is {1}": "{0} ist {1}",
+  "X is {0} random tokens": "X sind {0} zufällige Token",
+  "Your tensors: {0}; {1}.": "Deine Tensoren: {0}; {1}.",
+  "Nothing is shown: no file could be read.": "Nichts wird gezeigt: Keine Datei konnte gelesen werden.",
+  "Nothing is shown yet: no tensor is chosen for {0}.": "Noch wird nichts gezeigt: Für {0} ist kein Tensor gewählt.",
+  "Output [{0}]: {1}": "Ausgabe [{0}]: {1}",
+  "{0}, and none is finite.": "{0}, und keine ist endlich.",
+  "{0} from {1} to {2}.": "{0} von {1} bis {2}.",
+  "{0} from {1} to {2}; 1 of them is not finite.": "{0} von {1} bis {2}; 1 davon ist nicht endlich.",
+  "{0} from {1} to {2}; {3} of them are not finite.": "{0} von {1} bis {2}; {3} davon sind nicht endlich.",
+  "The map shows batch 0 of {0}.": "Die Karte zeigt Batch 0 von {0}.",
+  "There are {0} weights: the map asks for the rows that it draws.":
+    "Es gibt {0} Gewichte: Die Karte fragt nach den Zeilen, die sie zeichnet.",
+  "The {0} weights of this layer are too many for a map.":
+    "Die {0} Gewichte dieser Schicht sind zu viele für eine Karte.",
   // ——— end of Your model
 
   // ——— Your device
 
+  "Rate of each engine in each case, below its roof. The table after it has all numbers.":
+    "Rate jeder Engine in jedem Fall, unter ihrem Dach. Die Tabelle danach hat alle Zahlen.",
+  "operations for each byte that must move": "Operationen je Byte, das bewegt werden muss",
+  "Computes the table of cases that tests every engine of headwise on this device's GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.":
+    "Rechnet die Tabelle der Fälle, die jede Engine von headwise prüft, auf der GPU dieses Geräts, mit jeder Variante der Kernel, und vergleicht sie mit der Definition in doppelter Genauigkeit. Danach misst es die Geschwindigkeit und was das Backend „auto“ daraus macht. Es läuft in dieser Seite; nichts wird gesendet. Du kannst das Ergebnis als Datei behalten.",
+  "Nothing is proved yet.": "Noch ist nichts geprüft.",
+  "Progress of the proof": "Fortschritt der Prüfung",
+  "Prove this GPU": "Diese GPU prüfen",
+  "Quick check": "Schnelle Prüfung",
+  Cancel: "Abbrechen",
+  "It ends after the case that runs.": "Es endet nach dem laufenden Fall.",
+  "It runs: at most {0} min. Leave this tab in front.": "Es läuft: höchstens {0} min. Lass diesen Tab vorn.",
+  "It cannot run: {0}.": "Es kann nicht laufen: {0}.",
+  "The proof was interrupted: {0}.": "Die Prüfung wurde unterbrochen: {0}.",
+  "Is its GPU right, and how fast?": "Rechnet seine GPU richtig, und wie schnell?",
+  "Cases by variant": "Fälle nach Variante",
+  Kernels: "Kernel",
+  Right: "Richtig",
+  Wrong: "Falsch",
+  "Speed on the GPU": "Geschwindigkeit auf der GPU",
+  Case: "Fall",
+  Time: "Zeit",
+  Rate: "Rate",
+  "What auto chooses": "Was auto wählt",
+  "Backend “auto”: {0}.": "Backend „auto“: {0}.",
+  "Heads × queries × keys × width": "Köpfe × Anfragen × Schlüssel × Breite",
+  "“auto” gives it to": "„auto“ gibt es an",
+  "{0} of {1}": "{0} von {1}",
+  "{0} ({1} not run: {2})": "{0} ({1} nicht gelaufen: {2})",
+  wrong: "falsch",
+  "{0} % of {1}": "{0} % von {1}",
+  copying: "Kopieren",
+  "multiply-adds alone": "Multiplizieren und Addieren allein",
+  "{0} of {1} cases ran on {2}; none is wrong.": "{0} von {1} Fällen liefen auf {2}; keiner ist falsch.",
+  "{0} of {1} cases ran on {2}; SOME ARE WRONG.": "{0} von {1} Fällen liefen auf {2}; EINIGE SIND FALSCH.",
+  "It was cancelled.": "Es wurde abgebrochen.",
+  "This is a software adapter, which computes on the CPU. This proves correctness only; the times say nothing.":
+    "Das ist ein Adapter in Software, der auf der CPU rechnet. Das prüft nur die Richtigkeit; die Zeiten sagen nichts.",
+  "The arrays of the bench are random numbers. The time of a call does not depend on them.":
+    "Die Arrays der Messung sind Zufallszahlen. Die Zeit eines Aufrufs hängt nicht von ihnen ab.",
+  Figures: "Messwerte",
+  "Run the bench": "Messen",
+  "Cancel the bench": "Messung abbrechen",
+  "It ends after the call that runs.": "Sie endet nach dem laufenden Aufruf.",
+  "Seconds for each figure": "Sekunden je Messwert",
+  "What this browser offers": "Was dieser Browser bietet",
+  "Measuring. Leave this tab in front, and the machine alone.": "Misst. Lass diesen Tab vorn, und das Gerät in Ruhe.",
+  "The bench was interrupted: {0}.": "Die Messung wurde unterbrochen: {0}.",
+  "Both axes are logarithmic. An engine’s roof is flat where multiply-adds limit it: those of one core with nothing else to do, times its threads. It falls to the left where memory limits it: what its threads copy together. A point above the sloping part found its numbers in a cache.":
+    "Beide Achsen sind logarithmisch. Das Dach einer Engine ist flach, wo Multiplizieren und Addieren sie begrenzen: was ein Kern davon schafft, der sonst nichts tut, mal ihre Threads. Es fällt nach links ab, wo der Speicher sie begrenzt: was ihre Threads zusammen kopieren. Ein Punkt über dem schrägen Teil fand seine Zahlen in einem Cache.",
+  "Arrays are copied in and results out, as in any call. The decode case reads a cache that lies in the engine. Before it is timed, every engine is compared with the definition in double precision; the last column is its largest error.":
+    "Arrays werden hineinkopiert und Ergebnisse heraus, wie bei jedem Aufruf. Der Fall des nächsten Tokens liest einen Cache, der in der Engine liegt. Vor der Messung wird jede Engine mit der Definition in doppelter Genauigkeit verglichen; die letzte Spalte ist ihr größter Fehler.",
+  "{0} cores are visible to this page.": "{0} Kerne sind für diese Seite sichtbar.",
+  "The page is not cross-origin isolated. Serve it with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp.":
+    "Die Seite ist nicht „cross-origin isolated“. Liefere sie mit Cross-Origin-Opener-Policy: same-origin und Cross-Origin-Embedder-Policy: require-corp aus.",
+  "navigator.gpu is there; whether an adapter answers shows when it is asked.":
+    "navigator.gpu ist da; ob ein Adapter antwortet, zeigt sich, wenn er gefragt wird.",
+  "This browser has no navigator.gpu, or the page is not served over https or from localhost.":
+    "Dieser Browser hat kein navigator.gpu, oder die Seite kommt nicht über https oder von localhost.",
+  "{0}: yes": "{0}: ja",
+  "{0}: no": "{0}: nein",
+  Error: "Fehler",
+  "not measured": "nicht gemessen",
+  "Figures of the bench": "Messwerte",
+  "This browser does not let the page copy.": "Dieser Browser lässt die Seite nicht kopieren.",
+  "Copy a link to this result": "Link zu diesem Ergebnis kopieren",
+  "Copy as Markdown": "Als Markdown kopieren",
+  engine: "Engine",
+  "headwise on {0}, {1}": "headwise auf {0}, {1}",
+  "{0}, {1} % of the roof": "{0}, {1} % des Dachs",
+  "the bench was cancelled when it had measured {0} of {1} figures":
+    "die Messung wurde bei {0} von {1} Messwerten abgebrochen",
+  "1 thread, because it is not isolated": "1 Thread, weil sie nicht isoliert ist",
+  "Nothing is measured yet. This page may use {0}; WebGPU is offered.":
+    "Noch ist nichts gemessen. Diese Seite darf so viel nutzen: {0}; WebGPU wird angeboten.",
+  "Nothing is measured yet. This page may use {0}; WebGPU is not offered.":
+    "Noch ist nichts gemessen. Diese Seite darf so viel nutzen: {0}; WebGPU wird nicht angeboten.",
+  "The highest rate is {0}: {1}, in the case “{2}”.": "Die höchste Rate ist {0}: {1}, im Fall „{2}“.",
+  "The highest rate so far is {0}: {1}, in the case “{2}”.": "Die bisher höchste Rate ist {0}: {1}, im Fall „{2}“.",
+  "A run takes some seconds. Leave this tab in front, and the machine alone.":
+    "Ein Lauf dauert einige Sekunden. Lass diesen Tab vorn, und das Gerät in Ruhe.",
+  "Measured on {0}, {1}.": "Gemessen auf {0}, {1}.",
+  "Measured on {0}, {1}; {2}.": "Gemessen auf {0}, {1}; {2}.",
   // ——— end of Your device
 
   // ——— Bench
 
+  "The commands bench and gpu:proof write this format with --json.":
+    "Die Befehle bench und gpu:proof schreiben dieses Format mit --json.",
+  "{0} is not JSON. {1}": "{0} ist kein JSON. {1}",
+  "{0} is not an object of the format “{1}”. {2}": "{0} ist kein Objekt des Formats „{1}“. {2}",
+  "{0}: the field format must be “{1}”, and is {2}. {3}": "{0}: Das Feld format muss „{1}“ sein und ist {2}. {3}",
+  "{0}: the field version must be {1}, and is {2}. This page reads version {3} only.":
+    "{0}: Das Feld version muss {1} sein und ist {2}. Diese Seite liest nur Version {3}.",
+  "{0}: the field {1}": "{0}: Das Feld {1}",
+  "{0}: the document": "{0}: Das Dokument",
+  "{0} is not one of the format.": "{0} gehört nicht zum Format.",
+  "{0} is incomplete. {1}": "{0} ist unvollständig. {1}",
+  "{0} is wrong. {1}": "{0} ist falsch. {1}",
+  "{0} is {1}. {2}": "{0} ist {1}. {2}",
+  "{0}: the field {1} is {2}, which another one has too.": "{0}: Das Feld {1} ist {2}, und das hat noch ein anderes.",
+  "{0}: the field {1} is {2}, which is not in the list {3}.":
+    "{0}: Das Feld {1} ist {2}, und das steht nicht in der Liste {3}.",
+  "{0}: the field {1} repeats a shape, engine and device that stand before it.":
+    "{0}: Das Feld {1} wiederholt eine Form, eine Engine und ein Gerät, die davor stehen.",
+  missing: "nicht vorhanden",
+  "{0}: measurements: {1} of {2} are neither measured nor in the list missing. The first one is “{3}” with “{4}” on “{5}”.":
+    "{0}: measurements: {1} von {2} sind weder gemessen noch in der Liste missing. Die erste ist „{3}“ mit „{4}“ auf „{5}“.",
+  "{0}: missing: 1 time could not be measured. {1}.": "{0}: missing: 1 Zeit konnte nicht gemessen werden. {1}.",
+  "{0}: missing: {1} times could not be measured. {2}.": "{0}: missing: {1} Zeiten konnten nicht gemessen werden. {2}.",
+  "{0}: samples: {1} of 1 measurement have fewer than {2} samples (the fewest: {3}). Their spread is not reliable.":
+    "{0}: samples: {1} von 1 Messung hat weniger als {2} Stichproben (die wenigsten: {3}). Ihre Streuung ist nicht verlässlich.",
+  "{0}: samples: {1} of {2} measurements have fewer than {3} samples (the fewest: {4}). Their spread is not reliable.":
+    "{0}: samples: {1} von {2} Messungen haben weniger als {3} Stichproben (die wenigsten: {4}). Ihre Streuung ist nicht verlässlich.",
+  "{0}: load: “{1}” was busy: a load of {2} on 1 core. Do not trust its times.":
+    "{0}: load: „{1}“ war beschäftigt: eine Last von {2} auf 1 Kern. Traue seinen Zeiten nicht.",
+  "{0}: load: “{1}” was busy: a load of {2} on {3} cores. Do not trust its times.":
+    "{0}: load: „{1}“ war beschäftigt: eine Last von {2} auf {3} Kernen. Traue seinen Zeiten nicht.",
+  "{0}: shapes: 1 shape of other files is missing: {1}.": "{0}: shapes: 1 Form anderer Dateien fehlt: {1}.",
+  "{0}: shapes: {1} shapes of other files are missing: {2}.": "{0}: shapes: {1} Formen anderer Dateien fehlen: {2}.",
+  "{0}: engines: 1 engine of other files is missing: {1}.": "{0}: engines: 1 Engine anderer Dateien fehlt: {1}.",
+  "{0}: engines: {1} engines of other files are missing: {2}.":
+    "{0}: engines: {1} Engines anderer Dateien fehlen: {2}.",
+  "1 thread": "1 Thread",
+  "more threads": "mehr Threads",
+  "{0} in {1}": "{0} in {1}",
+  "engines: version: {0} has {1} versions: {2}. Their times are of different programs.":
+    "engines: version: {0} hat {1} Versionen: {2}. Ihre Zeiten sind von verschiedenen Programmen.",
+  "{0} operations and {1} bytes": "{0} Operationen und {1} Byte",
+  "{0}: shapes: “{1}” has {2}, in {3} {4}. They are shown as two shapes.":
+    "{0}: shapes: „{1}“ hat {2}, in {3} {4}. Sie werden als zwei Formen gezeigt.",
+  "{0}; and {1} more": "{0}; und {1} weitere",
+  "“{0}” is not an address.": "„{0}“ ist keine Adresse.",
+  "{0} begins with {1}; the page fetches https only, or from its own host.":
+    "{0} beginnt mit {1}; die Seite holt nur über https oder von ihrem eigenen Host.",
+  "{0} could not be fetched. Its host must allow it (CORS), and so must the host of this page: that of “npm start” allows its own files only. Save the file, and drop it here.":
+    "{0} konnte nicht geholt werden. Sein Host muss es erlauben (CORS), und der Host dieser Seite auch: Der von „npm start“ erlaubt nur eigene Dateien. Speichere die Datei, und ziehe sie hierher.",
+  "{0} could not be fetched: its host answers {1}.": "{0} konnte nicht geholt werden: Sein Host antwortet {1}.",
+  "{0} has more than {1}, the most that is read.": "{0} hat mehr als {1}; so viel wird höchstens gelesen.",
+  Shape: "Form",
+  "all shapes": "alle Formen",
+  "Divide by": "Teilen durch",
+  times: "Zeiten",
+  ratios: "Verhältnisse",
+  device: "Gerät",
+  time: "Zeit",
+  "{0} of {1} bars are drawn: choose a shape.": "{0} von {1} Balken sind gezeichnet: Wähle eine Form.",
+  "{0} of {1} rows are shown. The saved files have all.":
+    "{0} von {1} Zeilen sind gezeigt. Die gespeicherten Dateien haben alle.",
+  "… and {0} more": "… und {0} weitere",
+  "Times of all files": "Zeiten aller Dateien",
+  Show: "Zeigen",
+  "Order by": "Ordnen nach",
+  Logarithmic: "Logarithmisch",
+  "Is it complete?": "Ist es vollständig?",
+  "Side by side": "Nebeneinander",
+  "All times": "Alle Zeiten",
+  "Save bench.csv": "bench.csv speichern",
+  "Save bench-rows.json": "bench-rows.json speichern",
+  "There is no file to check.": "Es gibt keine Datei zu prüfen.",
+  "Nothing is missing: every shape was measured with every engine on every device.":
+    "Nichts fehlt: Jede Form wurde mit jeder Engine auf jedem Gerät gemessen.",
+  "Drop files of the format headwise-bench here, or choose them":
+    "Ziehe Dateien des Formats headwise-bench hierher, oder wähle sie",
+  Remove: "Entfernen",
+  "Remove {0}": "{0} entfernen",
+  "Or the https address of a file": "Oder die https-Adresse einer Datei",
+  Fetch: "Holen",
+  "{0} is left out: the page shows {1} files.": "{0} ist weggelassen: Die Seite zeigt {1} Dateien.",
+  Version: "Version",
+  Device: "Gerät",
+  Median: "Median",
+  Quartiles: "Quartile",
+  Samples: "Proben",
+  "Of the roof": "Vom Dach",
+  File: "Datei",
+  "{0} to {1} ms": "{0} bis {1} ms",
+  "No file is shown. Drop files that “{0}” has written.":
+    "Keine Datei wird gezeigt. Ziehe Dateien hierher, die „{0}“ geschrieben hat.",
+  "An example": "Ein Beispiel",
+  "Do not trust these times: other programs were using the cores.":
+    "Traue diesen Zeiten nicht: Andere Programme haben die Kerne benutzt.",
+  "1 measurement of a busy device does not count here.": "1 Messung eines beschäftigten Geräts zählt hier nicht.",
+  "{0} measurements of a busy device do not count here.": "{0} Messungen eines beschäftigten Geräts zählen hier nicht.",
+  "No device has two engines to compare.": "Kein Gerät hat zwei Engines zum Vergleichen.",
+  "Most apart, {0} ×, are {1} and {2} in “{3}”.": "Am weitesten auseinander, {0}-fach, liegen {1} und {2} in „{3}“.",
+  "Bars are medians of the time of a call; the line on a bar goes from the first quartile to the third.":
+    "Balken sind Mediane der Zeit eines Aufrufs; die Linie auf einem Balken geht vom ersten Quartil zum dritten.",
+  "Bars are medians divided by that of {0} on the same device; below 1 is faster; the line on a bar goes from the first quartile to the third.":
+    "Balken sind Mediane, geteilt durch den von {0} auf demselben Gerät; unter 1 ist schneller; die Linie auf einem Balken geht vom ersten Quartil zum dritten.",
+  "Axes are logarithmic: read the time at the end of a bar, not from its length.":
+    "Die Achsen sind logarithmisch: Lies die Zeit am Ende eines Balkens ab, nicht an seiner Länge.",
+  "Axes begin at 0.": "Die Achsen beginnen bei 0.",
+  "1 measurement without a time of that engine is left out.": "1 Messung ohne eine Zeit dieser Engine ist weggelassen.",
+  "{0} measurements without a time of that engine are left out.":
+    "{0} Messungen ohne eine Zeit dieser Engine sind weggelassen.",
   // ——— end of Bench
 
   // ——— the engine's messages
 
+  "BERT, 12 heads × {0}": "BERT, 12 Köpfe × {0}",
+  "GPT, causal {0}": "GPT, kausal {0}",
+  "next token, 32/8 heads × {0}": "nächstes Token, 32/8 Köpfe × {0}",
+  "there are no tokens: the text is empty, or the tokenizer knows none of it":
+    "es gibt keine Token: Der Text ist leer, oder der Tokenizer kennt nichts davon",
+  "the server answered {0}": "der Server antwortete {0}",
+  "the decoder’s file {0} could not be loaded: {1}. “{2}” makes the decoders of this page":
+    "die Datei {0} des Decoders konnte nicht geladen werden: {1}. „{2}“ erzeugt die Decoder dieser Seite",
+  "the example’s file {0} could not be loaded: {1}. “{2}” makes it":
+    "die Datei {0} des Beispiels konnte nicht geladen werden: {1}. „{2}“ erzeugt sie",
+  "the model’s file {0} could not be loaded: {1}": "die Datei {0} des Modells konnte nicht geladen werden: {1}",
+  "weights of layer {0}": "Gewichte von Schicht {0}",
+  "weights of {0} on the keys that it sees": "Gewichte von {0} auf den Schlüsseln, die er sieht",
+  output: "Ausgabe",
+  probabilities: "Wahrscheinlichkeiten",
+  "At the top of the page, under “no engine”, “Automatic” takes what this device has.":
+    "Oben auf der Seite, unter „keine Engine“, nimmt „Automatisch“, was dieses Gerät hat.",
+  "the engine was closed": "die Engine wurde geschlossen",
+  "{0} could not be loaded: {1}": "{0} konnte nicht geladen werden: {1}",
+  "the browser does not run it as a worker": "der Browser führt es nicht als Worker aus",
+  "the server answers with status {0}": "der Server antwortet mit Status {0}",
+  "the server does not answer": "der Server antwortet nicht",
+  "the worker could not be loaded": "der Worker konnte nicht geladen werden",
+  "the model was closed": "das Modell wurde geschlossen",
+  "it was closed": "sie wurde geschlossen",
   // ——— end of the engine's messages
 
   // ——— Share
 
   "Share this figure": "Diese Abbildung teilen",
-  "The whole room": "Der ganze Raum",
   "Save as PNG": "Als PNG speichern",
   "Save as SVG": "Als SVG speichern",
   "Save {0} as a film (GIF)": "{0} als Film speichern (GIF)",
   "the training": "Das Training",
   "the lesson": "Die Lektion",
-  "step {0}": "Schritt {0}",
   "Its address, with all settings": "Ihre Adresse, mit allen Einstellungen",
   "Copy the address": "Adresse kopieren",
   "What to draw": "Was gezeichnet wird",
-  Close: "Schließen",
-  "Copied.": "Kopiert.",
   "This browser does not let the page copy. The address is selected: copy it with the keyboard.":
     "Dieser Browser lässt die Seite nicht kopieren. Die Adresse ist ausgewählt: Kopiere sie mit der Tastatur.",
   "Drawing …": "Wird gezeichnet …",
@@ -501,4 +1256,49 @@ export const GERMAN: Texts = {
   "It could not be drawn: {0}": "Das Zeichnen gelang nicht: {0}",
 
   // ——— end of Share
+  // ——— maps
+
+  ".": ",",
+  "less than 0.0001 %": "weniger als 0,0001 %",
+  Attention: "Aufmerksamkeit",
+  "query {0}": "Anfrage {0}",
+  "key {0}": "Schlüssel {0}",
+  "Nothing to show yet.": "Noch gibt es nichts zu zeigen.",
+  "Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.":
+    "Zeige auf eine Zelle, tippe sie an oder nimm die Pfeiltasten. Ein Klick oder Enter hält sie fest.",
+  "{0} may not attend to {1}.": "{0} darf {1} nicht sehen.",
+  "{0} and {1}: being computed.": "{0} und {1}: wird berechnet.",
+  "{0} scores {1} with {2}.": "{0} gibt {1} den Score {2}.",
+  "{0} gives {1} of its attention to {2}.": "{0} gibt {1} seiner Aufmerksamkeit an {2}.",
+  hidden: "verdeckt",
+  "being computed": "wird berechnet",
+  "rows: queries, columns: keys": "Zeilen: Anfragen, Spalten: Schlüssel",
+  "row maximum": "Maximum der Zeile",
+  "numbers: {0}": "Zahlen: {0}",
+  "computed {0} of {1} slices": "{0} von {1} Stücken berechnet",
+  Map: "Karte",
+  "Zoom out": "Verkleinern",
+  "Zoom in": "Vergrößern",
+  Fit: "Ganz",
+  "Fit all of it": "Alles zeigen",
+  "Save the view as SVG": "Ansicht als SVG speichern",
+  "Save the view as PNG": "Ansicht als PNG speichern",
+  "Save the numbers in view as CSV": "Sichtbare Zahlen als CSV speichern",
+  "{0}: {1}, queries by keys": "{0}: {1}, Anfragen mal Schlüssel",
+  Queries: "Anfragen",
+  Keys: "Schlüssel",
+  "Switch on or off; with Shift or a double click, this one alone, and again all":
+    "Ein oder aus; mit Umschalt oder Doppelklick nur dieser, und noch einmal alle",
+  "Hide links below": "Linien ausblenden unter",
+  "No link is stronger than the threshold.": "Keine Linie ist stärker als die Schwelle.",
+  "Strongest links of {0}: {1}.": "Stärkste Linien von {0}: {1}.",
+  "Strongest links to {0}: {1}.": "Stärkste Linien zu {0}: {1}.",
+  "Strongest links: {0}.": "Stärkste Linien: {0}.",
+  "from {0} to {1} {2} ({3})": "von {0} zu {1} {2} ({3})",
+  "from {0} {1} ({2})": "von {0} {1} ({2})",
+  "to {0} {1} ({2})": "zu {0} {1} ({2})",
+  "Each square is one cell.": "Jedes Quadrat ist eine Zelle.",
+  "Each rectangle is the strongest of {0} × {1} cells (queries × keys).":
+    "Jedes Rechteck ist die stärkste von {0} × {1} Zellen (Anfragen × Schlüssel).",
+  // ——— end of maps
 };

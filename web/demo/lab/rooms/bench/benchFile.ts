@@ -2,6 +2,7 @@ import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
 
 import schema from "../../../../../tests/bench/schema/headwise-bench.json" with { type: "json" };
 import { beginningOf } from "../../../model/graphemes.js";
+import { t } from "../../texts/t.js";
 
 export interface BenchDevice {
   readonly id: string;
@@ -77,7 +78,7 @@ export const MOST_BYTES = 4_000_000;
 const FORMAT = "headwise-bench";
 const VERSION = 1;
 const LISTS = ["devices", "engines", "shapes"] as const;
-const HOW = "The commands bench and gpu:proof write this format with --json.";
+const HOW = t`The commands bench and gpu:proof write this format with --json.`;
 /** How much of a wrong value a message repeats. */
 const LONGEST_VALUE = 60;
 
@@ -89,7 +90,7 @@ export function readBench(name: string, text: string): BenchDocument {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new BenchFileError(`${name} is not JSON. ${HOW}`);
+    throw new BenchFileError(t`${name} is not JSON. ${HOW}`);
   }
   return checked(name, value);
 }
@@ -97,12 +98,12 @@ export function readBench(name: string, text: string): BenchDocument {
 /** Checks a value against the format: what it says it is, then its fields, then whether its ids belong together. */
 export function checked(name: string, value: unknown): BenchDocument {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new BenchFileError(`${name} is not an object of the format “${FORMAT}”. ${HOW}`);
+    throw new BenchFileError(t`${name} is not an object of the format “${FORMAT}”. ${HOW}`);
   const { format, version } = value as Partial<Record<string, unknown>>;
   if (format !== FORMAT)
-    throw new BenchFileError(`${name}: the field format must be “${FORMAT}”, and is ${quoted(format)}. ${HOW}`);
+    throw new BenchFileError(t`${name}: the field format must be “${FORMAT}”, and is ${quoted(format)}. ${HOW}`);
   if (version !== VERSION)
-    throw new BenchFileError(`${name}: the field version must be ${VERSION}, and is ${quoted(version)}. This page reads version ${VERSION} only.`); // prettier-ignore
+    throw new BenchFileError(t`${name}: the field version must be ${VERSION}, and is ${quoted(version)}. This page reads version ${VERSION} only.`); // prettier-ignore
   const { valid, errors } = validator.validate(value);
   const error = errors.at(-1); // the innermost
   if (!valid && error) throw new BenchFileError(fault(name, value, error));
@@ -115,11 +116,11 @@ function fault(name: string, document: object, { keyword, instanceLocation, erro
   const path = instanceLocation.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~")); // prettier-ignore
   const field = path.reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : `${text}${text && "."}${part}`), ""); // prettier-ignore
   const found = path.reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], document);
-  const at = `${name}: ${field ? `the field ${shortened(field)}` : "the document"}`;
-  if (keyword === "false") return `${at} is not one of the format.`;
-  if (keyword === "required") return `${at} is incomplete. ${shortened(error, 200)}`;
-  if (typeof found === "object") return `${at} is wrong. ${shortened(error, 200)}`;
-  return `${at} is ${quoted(found)}. ${shortened(error, 200)}`;
+  const at = field ? t`${name}: the field ${shortened(field)}` : t`${name}: the document`;
+  if (keyword === "false") return t`${at} is not one of the format.`;
+  if (keyword === "required") return t`${at} is incomplete. ${shortened(error, 200)}`;
+  if (typeof found === "object") return t`${at} is wrong. ${shortened(error, 200)}`;
+  return t`${at} is ${quoted(found)}. ${shortened(error, 200)}`;
 }
 
 /** Every id names one thing, and every measurement names things that are there. */
@@ -127,7 +128,7 @@ function checkIds(name: string, document: BenchDocument): void {
   const known = new Map(LISTS.map((list) => [list, new Set<string>()]));
   for (const list of LISTS)
     for (const [n, { id }] of document[list].entries()) {
-      if (known.get(list)!.has(id)) throw new BenchFileError(`${name}: the field ${list}[${n}].id is ${quoted(id)}, which another one has too.`); // prettier-ignore
+      if (known.get(list)!.has(id)) throw new BenchFileError(t`${name}: the field ${`${list}[${n}].id`} is ${quoted(id)}, which another one has too.`); // prettier-ignore
       known.get(list)!.add(id);
     }
   const seen = new Set<string>();
@@ -135,9 +136,9 @@ function checkIds(name: string, document: BenchDocument): void {
     for (const [n, place] of document[list].entries()) {
       for (const of of LISTS) {
         const part = of.slice(0, -1) as keyof Place;
-        if (!known.get(of)!.has(place[part])) throw new BenchFileError(`${name}: the field ${list}[${n}].${part} is ${quoted(place[part])}, which is not in the list ${of}.`); // prettier-ignore
+        if (!known.get(of)!.has(place[part])) throw new BenchFileError(t`${name}: the field ${`${list}[${n}].${part}`} is ${quoted(place[part])}, which is not in the list ${of}.`); // prettier-ignore
       }
-      if (seen.has(keyOf(place))) throw new BenchFileError(`${name}: the field ${list}[${n}] repeats a shape, engine and device that stand before it.`); // prettier-ignore
+      if (seen.has(keyOf(place))) throw new BenchFileError(t`${name}: the field ${`${list}[${n}]`} repeats a shape, engine and device that stand before it.`); // prettier-ignore
       seen.add(keyOf(place));
     }
 }
@@ -145,7 +146,7 @@ function checkIds(name: string, document: BenchDocument): void {
 export const keyOf = ({ device, engine, shape }: Place): string => JSON.stringify([device, engine, shape]);
 
 function quoted(value: unknown): string {
-  if (value === undefined) return "missing";
+  if (value === undefined) return t`missing`;
   return typeof value === "string" ? `“${shortened(value)}”` : shortened(JSON.stringify(value));
 }
 

@@ -1,5 +1,7 @@
-import { counted, significant } from "../../shell/numbers.js";
+import { significant } from "../../shell/numbers.js";
 import { keyOf, type BenchDevice, type BenchEngine, type BenchFile, type Place } from "./benchFile.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 /** The spread of fewer samples is not reliable. */
 export const FEWEST_SAMPLES = 5;
@@ -34,26 +36,39 @@ function silent({ name, document }: BenchFile): string[] {
   const without = places.filter((place) => !known.has(keyOf(place)));
   if (without.length === 0) return [];
   const { device, engine, shape } = without[0]!;
-  return [`${name}: measurements: ${without.length} of ${places.length} are neither measured nor in the list missing. The first one is “${shape}” with “${engine}” on “${device}”.`]; // prettier-ignore
+  return [t`${name}: measurements: ${without.length} of ${places.length} are neither measured nor in the list missing. The first one is “${shape}” with “${engine}” on “${device}”.`]; // prettier-ignore
 }
 
 function reasons({ name, document: { missing } }: BenchFile): string[] {
   if (missing.length === 0) return [];
   const told = [...new Set(missing.map(({ engine, reason }) => `${engine}: ${reason}`))];
-  return [`${name}: missing: ${counted(missing.length, "time")} could not be measured. ${listed(told)}.`];
+  return [
+    missing.length === 1
+      ? t`${name}: missing: 1 time could not be measured. ${listed(told)}.`
+      : t`${name}: missing: ${missing.length.toLocaleString(language)} times could not be measured. ${listed(told)}.`,
+  ];
 }
 
 function few({ name, document: { measurements } }: BenchFile): string[] {
   const short = measurements.filter(({ samples }) => samples.length < FEWEST_SAMPLES);
   if (short.length === 0) return [];
   const least = Math.min(...short.map(({ samples }) => samples.length));
-  return [`${name}: samples: ${short.length} of ${counted(measurements.length, "measurement")} have fewer than ${FEWEST_SAMPLES} samples (the fewest: ${least}). Their spread is not reliable.`]; // prettier-ignore
+  const all = measurements.length.toLocaleString(language);
+  return [
+    measurements.length === 1
+      ? t`${name}: samples: ${short.length} of 1 measurement have fewer than ${FEWEST_SAMPLES} samples (the fewest: ${least}). Their spread is not reliable.`
+      : t`${name}: samples: ${short.length} of ${all} measurements have fewer than ${FEWEST_SAMPLES} samples (the fewest: ${least}). Their spread is not reliable.`,
+  ];
 }
 
 function busy({ name, document: { devices } }: BenchFile): string[] {
   return devices
     .filter(isBusy)
-    .map(({ id, load, cores }) => `${name}: load: “${id}” was busy: a load of ${significant(load!)} on ${counted(cores!, "core")}. Do not trust its times.`); // prettier-ignore
+    .map(({ id, load, cores }) =>
+      cores === 1
+        ? t`${name}: load: “${id}” was busy: a load of ${significant(load!)} on 1 core. Do not trust its times.`
+        : t`${name}: load: “${id}” was busy: a load of ${significant(load!)} on ${cores!.toLocaleString(language)} cores. Do not trust its times.`,
+    );
 }
 
 /** Whether other programs used so much of a device that its times are not to be trusted. */
@@ -65,19 +80,27 @@ function absentShapes(file: BenchFile, files: readonly BenchFile[]): string[] {
   const own = new Set(file.document.shapes.map(({ id }) => id));
   const absent = others(file, files, ({ shapes }) => shapes.map(({ id }) => id)).filter((id) => !own.has(id));
   if (absent.length === 0) return [];
-  return [`${file.name}: shapes: ${counted(absent.length, "shape")} of other files ${absent.length === 1 ? "is" : "are"} missing: ${listed(absent)}.`]; // prettier-ignore
+  return [
+    absent.length === 1
+      ? t`${file.name}: shapes: 1 shape of other files is missing: ${listed(absent)}.`
+      : t`${file.name}: shapes: ${absent.length.toLocaleString(language)} shapes of other files are missing: ${listed(absent)}.`,
+  ];
 }
 
 function absentEngines(file: BenchFile, files: readonly BenchFile[]): string[] {
   const own = new Set(file.document.engines.map(kind));
   const absent = others(file, files, ({ engines }) => engines.map(kind)).filter((name) => !own.has(name));
   if (absent.length === 0) return [];
-  return [`${file.name}: engines: ${counted(absent.length, "engine")} of other files ${absent.length === 1 ? "is" : "are"} missing: ${listed(absent)}.`]; // prettier-ignore
+  return [
+    absent.length === 1
+      ? t`${file.name}: engines: 1 engine of other files is missing: ${listed(absent)}.`
+      : t`${file.name}: engines: ${absent.length.toLocaleString(language)} engines of other files are missing: ${listed(absent)}.`,
+  ];
 }
 
 /** An engine by what it is. Devices have different numbers of cores, so more than one thread counts as the same. */
 function kind({ library, backend, variant, threads }: BenchEngine): string {
-  const parts = [library, backend, variant, threads && (threads === 1 ? "1 thread" : "more threads")];
+  const parts = [library, backend, variant, threads && (threads === 1 ? t`1 thread` : t`more threads`)];
   return parts.filter(Boolean).join(" · ");
 }
 
@@ -92,8 +115,8 @@ function versions(files: readonly BenchFile[]): string[] {
   return [...new Set(uses.map(({ library }) => library))].flatMap((library) => {
     const found = new Map(uses.filter((use) => use.library === library).map(({ version, name }) => [version, name]));
     if (found.size < 2) return [];
-    const told = [...found].map(([version, name]) => `${version} in ${name}`);
-    return [`engines: version: ${library} has ${found.size} versions: ${listed(told)}. Their times are of different programs.`]; // prettier-ignore
+    const told = [...found].map(([version, name]) => t`${version} in ${name}`);
+    return [t`engines: version: ${library} has ${found.size} versions: ${listed(told)}. Their times are of different programs.`]; // prettier-ignore
   });
 }
 
@@ -102,12 +125,12 @@ function otherWork(files: readonly BenchFile[]): string[] {
   const told: string[] = [];
   for (const { name, document } of files)
     for (const { id, operations, bytes } of document.shapes) {
-      const work = `${operations} operations and ${bytes} bytes`;
+      const work = t`${operations} operations and ${bytes} bytes`;
       const known = first.get(id);
       if (!known) first.set(id, { name, work });
       else if (known.work !== work)
         told.push(
-          `${name}: shapes: “${id}” has ${work}, in ${known.name} ${known.work}. They are shown as two shapes.`,
+          t`${name}: shapes: “${id}” has ${work}, in ${known.name} ${known.work}. They are shown as two shapes.`,
         );
     }
   return told;
@@ -115,5 +138,6 @@ function otherWork(files: readonly BenchFile[]): string[] {
 
 function listed(names: readonly string[]): string {
   const rest = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
+  const first = names.slice(0, MOST_NAMES).join("; ");
+  return rest > 0 ? t`${first}; and ${rest} more` : first;
 }

@@ -1,6 +1,7 @@
 import { beginningOf } from "../../../model/graphemes.js";
 import { bytes } from "../../shell/numbers.js";
 import { BenchFileError, MOST_BYTES } from "./benchFile.js";
+import { t } from "../../texts/t.js";
 
 /** The address of a file that may be fetched: https, or the page's own host. */
 export function allowedAddress(text: string, page: string): URL {
@@ -8,11 +9,11 @@ export function allowedAddress(text: string, page: string): URL {
   try {
     url = new URL(text, page);
   } catch {
-    throw new BenchFileError(`“${beginningOf(text, 200)}” is not an address.`);
+    throw new BenchFileError(t`“${beginningOf(text, 200)}” is not an address.`);
   }
   const isOwn = url.origin === new URL(page).origin && url.protocol === "http:";
   if (!isOwn && url.protocol !== "https:")
-    throw new BenchFileError(`${url.href.slice(0, 200)} begins with ${url.protocol}; the page fetches https only, or from its own host.`); // prettier-ignore
+    throw new BenchFileError(t`${url.href.slice(0, 200)} begins with ${url.protocol}; the page fetches https only, or from its own host.`); // prettier-ignore
   return url;
 }
 
@@ -20,12 +21,12 @@ export function allowedAddress(text: string, page: string): URL {
 export async function fetchText(text: string, page: string): Promise<{ readonly name: string; readonly text: string }> {
   const url = allowedAddress(text, page);
   const response = await fetch(url, { mode: "cors", credentials: "omit", referrerPolicy: "no-referrer" }).catch(() => {
-    throw new BenchFileError(`${url.href.slice(0, 200)} could not be fetched. Its host must allow it (CORS), and so must the host of this page: that of “npm start” allows its own files only. Save the file, and drop it here.`); // prettier-ignore
+    throw new BenchFileError(t`${url.href.slice(0, 200)} could not be fetched. Its host must allow it (CORS), and so must the host of this page: that of “npm start” allows its own files only. Save the file, and drop it here.`); // prettier-ignore
   });
   allowedAddress(response.url, page); // after redirections
-  if (!response.ok) throw new BenchFileError(`${url.href.slice(0, 200)} could not be fetched: its host answers ${response.status}.`); // prettier-ignore
+  if (!response.ok) throw new BenchFileError(t`${url.href.slice(0, 200)} could not be fetched: its host answers ${response.status}.`); // prettier-ignore
   const name = url.pathname.split("/").at(-1) || url.host;
-  return { name: url.origin === new URL(page).origin ? name : `${name} of ${url.host}`, text: await limited(response, name) }; // prettier-ignore
+  return { name: url.origin === new URL(page).origin ? name : t`${name} of ${url.host}`, text: await limited(response, name) }; // prettier-ignore
 }
 
 /** Reads an answer, and ends it if it is too long. */
@@ -45,4 +46,4 @@ async function limited(response: Response, name: string): Promise<string> {
 }
 
 export const tooLong = (name: string) =>
-  new BenchFileError(`${name} has more than ${bytes(MOST_BYTES)}, the most that is read.`);
+  new BenchFileError(t`${name} has more than ${bytes(MOST_BYTES)}, the most that is read.`);

@@ -13,6 +13,7 @@ import { fields } from "./settings.js";
 import { EXAMPLE, Shelf } from "./shelf.js";
 import { benchTable, MOST_ROWS } from "./table.js";
 import { chartWords, finding } from "./words.js";
+import { t } from "../../texts/t.js";
 
 export const room = makeRoom(fields, open);
 
@@ -28,34 +29,34 @@ function open(view: RoomView<typeof fields>): void {
       else state.set({ file });
     },
   );
-  const shapes = new NamedChoice("Shape", "all shapes", (shape) => state.set({ shape }));
-  const base = new NamedChoice("Divide by", undefined, (to) => state.set({ to }));
+  const shapes = new NamedChoice("bench-shape", t`Shape`, t`all shapes`, (shape) => state.set({ shape }));
+  const base = new NamedChoice("bench-divide-by", t`Divide by`, undefined, (to) => state.set({ to }));
   const about = element("p", { class: "hint" });
   const chart = element("div");
   const complete = element("div", { class: "bench-gaps", role: "status" });
-  const table = scrollable("Times of all files");
+  const table = scrollable(t`Times of all files`);
   let rows: readonly Row[] = [];
   let fetched = "";
   const encoded = (text: string) => new TextEncoder().encode(text);
   stage.append(
     panel(
       shapes.node,
-      choices(state, "show", "Show", { time: "times", ratio: "ratios" }),
+      choices(state, "show", t`Show`, { time: t`times`, ratio: t`ratios` }),
       base.node,
-      choices(state, "by", "Order by", { engine: "engine", device: "device", time: "time" }),
-      toggle(state, "log", "Logarithmic"),
+      choices(state, "by", t`Order by`, { engine: t`engine`, device: t`device`, time: t`time` }),
+      toggle(state, "log", t`Logarithmic`),
     ),
-    card("Files", shelf.node),
-    card("Is it complete?", complete),
-    card("Side by side", about, chart),
+    card(t`Files`, shelf.node),
+    card(t`Is it complete?`, complete),
+    card(t`Side by side`, about, chart),
     card(
-      "All times",
+      t`All times`,
       table,
       element(
         "div",
         { class: "row" },
-        button("Save bench.csv", () => save("bench.csv", encoded(csvOf(rows)))),
-        button("Save bench-rows.json", () => save("bench-rows.json", encoded(jsonOf(rows)))),
+        button(t`Save bench.csv`, () => save("bench.csv", encoded(csvOf(rows)))),
+        button(t`Save bench-rows.json`, () => save("bench-rows.json", encoded(jsonOf(rows)))),
       ),
     ),
   );
@@ -77,21 +78,21 @@ function open(view: RoomView<typeof fields>): void {
     const drawn = barsOf(rows, { ...settings, shape, to });
     view.finding(finding(rows, shelf.files.length, shelf.files.includes(EXAMPLE)));
     const count = drawn.reduce((sum, { bars }) => sum + bars.length, 0);
-    const cut = count > MOST_BARS ? ` ${MOST_BARS} of ${count} bars are drawn: choose a shape.` : "";
+    const cut = count > MOST_BARS ? ` ${t`${MOST_BARS} of ${count} bars are drawn: choose a shape.`}` : "";
     about.textContent = chartWords({ ...settings, to }, drawn) + cut;
     chart.replaceChildren(benchChart(drawn, engines, settings.show === "ratio"));
     const shown = rows.filter((row) => shape === "" || row.shape === shape);
-    const note = element("p", { class: "hint" }, `${MOST_ROWS} of ${shown.length} rows are shown. The saved files have all.`); // prettier-ignore
+    const note = element("p", { class: "hint" }, t`${MOST_ROWS} of ${shown.length} rows are shown. The saved files have all.`); // prettier-ignore
     table.replaceChildren(benchTable(shown), ...(shown.length > MOST_ROWS ? [note] : []));
     complete.replaceChildren(...gapList(gaps(shelf.files), shelf.files.length));
   });
 }
 
 function gapList(found: readonly string[], files: number): HTMLElement[] {
-  if (files === 0) return [element("p", {}, "There is no file to check.")];
-  if (found.length === 0) return [element("p", {}, "Nothing is missing: every shape was measured with every engine on every device.")]; // prettier-ignore
+  if (files === 0) return [element("p", {}, t`There is no file to check.`)];
+  if (found.length === 0) return [element("p", {}, t`Nothing is missing: every shape was measured with every engine on every device.`)]; // prettier-ignore
   const rest = found.length - MOST_GAPS;
-  const more = rest > 0 ? [element("li", {}, `… and ${rest} more`)] : [];
+  const more = rest > 0 ? [element("li", {}, t`… and ${rest} more`)] : [];
   return [element("ul", {}, ...found.slice(0, MOST_GAPS).map((words) => element("li", {}, words)), ...more)];
 }
 
@@ -102,8 +103,7 @@ class NamedChoice {
   readonly #none: string | undefined;
 
   /** @param none - What the empty choice is called, if there is one. */
-  constructor(label: string, none: string | undefined, choose: (name: string) => void) {
-    const id = `bench-${label.toLowerCase().replace(" ", "-")}`;
+  constructor(id: string, label: string, none: string | undefined, choose: (name: string) => void) {
     this.#none = none;
     this.#list = element("select", { id });
     this.#list.onchange = () => choose(this.#list.value);

@@ -1,5 +1,4 @@
 import { quantile } from "../../../../../tests/bench/harness/statistics.mjs";
-import { counted } from "../../shell/numbers.js";
 import { isBusy } from "./completeness.js";
 import type { BenchEngine, BenchFile, BenchMeasurement, BenchShape } from "./benchFile.js";
 
@@ -23,9 +22,14 @@ export interface Row {
   readonly busy: boolean;
 }
 
-/** "headwise · wasm · relaxed · 2 threads" */
+/** "headwise · wasm · relaxed · 2 threads": the same in every language, because the address and saved files hold it. */
 export function engineName({ library, backend, variant, threads }: BenchEngine): string {
-  const parts = [library, backend, variant, threads === undefined ? undefined : counted(threads, "thread")];
+  const parts = [
+    library,
+    backend,
+    variant,
+    threads === undefined ? undefined : threads === 1 ? "1 thread" : `${threads.toLocaleString("en")} threads`,
+  ];
   return parts.filter((part) => part !== undefined).join(" · ");
 }
 

@@ -5,6 +5,7 @@ import { inWords } from "../../shell/failure.js";
 import { checked, MOST_BYTES, readBench, type BenchDocument, type BenchFile } from "./benchFile.js";
 import example from "../../../../../tests/bench/schema/example.json" with { type: "json" };
 import { fetchText, tooLong } from "./fetching.js";
+import { t } from "../../texts/t.js";
 
 export const EXAMPLE: BenchFile = { name: "example.json", document: checked("example.json", example) };
 
@@ -17,7 +18,7 @@ export class Shelf {
   readonly #redraw: () => void;
   readonly #list = element("ul", { class: "bench-files" });
   readonly #trouble = element("div", { class: "failure", role: "alert" });
-  readonly #example = button("Show the example", () => this.#put([EXAMPLE]));
+  readonly #example = button(t`Show the example`, () => this.#put([EXAMPLE]));
   #files: readonly BenchFile[] = [EXAMPLE];
 
   /** @param fetchFrom - Gets the address of a file that the visitor wants. */
@@ -27,8 +28,8 @@ export class Shelf {
     const zone = element(
       "label",
       { class: "drop", for: "bench-files" },
-      element("b", {}, "Drop files of the format headwise-bench here, or choose them"),
-      element("span", {}, "They are read in this page and are not sent anywhere."),
+      element("b", {}, t`Drop files of the format headwise-bench here, or choose them`),
+      element("span", {}, t`They are read in this page and are not sent anywhere.`),
       input,
     );
     input.onchange = () => void this.take([...(input.files ?? [])]).then(() => (input.value = ""));
@@ -77,7 +78,7 @@ export class Shelf {
     for (const result of results)
       if (result.status === "rejected") failures.push(inWords(result.reason));
       else if (own.length >= MOST_FILES)
-        failures.push(`${result.value.name} is left out: the page shows ${MOST_FILES} files.`);
+        failures.push(t`${result.value.name} is left out: the page shows ${MOST_FILES} files.`);
       else if (!isKnown(own, result.value.document))
         own.push({ ...result.value, name: freeName(own, result.value.name) });
     this.#put(own, failures);
@@ -100,12 +101,17 @@ export class Shelf {
   #item(file: BenchFile): HTMLElement {
     const { date, command, headwise, note } = file.document;
     const version = `headwise ${headwise.version}${headwise.commit ? ` (${headwise.commit})` : ""}`;
-    const remove = button("Remove", () => this.#put(this.#files.filter((other) => other !== file)));
-    remove.setAttribute("aria-label", `Remove ${file.name}`);
+    const remove = button(t`Remove`, () => this.#put(this.#files.filter((other) => other !== file)));
+    remove.setAttribute("aria-label", t`Remove ${file.name}`);
     return element(
       "li",
       {},
-      ...[element("b", {}, file.name), ` ${date.slice(0, 10)}, ${version}, `, element("code", {}, command), " "],
+      ...[
+        element("b", {}, file.name),
+        ` ${date.slice(0, 10)}, ${version}, `,
+        element("code", { translate: "no" }, command),
+        " ",
+      ],
       ...(note ? [element("span", { class: "hint" }, note), " "] : []),
       remove,
     );
@@ -117,9 +123,9 @@ function addressForm(fetchFrom: (address: string) => void): HTMLElement {
   const form = element(
     "form",
     { class: "bench-address" },
-    element("label", { for: "bench-address" }, "Or the https address of a file"),
+    element("label", { for: "bench-address" }, t`Or the https address of a file`),
     input,
-    element("button", { type: "submit" }, "Fetch"),
+    element("button", { type: "submit" }, t`Fetch`),
   );
   form.onsubmit = (event) => {
     event.preventDefault();

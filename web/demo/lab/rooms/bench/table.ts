@@ -1,11 +1,12 @@
 import { element } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
 import type { Row } from "./rows.js";
+import { t } from "../../texts/t.js";
 
 /** More rows than these are not drawn. The exports have all. */
 export const MOST_ROWS = 300;
 
-const HEAD = ["Shape", "Engine", "Version", "Device", "Median", "Quartiles", "Samples", "Of the roof", "File"];
+const HEAD = [t`Shape`, t`Engine`, t`Version`, t`Device`, t`Median`, t`Quartiles`, t`Samples`, t`Of the roof`, t`File`];
 
 export function benchTable(rows: readonly Row[]): HTMLElement {
   const lines = rows.slice(0, MOST_ROWS).map((row) => {
@@ -14,7 +15,7 @@ export function benchTable(rows: readonly Row[]): HTMLElement {
       row.version,
       row.device,
       `${significant(row.median)} ms`,
-      `${significant(row.low)} to ${significant(row.high)} ms`,
+      t`${significant(row.low)} to ${significant(row.high)} ms`,
       String(row.samples.length),
       `${(100 * row.roof).toFixed(0)} %`,
       row.file,
@@ -24,7 +25,7 @@ export function benchTable(rows: readonly Row[]): HTMLElement {
   });
   return element(
     "table",
-    { class: "figures stacks", "aria-label": "Times of all files" },
+    { class: "figures stacks", "aria-label": t`Times of all files` },
     element("thead", {}, element("tr", {}, ...HEAD.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...lines),
   );

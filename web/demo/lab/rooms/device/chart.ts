@@ -2,8 +2,10 @@ import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { element, svg } from "../../shell/element.js";
 import { chartLayout, HEIGHT, PLOT, WIDTH, type ChartLayout, type Label } from "./chartLayout.js";
 import { intensityOf } from "./words.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
-const LABEL = "Rate of each engine in each case, below its roof. The table after it has all numbers.";
+const LABEL = t`Rate of each engine in each case, below its roof. The table after it has all numbers.`;
 const INTENSITY_TICKS = [1, 4, 16, 64, 256];
 /** A letter farther from its point than this gets a line to it. */
 const FAR = 5;
@@ -51,12 +53,12 @@ function grid({ scale }: ChartLayout): SVGElement[] {
   const rates = Array.from({ length: scale.high - scale.low + 1 }, (_, n) => 10 ** (scale.low + n));
   return [
     ...rates.map((rate) => svg("path", { class: "axis", d: `M${PLOT.left} ${scale.y(rate)}H${PLOT.right}` })),
-    ...rates.map((rate) => text(PLOT.left - 5, scale.y(rate) + 4, rate.toLocaleString("en"), "end")),
+    ...rates.map((rate) => text(PLOT.left - 5, scale.y(rate) + 4, rate.toLocaleString(language), "end")),
     ...CASES.map((_, index) =>
       svg("path", { class: "axis case", d: `M${scale.x(intensityOf(index))} ${PLOT.top}V${PLOT.bottom}` }),
     ),
     ...INTENSITY_TICKS.map((tick) => text(scale.x(tick), PLOT.bottom + 15, String(tick))),
-    text((PLOT.left + PLOT.right) / 2, HEIGHT - 8, "operations for each byte that must move"),
+    text((PLOT.left + PLOT.right) / 2, HEIGHT - 8, t`operations for each byte that must move`),
     svg(
       "text",
       { transform: `translate(11 ${(PLOT.top + PLOT.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" },

@@ -14,6 +14,7 @@ import { markdown, packResult, unpackResult } from "./sharing.js";
 import type { BenchResult } from "./benchResult.js";
 import { snippet } from "./snippet.js";
 import { errorText, finding, measuredWords, pointsOf, rateText, timeText } from "./words.js";
+import { t } from "../../texts/t.js";
 
 const fields = {
   /** How long to measure each case on each engine. */
@@ -23,30 +24,30 @@ const fields = {
 };
 
 export const room = makeRoom(fields, open, {
-  random: "The arrays of the bench are random numbers. The time of a call does not depend on them.",
+  random: t`The arrays of the bench are random numbers. The time of a call does not depend on them.`,
 });
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
-  const table = scrollable("Figures");
+  const table = scrollable(t`Figures`);
   const about = element("p", { class: "finding", role: "status" });
   const share = element("div", { class: "row" });
   const proof = proofCard(deviceName());
   const chart = element("div", {});
-  const run = button("Run the bench", () => void measure(), "primary");
-  const cancel = button("Cancel the bench", () => {
+  const run = button(t`Run the bench`, () => void measure(), "primary");
+  const cancel = button(t`Cancel the bench`, () => {
     view.engine.cancelBench();
-    about.textContent = "It ends after the call that runs.";
+    about.textContent = t`It ends after the call that runs.`;
   });
   cancel.hidden = true;
   stage.append(
     panel(
       run,
       cancel,
-      slider(state, "seconds", "Seconds for each figure", (value) => decimal(value)),
+      slider(state, "seconds", t`Seconds for each figure`, (value) => decimal(value)),
     ),
     card(
-      "Figures",
+      t`Figures`,
       about,
       chart,
       element("p", { class: "hint" }, CHART_NOTES),
@@ -54,7 +55,7 @@ function open(view: RoomView<typeof fields>): void {
       share,
       element("p", { class: "hint" }, NOTES),
     ),
-    card("What this browser offers", offers()),
+    card(t`What this browser offers`, offers()),
     proof.node,
   );
   view.onClose(() => {
@@ -65,7 +66,7 @@ function open(view: RoomView<typeof fields>): void {
   async function measure(): Promise<void> {
     run.disabled = true;
     cancel.hidden = false;
-    about.textContent = "Measuring. Leave this tab in front, and the machine alone.";
+    about.textContent = t`Measuring. Leave this tab in front, and the machine alone.`;
     const order = { engines: engines(), seconds: state.values.seconds };
     try {
       const figures = await view.engine.bench(order);
@@ -75,7 +76,7 @@ function open(view: RoomView<typeof fields>): void {
       if (figures.length > 0) state.set({ result: packResult(result) });
       about.textContent = measuredWords(unpackResult(state.values.result));
     } catch (error) {
-      about.textContent = `The bench was interrupted: ${error instanceof Error ? error.message : String(error)}.`;
+      about.textContent = t`The bench was interrupted: ${error instanceof Error ? error.message : String(error)}.`;
     }
     run.disabled = false;
     cancel.hidden = true;
@@ -102,10 +103,8 @@ function open(view: RoomView<typeof fields>): void {
   });
 }
 
-const CHART_NOTES =
-  "Both axes are logarithmic. An engine’s roof is flat where multiply-adds limit it: those of one core with nothing else to do, times its threads. It falls to the left where memory limits it: what its threads copy together. A point above the sloping part found its numbers in a cache.";
-const NOTES =
-  "Arrays are copied in and results out, as in any call. The decode case reads a cache that lies in the engine. Before it is timed, every engine is compared with the definition in double precision; the last column is its largest error.";
+const CHART_NOTES = t`Both axes are logarithmic. An engine’s roof is flat where multiply-adds limit it: those of one core with nothing else to do, times its threads. It falls to the left where memory limits it: what its threads copy together. A point above the sloping part found its numbers in a cache.`;
+const NOTES = t`Arrays are copied in and results out, as in any call. The decode case reads a cache that lies in the engine. Before it is timed, every engine is compared with the definition in double precision; the last column is its largest error.`;
 
 /** Whether cases are missing that were to be measured. */
 function isCut({ refusal, times }: BenchFigure): boolean {
@@ -131,31 +130,31 @@ function deviceName(): string {
 function offers(): HTMLElement {
   const rows: readonly (readonly [string, boolean, string])[] = [
     [
-      "Threads",
+      t`Threads`,
       crossOriginIsolated,
       crossOriginIsolated
-        ? `${navigator.hardwareConcurrency} cores are visible to this page.`
-        : "The page is not cross-origin isolated. Serve it with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp.",
+        ? t`${navigator.hardwareConcurrency} cores are visible to this page.`
+        : t`The page is not cross-origin isolated. Serve it with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp.`,
     ],
     [
       "WebGPU",
       "gpu" in navigator,
       "gpu" in navigator
-        ? "navigator.gpu is there; whether an adapter answers shows when it is asked."
-        : "This browser has no navigator.gpu, or the page is not served over https or from localhost.",
+        ? t`navigator.gpu is there; whether an adapter answers shows when it is asked.`
+        : t`This browser has no navigator.gpu, or the page is not served over https or from localhost.`,
     ],
   ];
   return element(
     "ul",
     { class: "offers" },
     ...rows.map(([name, is, words]) =>
-      element("li", { class: is ? "yes" : "no" }, element("b", {}, `${name}: ${is ? "yes" : "no"}`), ` ${words}`),
+      element("li", { class: is ? "yes" : "no" }, element("b", {}, is ? t`${name}: yes` : t`${name}: no`), ` ${words}`),
     ),
   );
 }
 
 function figureTable(figures: readonly BenchFigure[]): HTMLElement {
-  const head = ["Engine", ...CASES.map(({ name }) => name), "Error"];
+  const head = [t`Engine`, ...CASES.map(({ name }) => name), t`Error`];
   const points = pointsOf(figures);
   const best = CASES.map((_, index) =>
     Math.min(...points.filter((point) => point.case === index).map(({ milliseconds }) => milliseconds)),
@@ -163,12 +162,12 @@ function figureTable(figures: readonly BenchFigure[]): HTMLElement {
   const rows = figures.map((figure, at) => {
     const name = element("th", { scope: "row" }, engineName(figure.engine));
     if (figure.refusal !== undefined) {
-      const reason = element("td", { class: "reason", colspan: String(head.length - 1) }, figure.refusal);
+      const reason = element("td", { class: "reason", lang: "en", colspan: String(head.length - 1) }, figure.refusal);
       return element("tr", {}, name, reason);
     }
     const cells = CASES.map(({ name: label }, index) => {
       const point = points.find((one) => one.figure === at && one.case === index);
-      if (!point) return element("td", { class: "quiet", "data-label": label }, "not measured");
+      if (!point) return element("td", { class: "quiet", "data-label": label }, t`not measured`);
       const isBest = point.milliseconds === best[index];
       return element(
         "td",
@@ -177,11 +176,11 @@ function figureTable(figures: readonly BenchFigure[]): HTMLElement {
         element("small", {}, rateText(point)),
       );
     });
-    return element("tr", {}, name, ...cells, element("td", { "data-label": "Error" }, errorText(figure)));
+    return element("tr", {}, name, ...cells, element("td", { "data-label": t`Error` }, errorText(figure)));
   });
   return element(
     "table",
-    { class: "figures stacks", "aria-label": "Figures of the bench" },
+    { class: "figures stacks", "aria-label": t`Figures of the bench` },
     element("thead", {}, element("tr", {}, ...head.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...rows),
   );
@@ -191,9 +190,9 @@ function sharing(result: BenchResult, about: HTMLElement): HTMLElement[] {
   const copy = (label: string, words: () => string) =>
     button(label, () => {
       navigator.clipboard.writeText(words()).then(
-        () => (about.textContent = "Copied."),
-        () => (about.textContent = "This browser does not let the page copy."),
+        () => (about.textContent = t`Copied.`),
+        () => (about.textContent = t`This browser does not let the page copy.`),
       );
     });
-  return [copy("Copy a link to this result", () => location.href), copy("Copy as Markdown", () => markdown(result))];
+  return [copy(t`Copy a link to this result`, () => location.href), copy(t`Copy as Markdown`, () => markdown(result))];
 }

@@ -2,6 +2,7 @@ import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { significant } from "../../shell/numbers.js";
 import type { BenchResult } from "./benchResult.js";
 import { coverage } from "./words.js";
+import { t } from "../../texts/t.js";
 
 /** A result as text for the address. */
 export function packResult(result: BenchResult): string {
@@ -49,13 +50,14 @@ const isOptional = (value: unknown) => value === undefined || isPositive(value);
 /** A table in Markdown. */
 export function markdown(result: BenchResult): string {
   const { device, date, figures } = result;
-  const head = ["engine", ...CASES.map(({ name }) => name)];
+  const head = [t`engine`, ...CASES.map(({ name }) => name)];
   const rows = figures.map(({ engine, refusal, times }) => {
     const name = engineName(engine);
     if (refusal !== undefined) return [name, refusal];
     return [name, ...CASES.map((_, index) => (times[index] === undefined ? "" : `${significant(times[index])} ms`))];
   });
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const title = `headwise on ${device}, ${date}${result.cancelledOf === undefined ? "" : `; ${coverage(result)}`}`;
+  const about = t`headwise on ${device}, ${date}`;
+  const title = result.cancelledOf === undefined ? about : `${about}; ${coverage(result)}`;
   return [title, "", line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }

@@ -1,6 +1,8 @@
 import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { counted, scientific, significant } from "../../shell/numbers.js";
 import type { BenchResult } from "./benchResult.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 /** A time that was measured. */
 export interface Point {
@@ -39,8 +41,8 @@ export function roofAt({ roof, bandwidth, engine }: BenchFigure, intensity: numb
 export const timeText = ({ milliseconds }: Point) => `${significant(milliseconds)} ms`;
 
 export function rateText({ gflops, roof }: Point): string {
-  const share = roof === undefined ? "" : `, ${((100 * gflops) / roof).toFixed(0)} % of the roof`;
-  return `${significant(gflops)} GFLOP/s${share}`;
+  const rate = `${significant(gflops)} GFLOP/s`;
+  return roof === undefined ? rate : t`${rate}, ${((100 * gflops) / roof).toFixed(0)} % of the roof`;
 }
 
 export function errorText({ error }: BenchFigure): string {
@@ -50,22 +52,29 @@ export function errorText({ error }: BenchFigure): string {
 /** "the bench was cancelled when it had measured 7 of 20 figures" */
 export function coverage({ figures, cancelledOf = figures.length }: BenchResult): string {
   const planned = cancelledOf * CASES.length;
-  return `the bench was cancelled when it had measured ${pointsOf(figures).length} of ${counted(planned, "figure")}`;
+  return t`the bench was cancelled when it had measured ${pointsOf(figures).length} of ${planned.toLocaleString(language)} figures`;
 }
 
 export function finding(result: BenchResult | undefined, cores: number, isIsolated: boolean, hasGpu: boolean): string {
   const points = pointsOf(result?.figures ?? []);
   if (!result || points.length === 0) {
-    const threads = isIsolated ? counted(Math.min(cores, 8), "thread") : "1 thread, because it is not isolated";
-    return `Nothing is measured yet. This page may use ${threads}; WebGPU is ${hasGpu ? "offered" : "not offered"}.`;
+    const threads = isIsolated ? counted(Math.min(cores, 8), "thread") : t`1 thread, because it is not isolated`;
+    return hasGpu
+      ? t`Nothing is measured yet. This page may use ${threads}; WebGPU is offered.`
+      : t`Nothing is measured yet. This page may use ${threads}; WebGPU is not offered.`;
   }
   const fastest = points.reduce((best, point) => (point.gflops > best.gflops ? point : best));
   const name = engineName(result.figures[fastest.figure]!.engine);
-  return `The highest rate ${result.cancelledOf === undefined ? "" : "so far "}is ${rateText(fastest)}: ${name}, in the case “${CASES[fastest.case]!.name}”.`;
+  const { name: called } = CASES[fastest.case]!;
+  return result.cancelledOf === undefined
+    ? t`The highest rate is ${rateText(fastest)}: ${name}, in the case “${called}”.`
+    : t`The highest rate so far is ${rateText(fastest)}: ${name}, in the case “${called}”.`;
 }
 
 export function measuredWords(result: BenchResult | undefined): string {
-  if (!result) return "A run takes some seconds. Leave this tab in front, and the machine alone.";
+  if (!result) return t`A run takes some seconds. Leave this tab in front, and the machine alone.`;
   const { device, date, cancelledOf } = result;
-  return `Measured on ${device}, ${date}${cancelledOf === undefined ? "" : `; ${coverage(result)}`}.`;
+  return cancelledOf === undefined
+    ? t`Measured on ${device}, ${date}.`
+    : t`Measured on ${device}, ${date}; ${coverage(result)}.`;
 }

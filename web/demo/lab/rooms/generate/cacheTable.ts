@@ -3,8 +3,10 @@ import type { CacheState } from "../../engine/generateProtocol.js";
 import { element } from "../../shell/element.js";
 import { bytes } from "../../shell/numbers.js";
 import { cacheName, cacheWords, changeWords } from "./words.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
-const HEAD = ["", "memory", "tokens kept", "largest change of a chance"];
+const HEAD = ["", t`memory`, t`tokens kept`, t`largest change of a chance`];
 
 /** The caches that read the text: how large they are, and what their rounding does to the next token. */
 export class CacheTable {
@@ -14,7 +16,7 @@ export class CacheTable {
 
   constructor() {
     const head = HEAD.map((name) => (name ? element("th", { scope: "col" }, name) : element("td")));
-    const table = element("table", { class: "costs stacks caches", "aria-label": "Caches" });
+    const table = element("table", { class: "costs stacks caches", "aria-label": t`Caches` });
     table.append(element("thead", {}, element("tr", {}, ...head)), this.#body);
     this.node = element("div", { class: "column" }, table, this.#words);
   }
@@ -29,13 +31,13 @@ export class CacheTable {
         const cell = (at: number, ...content: (Node | string)[]) =>
           element("td", { "data-label": HEAD[at]! }, ...content);
         const name = element("th", { scope: "row" }, cacheName(cache));
-        if (cache.isWriter) name.append(element("small", {}, " writes"));
+        if (cache.isWriter) name.append(element("small", {}, ` ${t`writes`}`));
         return element(
           "tr",
           { "data-cache": cache.name },
           name,
           cell(1, bar, element("span", {}, bytes(cache.bytes))),
-          cell(2, cache.tokens.toLocaleString("en")),
+          cell(2, cache.tokens.toLocaleString(language)),
           cell(3, changeWords(cache)),
         );
       }),

@@ -16,7 +16,8 @@ import { NextBars } from "./nextBars.js";
 import { PronounsCard } from "./pronounsCard.js";
 import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
 import { TextView } from "./textView.js";
-import { finding, modelWords, speedWords, unreadWords } from "./words.js";
+import { beginningWords, finding, modelWords, speedWords, unreadWords } from "./words.js";
+import { t } from "../../texts/t.js";
 
 /** So many tokens are written at once. */
 const STRETCH = 300;
@@ -25,7 +26,7 @@ const STRETCH = 300;
 export class Desk {
   readonly nodes: readonly HTMLElement[];
   readonly #view: RoomView<typeof fields>;
-  readonly #write = button("Write", () => this.#toggle(), "primary");
+  readonly #write = button(t`Write`, () => this.#toggle(), "primary");
   readonly #status = element("output", { class: "run-status" });
   readonly #text = new TextView();
   readonly #next: NextBars;
@@ -35,7 +36,7 @@ export class Desk {
   readonly #about = element("p", { class: "hint" });
   readonly #jobs = new JobsCard();
   readonly #pronouns = new PronounsCard(() => this.#generating?.ask(this.#written!.tokens));
-  readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": "Stories to go on from" });
+  readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": t`Stories to go on from` });
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
   #generating: Generating | undefined;
@@ -65,46 +66,46 @@ export class Desk {
     state.onChange(() => this.#followModel());
     this.#followModel();
     for (const [name, begin] of Object.entries(STORY_BEGINNINGS))
-      this.#beginnings.append(button(name, () => state.set({ begin })));
-    const model = choices(state, "model", "Model", { text: "stories", sums: "sums" });
-    const begin = lines(state, "begin", "Beginning", 2);
+      this.#beginnings.append(button(beginningWords(name), () => state.set({ begin })));
+    const model = choices(state, "model", t`Model`, { text: t`stories`, sums: t`sums` });
+    const begin = lines(state, "begin", t`Beginning`, 2);
     this.nodes = [
       panel(model, begin, this.#beginnings),
       element(
         "div",
-        { class: "panel run-bar", role: "group", "aria-label": "Writing" },
+        { class: "panel run-bar", role: "group", "aria-label": t`Writing` },
         this.#write,
-        button("One token", () => this.#writeOn(1)),
-        button("Begin again", () => this.#again()),
-        slider(state, "temperature", "Temperature", (value) => decimal(value, 1)),
-        slider(state, "topK", "Top k"),
-        slider(state, "seed", "Seed"),
+        button(t`One token`, () => this.#writeOn(1)),
+        button(t`Begin again`, () => this.#again()),
+        slider(state, "temperature", t`Temperature`, (value) => decimal(value, 1)),
+        slider(state, "topK", t`Top k`),
+        slider(state, "seed", t`Seed`),
         this.#status,
       ),
-      element("div", { class: "run-columns" }, this.#text.node, card("What may come next", this.#next.node)),
+      element("div", { class: "run-columns" }, this.#text.node, card(t`What may come next`, this.#next.node)),
       card(
-        "Every head, for the newest token",
+        t`Every head, for the newest token`,
         element(
           "p",
           { class: "hint" },
-          "A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.",
+          t`A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.`,
         ),
         this.#strips.node,
       ),
       this.#jobs.node,
       this.#pronouns.node,
       card(
-        "The cache of keys and values",
+        t`The cache of keys and values`,
         panel(
-          choices(state, "dtype", "Stored as"),
-          choices(state, "ring", "Kept", { whole: "all", sinks: "first and last", window: "last only" }),
-          slider(state, "window", "Last tokens"),
-          slider(state, "keep", "First tokens"),
+          choices(state, "dtype", t`Stored as`),
+          choices(state, "ring", t`Kept`, { whole: t`all`, sinks: t`first and last`, window: t`last only` }),
+          slider(state, "window", t`Last tokens`),
+          slider(state, "keep", t`First tokens`),
         ),
         this.#table.node,
       ),
       this.#endless.node,
-      card("The model", this.#about),
+      card(t`The model`, this.#about),
     ];
   }
 
@@ -226,7 +227,7 @@ export class Desk {
   }
 
   #draw(): void {
-    this.#write.textContent = this.#isWriting ? "Stop" : "Write";
+    this.#write.textContent = this.#isWriting ? t`Stop` : t`Write`;
     const [config, written] = [this.#config, this.#written];
     if (!config || !written) return;
     const { values } = this.#view.state;

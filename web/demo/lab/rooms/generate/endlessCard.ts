@@ -4,6 +4,7 @@ import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { endlessChart } from "./endlessChart.js";
 import { endlessWords } from "./words.js";
+import { t } from "../../texts/t.js";
 
 /** A long text with all tokens, with a ring that keeps the first ones, and with one that does not. */
 export class EndlessCard {
@@ -13,13 +14,12 @@ export class EndlessCard {
   readonly #words = element("p", { class: "finding", role: "status" });
 
   constructor(onRead: () => void) {
-    this.#read = button("Read a text that it has not learned from", () => {
+    this.#read = button(t`Read a text that it has not learned from`, () => {
       this.#read.disabled = true;
       onRead();
     });
-    const words =
-      "A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.";
-    this.node = card("Endless text", element("p", { class: "hint" }, words), this.#read, this.#picture, this.#words);
+    const words = t`A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.`;
+    this.node = card(t`Endless text`, element("p", { class: "hint" }, words), this.#read, this.#picture, this.#words);
   }
 
   /** Hides the card where there is no text to read. */

@@ -5,6 +5,7 @@ import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import { placeName, type HeadPlace } from "./settings.js";
 import { headWords } from "./words.js";
+import { t } from "../../texts/t.js";
 
 /** What each head of the newest token looks at, as strips along the text. */
 export class HeadStrips {
@@ -56,8 +57,8 @@ export class HeadStrips {
       ...rows.map((strips, at) =>
         element(
           "div",
-          { class: "strip-row", role: "group", "aria-label": `Layer ${at + 1}` },
-          element("h3", {}, `Layer ${at + 1}`),
+          { class: "strip-row", role: "group", "aria-label": t`Layer ${at + 1}` },
+          element("h3", {}, t`Layer ${at + 1}`),
           ...strips.map(({ node }) => node),
         ),
       ),
@@ -78,7 +79,7 @@ class Strip {
     this.#choose.ariaLabel = headWords(place);
     this.#choose.onclick = onChoose;
     this.#on.onchange = onSwitch;
-    this.#on.setAttribute("aria-label", `${headWords(place)} is on`);
+    this.#on.setAttribute("aria-label", t`${headWords(place)} is on`);
     this.node = element(
       "div",
       { class: "head-tile strip" },

@@ -1,22 +1,24 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
 import type { FactKind } from "../../../stories/shapes.js";
+import type { HeadLoss } from "../../../train/storyFigures.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { headLabel } from "../../shell/headWords.js";
+import { t } from "../../texts/t.js";
 
 /** What a word with a true answer is about, for people. */
 const NAMES: Readonly<Record<FactKind, string>> = {
-  agreement: "agreement (was or were)",
-  pronoun: "he or she",
-  possessive: "his or her",
-  "it/them": "it or them",
-  recipient: "who gets something",
-  owner: "who has something",
-  colour: "the colour of a thing",
-  thing: "the thing of a colour",
-  count: "how many",
-  list: "the next of a list or a song",
-  place: "the place",
-  pet: "the name of a pet",
+  agreement: t`agreement (was or were)`,
+  pronoun: t`he or she`,
+  possessive: t`his or her`,
+  "it/them": t`it or them`,
+  recipient: t`who gets something`,
+  owner: t`who has something`,
+  colour: t`the colour of a thing`,
+  thing: t`the thing of a colour`,
+  count: t`how many`,
+  list: t`the next of a list or a song`,
+  place: t`the place`,
+  pet: t`the name of a pet`,
 };
 
 /** A loss of fewer points is no job. */
@@ -41,8 +43,8 @@ export function jobWords({ figures: { stories, withoutHead = [] } }: DecoderConf
         .map(([kind, share]) => ({ kind, share, lost: all[kind]! - share }))
         .filter(({ lost }) => lost >= LEAST)
         .sort((a, b) => b.lost - a.lost);
-      const falls = losses.slice(0, MOST_KINDS).map(({ kind, share }) => `${nameOf(kind)} falls from ${percent(all[kind]!, 1)} to ${percent(share, 1)}`); // prettier-ignore
-      const words = `Layer ${layer + 1}, ${headLabel(head)}${lookWords(before, earlier)}: without it ${listed(falls)}.`;
+      const falls = losses.slice(0, MOST_KINDS).map(({ kind, share }) => t`${nameOf(kind)} falls from ${percent(all[kind]!, 1)} to ${percent(share, 1)}`); // prettier-ignore
+      const words = headJob(t`Layer ${layer + 1}, ${headLabel(head)}`, listed(falls), { before, earlier });
       return { words, most: losses[0]?.lost ?? 0 };
     })
     .filter(({ most }) => most > 0)
@@ -50,8 +52,9 @@ export function jobWords({ figures: { stories, withoutHead = [] } }: DecoderConf
     .map(({ words }) => words);
 }
 
-/** Where a head looks, if more than half of its weight is there. */
-function lookWords(before: number, earlier: number): string {
-  if (before > 0.5) return " looks at the word before";
-  return earlier > 0.5 ? " looks at the earlier place of the word that comes next" : "";
+/** What is lost without a head, and where it looks, if more than half of its weight is there. */
+function headJob(head: string, falls: string, { before, earlier }: Pick<HeadLoss, "before" | "earlier">): string {
+  if (before > 0.5) return t`${head} looks at the word before: without it ${falls}.`;
+  if (earlier > 0.5) return t`${head} looks at the earlier place of the word that comes next: without it ${falls}.`;
+  return t`${head}: without it ${falls}.`;
 }

@@ -1,6 +1,7 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
 import { card, element } from "../../shell/element.js";
 import { choiceWords, jobWords } from "./jobs.js";
+import { t } from "../../texts/t.js";
 
 /** What the model of stories can do, and which heads do it. */
 export class JobsCard {
@@ -10,9 +11,8 @@ export class JobsCard {
   #shown: DecoderConfig | undefined;
 
   constructor() {
-    const words =
-      "The grammar knows the right word at many places. These are the shares of right choices among the words that could stand there, in stories that the model has not seen; and what is left of them when one head is off.";
-    this.node = card("What the heads are for", element("p", { class: "hint" }, words), this.#choices, this.#jobs);
+    const words = t`The grammar knows the right word at many places. These are the shares of right choices among the words that could stand there, in stories that the model has not seen; and what is left of them when one head is off.`;
+    this.node = card(t`What the heads are for`, element("p", { class: "hint" }, words), this.#choices, this.#jobs);
   }
 
   /** Hides the card where nothing was measured. */

@@ -3,6 +3,7 @@ import type { Candidate } from "../../../generate/sampling.js";
 import { percent } from "../../shell/amounts.js";
 import { element } from "../../shell/element.js";
 import { sign } from "./words.js";
+import { t } from "../../texts/t.js";
 
 const SHOWN = 12;
 
@@ -15,8 +16,7 @@ export class NextBars {
 
   constructor(onChoose: (token: number) => void) {
     this.#onChoose = onChoose;
-    const words =
-      "The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives. Click one to write it.";
+    const words = t`The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives. Click one to write it.`;
     this.node = element("div", { class: "column" }, this.#list, element("p", { class: "hint" }, words));
   }
 
@@ -32,13 +32,19 @@ export class NextBars {
       row.style.setProperty("--probability", `${(100 * probability).toFixed(1)}%`);
       row.querySelector("b")!.textContent = name;
       row.querySelector("output")!.textContent = percent(chance, 1);
-      row.title = `Write “${name}”: ${percent(chance, 1)} to be taken, ${percent(probability, 1)} by the model`;
+      row.title = t`Write “${name}”: ${percent(chance, 1)} to be taken, ${percent(probability, 1)} by the model`;
     });
   }
 
   #build(): void {
     const rows = this.#candidates.map((_, at) => {
-      const row = element("button", { type: "button" }, element("b"), element("i"), element("output"));
+      const row = element(
+        "button",
+        { type: "button" },
+        element("b", { translate: "no" }),
+        element("i"),
+        element("output"),
+      );
       row.onclick = () => this.#onChoose(this.#candidates[at]!.token);
       return element("li", {}, row);
     });

@@ -1,18 +1,14 @@
 import type { HeadShare, Look, OwnPronoun, PronounFinding } from "../../engine/pronounProtocol.js";
 import { percent } from "../../shell/amounts.js";
 import { headWords } from "../../shell/headWords.js";
-import { counted } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 /** A head finds a word if half of its weight is there. */
 const FINDS = 0.5;
 
-const NAMES = {
-  person: { pronouns: "“he” or “she”", meant: "name", title: "He or she" },
-  thing: { pronouns: "“it” or “them”", meant: "noun", title: "It or them" },
-} as const;
-
 export function pronounTitle({ kind }: Pick<PronounFinding, "kind">): string {
-  return NAMES[kind].title;
+  return kind === "person" ? t`He or she` : t`It or them`;
 }
 
 /** What was asked, which head finds it, and the controls; sentence by sentence. */
@@ -22,65 +18,115 @@ export function pronounWords(finding: PronounFinding): readonly string[] {
 
 function findWords(finding: PronounFinding): string {
   const { kind, stories, asked, most } = finding;
-  const where = `In ${counted(stories, "story", "stories")} that the model has not seen, ${NAMES[kind].pronouns} comes ${counted(asked, "time")}.`;
-  return `${where} ${headsWords(finding)} No other word has more of its weight in ${most} of ${counted(asked, "place")}.`;
+  const where = kind === "person" ? personPlaces(stories, asked) : thingPlaces(stories, asked);
+  const mostWords =
+    asked === 1
+      ? t`No other word has more of its weight in ${most} of 1 place.`
+      : t`No other word has more of its weight in ${most} of ${numeral(asked)} places.`;
+  return `${where} ${headsWords(finding)} ${mostWords}`;
 }
 
-function headsWords({ kind, closest, finder, isBefore }: PronounFinding): string {
-  const { meant } = NAMES[kind];
-  const itself =
-    closest.share >= FINDS
-      ? `${capital(headWords(closest))} finds the ${meant} that is meant: ${part(closest)} of its weight is there, on average.`
-      : `No head finds the ${meant} that is meant: the closest is ${headWords(closest)}, with ${part(closest)} of its weight there, on average.`;
-  if (!isBefore) return itself;
-  const colour = kind === "thing" ? ", which is most often its colour" : "";
-  return `${itself} ${closest.share < FINDS && finder.share >= FINDS ? "But " : ""}${first(finder, closest)} has ${part(finder)} on the word before the ${meant}${colour}.`;
+function personPlaces(stories: number, asked: number): string {
+  const times = timesWords(asked);
+  return stories === 1
+    ? t`In 1 story that the model has not seen, “he” or “she” comes ${times}.`
+    : t`In ${numeral(stories)} stories that the model has not seen, “he” or “she” comes ${times}.`;
 }
 
-/** A head in the middle of a sentence, or at its start. */
-function first(finder: HeadShare, closest: HeadShare): string {
-  return closest.share < FINDS && finder.share >= FINDS ? headWords(finder) : capital(headWords(finder));
+function thingPlaces(stories: number, asked: number): string {
+  const times = timesWords(asked);
+  return stories === 1
+    ? t`In 1 story that the model has not seen, “it” or “them” comes ${times}.`
+    : t`In ${numeral(stories)} stories that the model has not seen, “it” or “them” comes ${times}.`;
 }
 
-function exchangeWords({ kind, finder, exchange: { asked, followed, before, after } }: PronounFinding): string {
+function timesWords(count: number): string {
+  return count === 1 ? t`1 time` : t`${numeral(count)} times`;
+}
+
+function headsWords(finding: PronounFinding): string {
+  const itself = closestWords(finding);
+  return finding.isBefore ? `${itself} ${beforeWords(finding)}` : itself;
+}
+
+function closestWords({ kind, closest }: PronounFinding): string {
+  const [head, weight] = [headWords(closest), part(closest)];
+  if (closest.share >= FINDS)
+    return kind === "person"
+      ? t`${capital(head)} finds the name that is meant: ${weight} of its weight is there, on average.`
+      : t`${capital(head)} finds the noun that is meant: ${weight} of its weight is there, on average.`;
+  return kind === "person"
+    ? t`No head finds the name that is meant: the closest is ${head}, with ${weight} of its weight there, on average.`
+    : t`No head finds the noun that is meant: the closest is ${head}, with ${weight} of its weight there, on average.`;
+}
+
+/** The head that looks at the word before the one that is meant. */
+function beforeWords({ kind, closest, finder }: PronounFinding): string {
+  const [head, weight] = [headWords(finder), part(finder)];
+  const isOther = closest.share < FINDS && finder.share >= FINDS;
+  if (kind === "person")
+    return isOther
+      ? t`But ${head} has ${weight} on the word before the name.`
+      : t`${capital(head)} has ${weight} on the word before the name.`;
+  return isOther
+    ? t`But ${head} has ${weight} on the word before the noun, which is most often its colour.`
+    : t`${capital(head)} has ${weight} on the word before the noun, which is most often its colour.`;
+}
+
+function exchangeWords({ kind, finder, exchange }: PronounFinding): string {
+  const { asked, followed, before, after } = exchange;
   if (asked === 0) return "";
-  const other = kind === "person" ? "a person of the other sex" : "a thing of the other number, with its colour";
-  const stands = kind === "person" ? "trades places with the one who is meant" : "stands for the one that is meant";
-  const does = after.other > after.own && before.own > before.other ? "moves with it" : "does not move with it";
-  const shares = `${share(before.own)} on the first and ${share(before.other)} on the second become ${share(after.own)} and ${share(after.other)}`;
-  return `The control: in ${counted(asked, "place")} ${other}, from the same story, ${stands}. The weight of ${headWords(finder)} ${does}: ${shares}. The model then says the other word in ${followed} of ${counted(asked, "place")}.`;
+  const places = placesWords(asked);
+  const control =
+    kind === "person"
+      ? t`The control: in ${places} a person of the other sex, from the same story, trades places with the one who is meant.`
+      : t`The control: in ${places} a thing of the other number, with its colour, from the same story, stands for the one that is meant.`;
+  const head = headWords(finder);
+  const shares = t`${share(before.own)} on the first and ${share(before.other)} on the second become ${share(after.own)} and ${share(after.other)}`;
+  const moves =
+    after.other > after.own && before.own > before.other
+      ? t`The weight of ${head} moves with it: ${shares}.`
+      : t`The weight of ${head} does not move with it: ${shares}.`;
+  return `${control} ${moves} ${t`The model then says the other word in ${followed} of ${places}.`}`;
+}
+
+/** "12 places", after "in" or "of". */
+function placesWords(count: number): string {
+  return count === 1 ? t`1 place` : t`${numeral(count)} places`;
 }
 
 /** Whether the article or the noun says that it is one thing. */
 function articleWords({ kind, isBefore, article, noun }: PronounFinding): string {
   if (kind !== "thing" || article.asked === 0) return "";
-  const question = isBefore ? "Why not the noun? “A red ball” says before its noun that it is one thing." : "What says that it is one thing?"; // prettier-ignore
-  const took = `In ${counted(article.asked, "place")} only “a” is taken away, or put before the colour: the model says the other word in ${article.followed} of them.`;
-  const gave = `If “a” stays as it was and only the noun is of the other number, it says the other word in ${noun.followed} of ${noun.asked}.`;
+  const question = isBefore ? t`Why not the noun? “A red ball” says before its noun that it is one thing.` : t`What says that it is one thing?`; // prettier-ignore
+  const took = t`In ${placesWords(article.asked)} only “a” is taken away, or put before the colour: the model says the other word in ${article.followed} of them.`;
+  const gave = t`If “a” stays as it was and only the noun is of the other number, it says the other word in ${noun.followed} of ${noun.asked}.`;
   const [by, than] = [article.followed / article.asked, noun.followed / noun.asked];
-  const so = by === than ? "Both count alike." : by > than ? "So the model goes by “a” more than by the noun." : "So the model goes by the noun more than by “a”."; // prettier-ignore
+  const so = by === than ? t`Both count alike.` : by > than ? t`So the model goes by “a” more than by the noun.` : t`So the model goes by the noun more than by “a”.`; // prettier-ignore
   return `${question} ${took} ${gave} ${so}`;
 }
 
 function offWords({ finder, asked, right, without, control }: PronounFinding): string {
-  return `With all heads ${right} of ${asked} are right. Without ${headWords(finder)} it is ${without}; guessing would get about half. Without ${headWords(control)}, which looks there least in its layer, it is ${control.right}.`;
+  return t`With all heads ${right} of ${asked} are right. Without ${headWords(finder)} it is ${without}; guessing would get about half. Without ${headWords(control)}, which looks there least in its layer, it is ${control.right}.`;
 }
 
 function limitWords({ kind }: PronounFinding): string {
   return kind === "person"
-    ? "The grammar is simple: “he” and “she” mean the one whom the latest sentence is about. A head need not know more."
-    : "The grammar is simple: “it” and “them” mean the thing that was named last. A head need not know more.";
+    ? t`The grammar is simple: “he” and “she” mean the one whom the latest sentence is about. A head need not know more.`
+    : t`The grammar is simple: “it” and “them” mean the thing that was named last. A head need not know more.`;
 }
 
-/** What the model says next after a story, under it: "As it is told: “she” 85 %, “he” less than 1 %." */
+/** What the model says next after a story, under it: "As it is told: the next word is “she” with 85 % …" */
 export function lookWords(told: string, { right, wrong, chance, otherChance }: Look): string {
-  return `${told}: the next word is “${right}” with ${share(chance)}, and “${wrong}” with ${share(otherChance)}.`;
+  return t`${told}: the next word is “${right}” with ${share(chance)}, and “${wrong}” with ${share(otherChance)}.`;
 }
 
 /** A pronoun of the visitor's text. */
 export function ownWords({ kind, word, meant, clue, share: own }: OwnPronoun, { finder }: PronounFinding): string {
-  const means = kind === "person" ? meant : `the ${meant}`;
-  return `“${word}” means ${means}: ${headWords(finder)} has ${share(own)} of its weight on “${clue}”.`;
+  const head = headWords(finder);
+  return kind === "person"
+    ? t`“${word}” means ${meant}: ${head} has ${share(own)} of its weight on “${clue}”.`
+    : t`“${word}” means the ${meant}: ${head} has ${share(own)} of its weight on “${clue}”.`;
 }
 
 const part = (head: HeadShare) => share(head.share);
@@ -91,4 +137,8 @@ function share(value: number): string {
 
 function capital(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function numeral(count: number): string {
+  return count.toLocaleString(language);
 }

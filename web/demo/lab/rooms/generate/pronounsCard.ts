@@ -4,6 +4,7 @@ import type { Look, OwnPronoun, PronounFinding, PronounStudy } from "../../engin
 import { button } from "../../shell/controls.js";
 import { card, element, setText } from "../../shell/element.js";
 import { lookWords, ownWords, pronounTitle, pronounWords } from "./pronounWords.js";
+import { t } from "../../texts/t.js";
 
 /** Which head finds whom "he" means, and what "it" means; with controls, and in the visitor's text. */
 export class PronounsCard {
@@ -11,21 +12,20 @@ export class PronounsCard {
   readonly #ask: HTMLButtonElement;
   readonly #status = element("p", { class: "finding", role: "status" });
   readonly #findings = element("div", { class: "pronouns" });
-  readonly #ownTitle = element("h3", {}, "In the text above");
+  readonly #ownTitle = element("h3", {}, t`In the text above`);
   readonly #own = element("ul", { class: "jobs own-pronouns" });
   #study: PronounStudy | undefined;
 
   constructor(onAsk: () => void) {
-    this.#ask = button("Ask all heads", () => {
+    this.#ask = button(t`Ask all heads`, () => {
       this.#ask.disabled = true;
-      setText(this.#status, "Reading stories …");
+      setText(this.#status, t`Reading stories …`);
       onAsk();
     });
-    const words =
-      "The grammar knows whom “he” means, and what “it” means. Which head looks there? The weights are those of the word before the pronoun, when the model chooses it, with all heads on. Then the story is changed, and the head is switched off.";
+    const words = t`The grammar knows whom “he” means, and what “it” means. Which head looks there? The weights are those of the word before the pronoun, when the model chooses it, with all heads on. Then the story is changed, and the head is switched off.`;
     this.#ownTitle.hidden = true;
     this.node = card(
-      "Whom “he” means, and what “it” means",
+      t`Whom “he” means, and what “it” means`,
       element("p", { class: "hint" }, words),
       this.#ask,
       this.#status,
@@ -42,13 +42,13 @@ export class PronounsCard {
     if (!study || this.#own.hidden || isSame(study.tokens, tokens)) return;
     this.#own.hidden = true;
     this.#ownTitle.hidden = true;
-    setText(this.#status, "The text above has changed: ask again to see its pronouns.");
+    setText(this.#status, t`The text above has changed: ask again to see its pronouns.`);
   }
 
   /** Without a study, something else was asked for meanwhile. */
   answer(config: DecoderConfig, study: PronounStudy | undefined): void {
     this.#ask.disabled = false;
-    setText(this.#status, study ? "" : "The stories were not read to their end. Ask again.");
+    setText(this.#status, study ? "" : t`The stories were not read to their end. Ask again.`);
     if (!study) return;
     this.#study = study;
     this.#findings.replaceChildren(...study.findings.map((finding) => findingNode(config, finding)));
@@ -69,15 +69,15 @@ export class PronounsCard {
 function findingNode(config: DecoderConfig, finding: PronounFinding): HTMLElement {
   const { kind, looks } = finding;
   const title = pronounTitle(finding);
-  const other = kind === "person" ? "With another person" : "With another thing";
+  const other = kind === "person" ? t`With another person` : t`With another thing`;
   return element(
     "section",
     { "aria-label": title, "data-pronoun": kind },
     element("h3", {}, title),
     ...(looks
       ? [
-          element("p", { class: "hint" }, "A short place that shows it well:"),
-          ...lookNodes(config, looks[0], "As it is told"),
+          element("p", { class: "hint" }, t`A short place that shows it well:`),
+          ...lookNodes(config, looks[0], t`As it is told`),
           ...lookNodes(config, looks[1], other),
         ]
       : []),
@@ -97,7 +97,7 @@ function lookNodes(config: DecoderConfig, look: Look, told: string): readonly HT
       return span;
     });
   return [
-    element("p", { class: "looked-text" }, ...letters, " …"),
+    element("p", { class: "looked-text", translate: "no" }, ...letters, " …"),
     element("p", { class: "hint" }, lookWords(told, look)),
   ];
 }
@@ -105,7 +105,7 @@ function lookNodes(config: DecoderConfig, look: Look, told: string): readonly HT
 function ownNodes({ findings, own }: PronounStudy): readonly HTMLElement[] {
   const findingOf = ({ kind }: OwnPronoun) => findings.find((finding) => finding.kind === kind)!;
   if (own.length > 0) return own.map((each) => element("li", {}, ownWords(each, findingOf(each))));
-  return [element("li", {}, "No sentence that is true in its story has one of these pronouns yet.")];
+  return [element("li", {}, t`No sentence that is true in its story has one of these pronouns yet.`)];
 }
 
 function isSame(a: Int32Array, b: Int32Array): boolean {

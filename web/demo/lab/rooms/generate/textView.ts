@@ -4,29 +4,33 @@ import { card, element, setText } from "../../shell/element.js";
 import type { HeadPlace } from "./settings.js";
 import { storyVerdict } from "./verdict.js";
 import { headWords, sumWords, twinWords } from "./words.js";
+import { t } from "../../texts/t.js";
 
 /** The text, coloured by what one head of its newest token looks at; and the text of the twin. */
 export class TextView {
   readonly node: HTMLElement;
-  readonly #text = element("p", { class: "own-text", tabindex: "0", role: "group" });
+  readonly #text = element("p", { class: "own-text", tabindex: "0", role: "group", translate: "no" });
   readonly #unread = element("p", { class: "finding", role: "status" });
   readonly #by = element("p", { class: "hint" });
   readonly #verdict = element("p", { class: "finding", role: "status" });
   readonly #twinSays = element("p", { class: "hint" });
-  readonly #twin = element("p", { class: "own-text twin", tabindex: "0", role: "group" });
+  readonly #twin = element("p", { class: "own-text twin", tabindex: "0", role: "group", translate: "no" });
   #letters: HTMLElement[] = [];
 
   constructor() {
-    this.#text.setAttribute("aria-label", "The text");
-    this.#twin.setAttribute("aria-label", "The text with all heads on");
-    this.node = card("The text", this.#text, this.#unread, this.#by, this.#verdict, this.#twinSays, this.#twin);
+    this.#text.setAttribute("aria-label", t`The text`);
+    this.#twin.setAttribute("aria-label", t`The text with all heads on`);
+    this.node = card(t`The text`, this.#text, this.#unread, this.#by, this.#verdict, this.#twinSays, this.#twin);
   }
 
   show(config: DecoderConfig, written: Written, place: HeadPlace, off: readonly HeadPlace[]): void {
     const { tokens, begun, weights, places, twin } = written;
     this.#letter(vocabularyOf(config).pieces(tokens), begun);
     this.#colour(weights[place.layer - 1]!, place.head, config.heads, places);
-    this.#by.textContent = `Darker where ${headWords(place)} of the newest ${unitOf(config)} looks; what the cache has dropped is pale.`;
+    this.#by.textContent =
+      unitOf(config) === "word"
+        ? t`Darker where ${headWords(place)} of the newest word looks; what the cache has dropped is pale.`
+        : t`Darker where ${headWords(place)} of the newest character looks; what the cache has dropped is pale.`;
     this.#verdict.textContent =
       config.kind === "sums" ? sumWords(textOf(tokens, config), config.reversed) : storyVerdict(config, written);
     this.#twinSays.textContent = twinWords(config, written, off);

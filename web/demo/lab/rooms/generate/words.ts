@@ -5,7 +5,9 @@ import { graphemes } from "../../../model/graphemes.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { headWords } from "../../shell/headWords.js";
 import { bytes, counted, decimal, many, scientific } from "../../shell/numbers.js";
-import type { HeadPlace } from "./settings.js";
+import type { HeadPlace, STORY_BEGINNINGS } from "./settings.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 const SIGNS: Readonly<Record<string, string>> = { " ": "␣", "\n": "⏎", "\t": "⇥" };
 
@@ -16,6 +18,30 @@ export function sign(letter: string): string {
 
 export { headWords };
 
+/** What a decoder reads one of at a time. */
+export type Unit = ReturnType<typeof unitOf>;
+
+/** "1 word", "3,000 characters" */
+export function countWords(count: number, unit: Unit): string {
+  const shown = count.toLocaleString(language);
+  if (unit === "word") return count === 1 ? t`1 word` : t`${shown} words`;
+  return count === 1 ? t`1 character` : t`${shown} characters`;
+}
+
+const BEGINNING_NAMES: Readonly<Record<keyof typeof STORY_BEGINNINGS, string>> = {
+  gift: t`gift`,
+  song: t`song`,
+  list: t`list`,
+  pets: t`pets`,
+  numbers: t`numbers`,
+  places: t`places`,
+};
+
+/** The name of one of the beginnings of stories. */
+export function beginningWords(name: string): string {
+  return BEGINNING_NAMES[name as keyof typeof STORY_BEGINNINGS];
+}
+
 /** What stands under the room's title. */
 export function finding(
   config: DecoderConfig,
@@ -23,10 +49,13 @@ export function finding(
   [first, second]: readonly Candidate[],
 ): string {
   const names = vocabularyOf(config).tokens;
-  const name = ({ token, chance }: Candidate) => `“${sign(names[token]!)}” has ${percent(chance, 1)}`;
-  const next = [first!, ...(second && second.chance > 0 ? [second] : [])].map(name);
+  const name = ({ token }: Candidate) => sign(names[token]!);
   const { bytes: size } = caches.find(({ isWriter }) => isWriter)!;
-  return `After ${counted(lengthOf(tokens, config), unitOf(config))} ${next.join(", ")} to be taken next; keys and values take ${bytes(size)}.`;
+  const [after, taken] = [countWords(lengthOf(tokens, config), unitOf(config)), bytes(size)];
+  const [likeliest, chance] = [name(first!), percent(first!.chance, 1)];
+  if (!second || second.chance <= 0)
+    return t`After ${after} “${likeliest}” has ${chance} to be taken next; keys and values take ${taken}.`;
+  return t`After ${after} “${likeliest}” has ${chance}, “${name(second)}” has ${percent(second.chance, 1)} to be taken next; keys and values take ${taken}.`;
 }
 
 /** The tokens that are shown: the start is not. */
@@ -38,7 +67,7 @@ const CACHE_NAMES: Readonly<Record<CacheState["name"], string>> = {
   float32: "float32",
   float16: "float16",
   int8: "int8",
-  whole: "float32, all tokens",
+  whole: t`float32, all tokens`,
 };
 
 export function cacheName({ name }: CacheState): string {
@@ -47,22 +76,21 @@ export function cacheName({ name }: CacheState): string {
 
 /** "0.4 percentage points", "6 · 10⁻⁸", "reference" */
 export function changeWords({ change }: CacheState): string {
-  if (change === undefined) return "the reference";
-  if (change === 0) return "no change";
-  return change >= 0.0005 ? `${decimal(100 * change, change < 0.01 ? 2 : 1)} percentage points` : scientific(change);
+  if (change === undefined) return t`the reference`;
+  if (change === 0) return t`no change`;
+  return change >= 0.0005 ? t`${decimal(100 * change, change < 0.01 ? 2 : 1)} percentage points` : scientific(change);
 }
 
 /** What the table of caches shows, in a sentence. */
 export function cacheWords(caches: readonly CacheState[], { layers, width }: DecoderConfig): string {
   const [full] = caches;
   const int8 = caches.find(({ name }) => name === "int8")!;
-  const formula = `Each token adds ${layers} layers × 2 × ${width} numbers`;
   const times = decimal(full!.bytes / int8.bytes, 1);
   const whole = caches.find(({ name }) => name === "whole");
-  const ring = whole
-    ? ` The ring holds ${counted(full!.tokens, "token")} of ${whole.tokens.toLocaleString("en")}, and does not grow any more once it is full.`
-    : "";
-  return `${formula}; int8 takes ${times} times less than float32. Memory comes in blocks, so it grows in steps.${ring}`;
+  const all = t`Each token adds ${layers} layers × 2 × ${width} numbers; int8 takes ${times} times less than float32. Memory comes in blocks, so it grows in steps.`;
+  if (!whole) return all;
+  const ring = t`The ring holds ${counted(full!.tokens, "token")} of ${whole.tokens.toLocaleString(language)}, and does not grow any more once it is full.`;
+  return `${all} ${ring}`;
 }
 
 /** What of the beginning is not read, and a sum that is none; "" if the model reads it all. */
@@ -70,20 +98,28 @@ export function unreadWords(begin: string, config: DecoderConfig): string {
   const unknown = unknownOf(begin, config);
   const read = textOf(tokensOf(begin, config), config);
   const isSum = config.kind !== "sums" || /^(\d{0,3}|\d{1,3}\+\d{0,3}|\d{1,3}\+\d{1,3}=\d*)$/.test(read);
-  const unit = unitOf(config);
-  const names = unknown.slice(0, 5).map((each) => `“${sign(each)}”`);
-  const left = unknown.length - names.length;
-  const all = left > 0 ? [...names, counted(left, `other ${unit}`)] : names;
-  const rest = read === "" ? "Nothing of this can be read." : isSum ? "" : `It reads “${read}”, which is no sum.`;
-  const sum = isSum && read !== "" ? "" : config.kind === "sums" ? "A sum is two numbers of up to three digits, such as 123+456=." : ""; // prettier-ignore
-  const lost =
-    all.length > 0
-      ? `This model does not know ${unit === "word" ? wordsOf(unknown.length) : ""}${listed(all)}, and leaves out what it does not know.`
-      : "";
+  const rest = read === "" ? t`Nothing of this can be read.` : isSum ? "" : t`It reads “${read}”, which is no sum.`;
+  const sum = isSum && read !== "" ? "" : config.kind === "sums" ? t`A sum is two numbers of up to three digits, such as 123+456=.` : ""; // prettier-ignore
+  const lost = unknown.length > 0 ? unknownWords(unknown, unitOf(config)) : "";
   return begin === "" ? "" : [lost, rest, sum].filter(Boolean).join(" ");
 }
 
-const wordsOf = (count: number) => (count === 1 ? "the word " : "the words ");
+/** The first words or signs that the model does not know, and how many more. */
+function unknownWords(unknown: readonly string[], unit: Unit): string {
+  const names = unknown.slice(0, 5).map((each) => `“${sign(each)}”`);
+  const left = unknown.length - names.length;
+  const all = listed(left > 0 ? [...names, othersWords(left, unit)] : names);
+  if (unit === "character") return t`This model does not know ${all}, and leaves out what it does not know.`;
+  return unknown.length === 1
+    ? t`This model does not know the word ${all}, and leaves out what it does not know.`
+    : t`This model does not know the words ${all}, and leaves out what it does not know.`;
+}
+
+function othersWords(count: number, unit: Unit): string {
+  const shown = count.toLocaleString(language);
+  if (unit === "word") return count === 1 ? t`1 other word` : t`${shown} other words`;
+  return count === 1 ? t`1 other character` : t`${shown} other characters`;
+}
 
 /** The words or signs of a text that a model does not know. A sign that people see as one is one, such as 👩‍🚀. */
 function unknownOf(text: string, config: DecoderConfig): readonly string[] {
@@ -96,12 +132,15 @@ function unknownOf(text: string, config: DecoderConfig): readonly string[] {
 export function twinWords(config: DecoderConfig, { tokens, twin, begun }: Written, off: readonly HeadPlace[]): string {
   if (!twin) return "";
   const same = tokens.findIndex((token, at) => token !== twin[at]);
-  const without = `Without ${listed(off.map(headWords))}`;
+  const heads = listed(off.map(headWords));
   if (same < 0)
     return tokens.length > begun
-      ? `${without} it has written the same so far.`
-      : `${without}: write on, and compare with what it writes with all heads.`;
-  return `${without} the text goes another way from ${unitOf(config)} ${lengthOf(tokens.subarray(0, same + 1), config)} on. With all heads on it is:`;
+      ? t`Without ${heads} it has written the same so far.`
+      : t`Without ${heads}: write on, and compare with what it writes with all heads.`;
+  const from = lengthOf(tokens.subarray(0, same + 1), config);
+  return unitOf(config) === "word"
+    ? t`Without ${heads} the text goes another way from word ${from} on. With all heads on it is:`
+    : t`Without ${heads} the text goes another way from character ${from} on. With all heads on it is:`;
 }
 
 /** Whether a sum is right: “123+456=579” */
@@ -110,10 +149,12 @@ export function sumWords(text: string, isReversed = false): string {
   if (answer === undefined) return "";
   const given = Number(isReversed ? [...answer].reverse().join("") : answer);
   const right = Number(a) + Number(b);
-  const order = isReversed ? " The answer is written from its last digit to its first, as on paper." : "";
-  return given === right
-    ? `${a} + ${b} = ${given} is right.${order}`
-    : `${a} + ${b} is ${right}, and the model says ${given}.${order}`;
+  const verdict =
+    given === right
+      ? t`${a!} + ${b!} = ${given} is right.`
+      : t`${a!} + ${b!} is ${right}, and the model says ${given}.`;
+  if (!isReversed) return verdict;
+  return `${verdict} ${t`The answer is written from its last digit to its first, as on paper.`}`;
 }
 
 /** What the three ways to keep a long text cost, over the groups after the ring was full. */
@@ -125,33 +166,51 @@ export function endlessWords(config: DecoderConfig, { whole, sinks, window, grou
     return after.reduce((sum, value) => sum + value, 0) / after.length;
   };
   const nats = (values: readonly number[]) => decimal(mean(values), 2);
-  const unit = unitOf(config);
-  return `After ${unit} ${(full * group).toLocaleString("en")}, where the rings are full: ${nats(whole)} nats a ${unit} with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
+  const at = (full * group).toLocaleString(language);
+  return unitOf(config) === "word"
+    ? t`After word ${at}, where the rings are full: ${nats(whole)} nats a word with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`
+    : t`After character ${at}, where the rings are full: ${nats(whole)} nats a character with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
 }
 
 /** Where the model comes from, and what it can do. */
 export function modelWords(config: DecoderConfig): string {
   const { layers, heads, width, context, source, figures } = config;
-  const sizes = `${many(figures.parameters)} parameters: ${layers} layers of ${heads} heads, ${width} wide, for ${context} ${unitOf(config)}s`;
-  const figure = figureWords(config);
+  const parameters = many(figures.parameters);
+  const sizes =
+    unitOf(config) === "word"
+      ? t`${parameters} parameters: ${layers} layers of ${heads} heads, ${width} wide, for ${context} words.`
+      : t`${parameters} parameters: ${layers} layers of ${heads} heads, ${width} wide, for ${context} characters.`;
   const time =
-    figures.minutes !== undefined ? ` It learned for ${counted(Math.round(figures.minutes), "minute")}.` : "";
-  return `${sizes}. ${source.replace(/\.?$/, ".")}${figure ? ` ${figure}` : ""}${time}`;
+    figures.minutes !== undefined ? t`It learned for ${counted(Math.round(figures.minutes), "minute")}.` : "";
+  return [sizes, sourceWords(source), figureWords(config), time].filter(Boolean).join(" ");
+}
+
+/** What a stored decoder has learned from. Its file says it in English. */
+const SOURCES: Readonly<Record<string, string>> = {
+  "Stories that a grammar writes": t`Stories that a grammar writes.`,
+  "Sums of two numbers of one to three digits": t`Sums of two numbers of one to three digits.`,
+};
+
+function sourceWords(source: string): string {
+  return SOURCES[source] ?? source.replace(/\.?$/, ".");
 }
 
 function figureWords({ kind, figures: { exact, natsPerCharacter, stories } }: DecoderConfig): string {
   if (kind === "sums")
-    return exact === undefined ? "" : `Of sums that it has not learned, it answers ${percent(exact, 1)} exactly.`;
+    return exact === undefined ? "" : t`Of sums that it has not learned, it answers ${percent(exact, 1)} exactly.`;
   if (stories) {
     const { temperature, parse, true: isTrue } = stories.written;
-    return `It writes at temperature ${temperature} without a top k: ${percent(parse, 1)} of its sentences are of the grammar, and ${percent(isTrue, 1)} are also true in their story. A comma, a stop or a quote counts as a word.`;
+    return t`It writes at temperature ${temperature.toLocaleString(language)} without a top k: ${percent(parse, 1)} of its sentences are of the grammar, and ${percent(isTrue, 1)} are also true in their story. A comma, a stop or a quote counts as a word.`;
   }
   return natsPerCharacter === undefined
     ? ""
-    : `On text that it has not learned from it has ${decimal(natsPerCharacter, 2)} nats a character.`;
+    : t`On text that it has not learned from it has ${decimal(natsPerCharacter, 2)} nats a character.`;
 }
 
 export function speedWords(config: DecoderConfig, speed: number | undefined, threads: number): string {
-  const rate = speed === undefined ? "" : `${speed < 10 ? decimal(speed, 1) : Math.round(speed).toLocaleString("en")} ${unitOf(config)}s a second · `; // prettier-ignore
-  return `${rate}${counted(threads, "thread")}`;
+  const all = counted(threads, "thread");
+  if (speed === undefined) return all;
+  const shown = speed < 10 ? decimal(speed, 1) : Math.round(speed).toLocaleString(language);
+  const rate = unitOf(config) === "word" ? t`${shown} words a second` : t`${shown} characters a second`;
+  return `${rate} · ${all}`;
 }

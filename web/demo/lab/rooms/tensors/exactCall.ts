@@ -3,6 +3,7 @@ import type { Floats } from "../../engine/floats.js";
 import { exactAttention } from "../../engine/exact.js";
 import { difference } from "../../engine/difference.js";
 import type { AttentionCall, LayerCall } from "./problem.js";
+import { t } from "../../texts/t.js";
 
 interface Result {
   readonly output: Floats;
@@ -39,7 +40,7 @@ function layerDifferences({ layer, x, options }: LayerCall, { output, probs }: R
   const joined = tokensFirst(exact.output, x.shape[0]!, numHeads, length);
   const heads = { data: joined, shape: [x.shape[0]!, length, width] };
   const whole = weights["Wo"] ? linear(heads, weights["Wo"], weights["bo"]) : heads;
-  return [difference("output", output.data, whole.data), difference("probabilities", probs.data, exact.probs)];
+  return [difference(t`output`, output.data, whole.data), difference(t`probabilities`, probs.data, exact.probs)];
 }
 
 interface Doubles {

@@ -6,6 +6,7 @@ import { randomNormal } from "../../shell/random.js";
 import type { FileTensor } from "./files/numbers.js";
 import type { FileEntry } from "./files/safetensors.js";
 import { modelFields } from "./model/settings.js";
+import { t } from "../../texts/t.js";
 
 export const fields = {
   mode: choice("attention", ["attention", "layer", "model"]),
@@ -105,7 +106,7 @@ function tokens(x: FileTensor | undefined, width: number): Floats {
 
 function needed(assigned: ReadonlyMap<string, FileEntry>, id: string): FileTensor {
   const entry = assigned.get(id);
-  if (!entry) throw new Error(`no tensor is chosen for ${id}`);
+  if (!entry) throw new Error(t`no tensor is chosen for ${id}`);
   return entry.read();
 }
 
@@ -114,7 +115,7 @@ function floats({ data, shape }: FileTensor): Floats {
 }
 
 function transposed({ data, shape, name }: FileTensor): Floats {
-  if (shape.length !== 2) throw new Error(`${name} should be a matrix, and has the shape [${shape.join(", ")}]`);
+  if (shape.length !== 2) throw new Error(t`${name} should be a matrix, and has the shape [${shape.join(", ")}]`);
   const [rows, columns] = shape as [number, number];
   const turned = Float32Array.from(data, (_, at) => data[(at % rows) * columns + Math.floor(at / rows)]!);
   return { data: turned, shape: [columns, rows] };

@@ -1,4 +1,5 @@
 import type { FileEntry } from "./files/safetensors.js";
+import { t } from "../../texts/t.js";
 
 /** An input of the formula that a tensor can be. */
 export interface Role {
@@ -10,9 +11,9 @@ export interface Role {
 }
 
 export const ATTENTION_ROLES: readonly Role[] = [
-  { id: "query", label: "Query", guess: /(^|[._])(q|query|queries)$/i },
-  { id: "key", label: "Key", guess: /(^|[._])(k|key|keys)$/i },
-  { id: "value", label: "Value", guess: /(^|[._])(v|value|values)$/i },
+  { id: "query", label: t`Query`, guess: /(^|[._])(q|query|queries)$/i },
+  { id: "key", label: t`Key`, guess: /(^|[._])(k|key|keys)$/i },
+  { id: "value", label: t`Value`, guess: /(^|[._])(v|value|values)$/i },
 ];
 
 const weight = (letter: string, words: string) =>
@@ -27,7 +28,7 @@ const bias = (letter: string, words: string) =>
   );
 
 export const LAYER_ROLES: readonly Role[] = [
-  { id: "x", label: "Tokens X", guess: /(^|[._])(x|input|tokens|hidden_states)$/i, optional: true },
+  { id: "x", label: t`Tokens X`, guess: /(^|[._])(x|input|tokens|hidden_states)$/i, optional: true },
   { id: "Wq", label: "Wq", guess: weight("q", "query") },
   { id: "Wk", label: "Wk", guess: weight("k", "key") },
   { id: "Wv", label: "Wv", guess: weight("v", "value") },

@@ -17,10 +17,10 @@ import { ATTENTION_ROLES, LAYER_ROLES } from "./roles.js";
 import { Shelf } from "./shelf.js";
 import { snippet } from "./snippet.js";
 import { finding, mapWords, nothing, outputWords, type Shown } from "./words.js";
+import { t } from "../../texts/t.js";
 
 export const room = makeRoom(fields, open, {
-  random:
-    "The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.",
+  random: t`The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.`,
 });
 
 function open(view: RoomView<typeof fields>): void {
@@ -44,9 +44,9 @@ function open(view: RoomView<typeof fields>): void {
   const tensors = element(
     "div",
     { class: "column" },
-    card("Files", shelf.node),
+    card(t`Files`, shelf.node),
     tensorControls(view),
-    element("div", { class: "halves" }, card("Which tensor is what", shelf.roles), shown.result),
+    element("div", { class: "halves" }, card(t`Which tensor is what`, shelf.roles), shown.result),
     shown.weights,
   );
   const model = element("div");
@@ -81,7 +81,7 @@ function open(view: RoomView<typeof fields>): void {
       shown.show(about, result, fill(shown.map, view.engine, call, result));
     } catch (error) {
       shown.clear();
-      view.finding("Nothing is shown: these tensors and settings do not fit.");
+      view.finding(t`Nothing is shown: these tensors and settings do not fit.`);
       throw error;
     }
   });
@@ -90,7 +90,7 @@ function open(view: RoomView<typeof fields>): void {
     if (settings.mode === "model" && board) return board.check(settings, modelFiles);
     const call = callOf(shelf.assign(rolesOf(settings)), settings);
     const { output, probs } = await compute(view.engine, call);
-    if (!probs) throw new Error("the definition would take minutes on tensors of this size");
+    if (!probs) throw new Error(t`the definition would take minutes on tensors of this size`);
     return callDifferences(call, { output, probs });
   });
 }
@@ -122,17 +122,17 @@ async function openBoard(
 }
 
 function modes({ state }: RoomView<typeof fields>): HTMLElement {
-  const names = { attention: "queries, keys, values", layer: "weights of a layer", model: "a whole model" };
-  return panel(choices(state, "mode", "I have", names));
+  const names = { attention: t`queries, keys, values`, layer: t`weights of a layer`, model: t`a whole model` };
+  return panel(choices(state, "mode", t`I have`, names));
 }
 
 function tensorControls({ state }: RoomView<typeof fields>): HTMLElement {
   const nodes = {
-    layout: choices(state, "layout", "Layout"),
-    heads: slider(state, "heads", "Heads"),
-    kvHeads: slider(state, "kvHeads", "Key heads"),
-    scale: slider(state, "scale", "Scale × √D", (value) => decimal(value, 1)),
-    stored: choices(state, "stored", "Weights stored", { "in-out": "[in, out]", "out-in": "[out, in]" }),
+    layout: choices(state, "layout", t`Layout`),
+    heads: slider(state, "heads", t`Heads`),
+    kvHeads: slider(state, "kvHeads", t`Key heads`),
+    scale: slider(state, "scale", t`Scale × √D`, (value) => decimal(value, 1)),
+    stored: choices(state, "stored", t`Weights stored`, { "in-out": "[in, out]", "out-in": "[out, in]" }),
   };
   const show = ({ mode, layout }: Settings) => {
     const isLayer = mode === "layer";
@@ -142,17 +142,17 @@ function tensorControls({ state }: RoomView<typeof fields>): HTMLElement {
   };
   show(state.values);
   state.onChange(() => show(state.values));
-  return panel(...Object.values(nodes), toggle(state, "causal", "Causal"));
+  return panel(...Object.values(nodes), toggle(state, "causal", t`Causal`));
 }
 
 /** The output, what can be saved of it, and the map. Hidden while there is no result. */
 class ResultView {
-  readonly map = attentionMap("Weights of your tensors");
+  readonly map = attentionMap(t`Weights of your tensors`);
   readonly #output = element("p", { class: "finding", role: "status" });
   readonly #about = element("p", { class: "hint" });
   readonly #saves = element("div", { class: "row" });
-  readonly result = card("Result", this.#output, this.#saves);
-  readonly weights = card("Weights", this.#about, this.map);
+  readonly result = card(t`Result`, this.#output, this.#saves);
+  readonly weights = card(t`Weights`, this.#about, this.map);
 
   show(shown: Shown, { output, probs }: Result, isDrawn: boolean): void {
     this.#output.textContent = outputWords(output);
@@ -174,5 +174,5 @@ class ResultView {
 }
 
 function saver(name: string, { shape, data }: Floats): HTMLButtonElement {
-  return button(`Save ${name}`, () => save(name, writeNpy(shape, data)));
+  return button(t`Save ${name}`, () => save(name, writeNpy(shape, data)));
 }

@@ -6,6 +6,7 @@ import { openFiles } from "./files/open.js";
 import type { FileEntry } from "./files/safetensors.js";
 import { RANDOM_TOKENS } from "./problem.js";
 import { assign, type Role } from "./roles.js";
+import { t } from "../../texts/t.js";
 
 /** The dropped tensors and their roles. */
 export class Shelf {
@@ -13,9 +14,9 @@ export class Shelf {
   readonly roles = element("div", { class: "roles" });
   readonly #redraw: () => void;
   readonly #about = element("p", { class: "hint" });
-  readonly #list = element("ul", { class: "tensors", tabindex: "0", "aria-label": "Tensors" });
+  readonly #list = element("ul", { class: "tensors", tabindex: "0", "aria-label": t`Tensors` });
   readonly #trouble = element("div", { class: "failure", role: "alert" });
-  readonly #example = button("Show the example", () => this.#put(EXAMPLE));
+  readonly #example = button(t`Show the example`, () => this.#put(EXAMPLE));
   readonly #chosen = new Map<string, string>();
   #entries: readonly FileEntry[] = EXAMPLE;
 
@@ -26,8 +27,8 @@ export class Shelf {
     const zone = element(
       "label",
       { class: "drop", for: "files" },
-      element("b", {}, "Drop .npy or .safetensors here, or the folder of a model, or choose files"),
-      element("span", {}, "They are read in this page and are not sent anywhere."),
+      element("b", {}, t`Drop .npy or .safetensors here, or the folder of a model, or choose files`),
+      element("span", {}, t`They are read in this page and are not sent anywhere.`),
       input,
     );
     input.onchange = () => take([...(input.files ?? [])]);
@@ -81,11 +82,11 @@ export class Shelf {
   }
 
   #showList(): void {
-    this.#about.textContent = this.isExample ? "Until then, an example of random numbers:" : "Read from your files:";
+    this.#about.textContent = this.isExample ? t`Until then, an example of random numbers:` : t`Read from your files:`;
     this.#about.hidden = this.#list.hidden = this.count === 0;
     this.#example.hidden = this.isExample;
     const items = this.#entries.map(({ name, shape, stored }) =>
-      element("li", {}, element("code", {}, name), ` ${stored} [${shape.join(", ")}]`),
+      element("li", {}, element("code", { translate: "no" }, name), ` ${stored} [${shape.join(", ")}]`),
     );
     this.#list.replaceChildren(...items);
   }
@@ -93,7 +94,7 @@ export class Shelf {
   #showRoles(roles: readonly Role[], assigned: ReadonlyMap<string, FileEntry>): void {
     const named = (value: string, text = value) => element("option", { value }, text);
     const none = ({ id, optional }: Role) =>
-      id === "x" ? `${RANDOM_TOKENS} random tokens` : optional ? "none" : "choose";
+      id === "x" ? t`${RANDOM_TOKENS} random tokens` : optional ? t`none` : t`choose`;
     const rows = roles.map((role) => {
       const { id, label } = role;
       const list = element(

@@ -1,6 +1,8 @@
 import { listed } from "../../shell/amounts.js";
 import { counted, scientific, significant } from "../../shell/numbers.js";
 import type { Role } from "./roles.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 /** What the room shows. */
 export interface Shown {
@@ -17,39 +19,39 @@ export interface Shown {
 
 export function finding({ isExample, inputs, randomTokens, heads, queries, keys }: Shown): string {
   const sizes = listed([counted(heads, "head"), counted(queries, "query", "queries"), counted(keys, "key")]);
-  if (isExample) return `An example of random numbers: ${sizes}. Drop files of your own anywhere on this page.`;
-  const given = inputs.map(([role, tensor]) => `${role} is ${tensor}`);
-  const tokens = randomTokens > 0 ? [`X is ${randomTokens} random tokens`] : [];
-  return `Your tensors: ${sizes}; ${listed([...given, ...tokens])}.`;
+  if (isExample) return t`An example of random numbers: ${sizes}. Drop files of your own anywhere on this page.`;
+  const given = inputs.map(([role, tensor]) => t`${role} is ${tensor}`);
+  const tokens = randomTokens > 0 ? [t`X is ${randomTokens} random tokens`] : [];
+  return t`Your tensors: ${sizes}; ${listed([...given, ...tokens])}.`;
 }
 
 /** Why nothing is shown. */
 export function nothing(missing: readonly Role[], tensors: number): string {
-  if (tensors === 0) return "Nothing is shown: no file could be read.";
-  return `Nothing is shown yet: no tensor is chosen for ${listed(missing.map(({ label }) => label))}.`;
+  if (tensors === 0) return t`Nothing is shown: no file could be read.`;
+  return t`Nothing is shown yet: no tensor is chosen for ${listed(missing.map(({ label }) => label))}.`;
 }
 
 /** The shape of the output, and its smallest and largest number. */
 export function outputWords(output: { readonly shape: readonly number[]; readonly data: Float32Array }): string {
   const { low, high, finite } = extremes(output.data);
   const all = output.data.length;
-  const whole = `Output [${output.shape.join(", ")}]: ${counted(all, "number")}`;
-  if (finite === 0) return `${whole}, and none is finite.`;
-  const rest =
-    finite === all
-      ? ""
-      : `; ${(all - finite).toLocaleString("en")} of them ${all - finite === 1 ? "is" : "are"} not finite`;
-  return `${whole} from ${signed(low)} to ${signed(high)}${rest}.`;
+  const whole = t`Output [${output.shape.join(", ")}]: ${counted(all, "number")}`;
+  if (finite === 0) return t`${whole}, and none is finite.`;
+  const [least, most] = [signed(low), signed(high)];
+  if (finite === all) return t`${whole} from ${least} to ${most}.`;
+  return all - finite === 1
+    ? t`${whole} from ${least} to ${most}; 1 of them is not finite.`
+    : t`${whole} from ${least} to ${most}; ${(all - finite).toLocaleString(language)} of them are not finite.`;
 }
 
 /** What the map leaves out; "" if it shows everything. */
 export function mapWords({ batches, heads, queries, keys }: Shown, isWhole: boolean, isDrawn: boolean): string {
-  const batch = batches > 1 ? `The map shows batch 0 of ${batches}. ` : "";
-  const weights = (batches * heads * queries * keys).toLocaleString("en");
+  const batch = batches > 1 ? `${t`The map shows batch 0 of ${batches}.`} ` : "";
+  const weights = (batches * heads * queries * keys).toLocaleString(language);
   if (isWhole) return batch.trim();
   return isDrawn
-    ? `${batch}There are ${weights} weights: the map asks for the rows that it draws.`
-    : `The ${weights} weights of this layer are too many for a map.`;
+    ? batch + t`There are ${weights} weights: the map asks for the rows that it draws.`
+    : t`The ${weights} weights of this layer are too many for a map.`;
 }
 
 /** The smallest and largest of the finite numbers, of all of them. */

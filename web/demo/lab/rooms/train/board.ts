@@ -18,6 +18,8 @@ import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, sw
 import { Tiles } from "./tiles.js";
 import { Scrubber } from "./scrubber.js";
 import { finding, lookFor, speedWords } from "./words.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 /** The training pauses by itself after so many steps. */
 const ROUND = 2000;
@@ -31,7 +33,7 @@ export class Board {
   readonly controls: HTMLElement;
   readonly cards: readonly HTMLElement[];
   readonly #view: RoomView<typeof fields>;
-  readonly #train = button("Train", () => this.#toggle(), "primary");
+  readonly #train = button(t`Train`, () => this.#toggle(), "primary");
   readonly #status = element("output", { class: "run-status" });
   readonly #hint = element("p", { class: "hint look-for", "aria-live": "polite" });
   readonly #tiles: Tiles;
@@ -39,7 +41,7 @@ export class Board {
   readonly #charts: Charts;
   readonly #log: Log;
   readonly #chosen = new Chosen();
-  readonly #whole = button("Open this model in “Your model”", () => void this.#carryModel());
+  readonly #whole = button(t`Open this model in “Your model”`, () => void this.#carryModel());
 
   #training: Training | undefined;
   #key = "";
@@ -78,30 +80,35 @@ export class Board {
     });
     this.controls = element(
       "div",
-      { class: "panel run-bar", role: "group", "aria-label": "Training" },
+      { class: "panel run-bar", role: "group", "aria-label": t`Training` },
       this.#train,
-      button("One step", () => this.#run(1)),
-      button("Start over", () => this.#restart()),
+      button(t`One step`, () => this.#run(1)),
+      button(t`Start over`, () => this.#restart()),
       this.#status,
     );
     this.cards = [
       element(
         "div",
         { class: "run-columns" },
-        card("Every head, on a sequence that is never learned from", this.#tiles.node, this.#scrubber.node, this.#hint),
-        element("div", { class: "column" }, card("How well they copy", this.#charts.node), this.#log.node),
+        card(
+          t`Every head, on a sequence that is never learned from`,
+          this.#tiles.node,
+          this.#scrubber.node,
+          this.#hint,
+        ),
+        element("div", { class: "column" }, card(t`How well they copy`, this.#charts.node), this.#log.node),
       ),
       this.#chosen.node,
       card(
-        "Take it with you",
-        element("p", { class: "hint" }, "The weights of the two layers at the step that is shown, by name."),
+        t`Take it with you`,
+        element("p", { class: "hint" }, t`The weights of the two layers at the step that is shown, by name.`),
         element(
           "div",
           { class: "row" },
-          button("Save the weights", () => void this.#save()),
-          button("Open this layer in “Your model”", () => void this.#carry()),
+          button(t`Save the weights`, () => void this.#save()),
+          button(t`Open this layer in “Your model”`, () => void this.#carry()),
           this.#whole,
-          button("Copy a link to these settings", () => void navigator.clipboard.writeText(location.href)),
+          button(t`Copy a link to these settings`, () => void navigator.clipboard.writeText(location.href)),
         ),
       ),
     ];
@@ -301,7 +308,7 @@ export class Board {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#drawn = performance.now();
-    setText(this.#train, this.#isRunning ? "Pause" : "Train");
+    setText(this.#train, this.#isRunning ? t`Pause` : t`Train`);
     const picture = this.#picture;
     if (!picture) return;
     const settings = this.#view.state.values;
@@ -311,7 +318,7 @@ export class Board {
     const { moments } = this.#history;
     const seen = picture.step === 0 && this.#step === 0 ? undefined : picture.copied;
     this.#view.finding(finding(picture.step, seen, picture.controlCopied, off));
-    const status = `step ${this.#step.toLocaleString("en")} · ${speedWords(this.#stepTime, this.#threads)}`;
+    const status = `${t`step ${this.#step.toLocaleString(language)}`} · ${speedWords(this.#stepTime, this.#threads)}`;
     setText(this.#status, status);
     setText(this.#hint, lookFor(this.#step, moments, settings.control));
     this.#tiles.show(picture, scores, { off, chosen: place });
@@ -319,7 +326,7 @@ export class Board {
     this.#charts.show(this.#history, picture.step);
     this.#log.show(moments.list);
     this.#whole.disabled = settings.position === "rotary";
-    this.#whole.title = this.#whole.disabled ? "It takes a GPT-2, which has no rotary positions: train with learned ones." : ""; // prettier-ignore
+    this.#whole.title = this.#whole.disabled ? t`It takes a GPT-2, which has no rotary positions: train with learned ones.` : ""; // prettier-ignore
     this.#chosen.show(picture, place, scores[place.layer]![place.head]!);
     if (this.#awaited?.step !== picture.step) return;
     this.#awaited.resolve();

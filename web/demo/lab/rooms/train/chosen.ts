@@ -4,33 +4,34 @@ import { attentionMap } from "../../shell/maps.js";
 import type { HeadScores } from "./scores.js";
 import type { HeadPlace } from "./settings.js";
 import { cellWords, headWords, scoreWords, tokenNames } from "./words.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 /** The large map of one head, and what the two layers expect after each repeated token. */
 export class Chosen {
   readonly node: HTMLElement;
   readonly #title: HTMLElement;
   readonly #scores = element("p", { class: "finding" });
-  readonly #map = attentionMap("Weights of the head");
-  readonly #guesses = element("ol", { class: "guesses", "aria-label": "Repeated tokens and what was expected" });
+  readonly #map = attentionMap(t`Weights of the head`);
+  readonly #guesses = element("ol", { class: "guesses", "aria-label": t`Repeated tokens and what was expected` });
   #names = "";
 
   constructor() {
-    const formula =
-      "Shares of the head’s attention, as means over the tokens that have such a key. With n tokens before the repetition, token i looks at i − 1 (the token before), at i − n + 1 (what followed it last time), at i − n (the same token).";
+    const formula = t`Shares of the head’s attention, as means over the tokens that have such a key. With n tokens before the repetition, token i looks at i − 1 (the token before), at i − n + 1 (what followed it last time), at i − n (the same token).`;
     const beside = element(
       "div",
       { class: "column" },
-      element("h3", {}, "What the two layers expect"),
+      element("h3", {}, t`What the two layers expect`),
       element(
         "p",
         { class: "hint" },
-        "The repeated tokens. Those that the model expected are filled, the others crossed out.",
+        t`The repeated tokens. Those that the model expected are filled, the others crossed out.`,
       ),
       this.#guesses,
-      element("h3", {}, "How a head is scored"),
+      element("h3", {}, t`How a head is scored`),
       element("p", { class: "hint" }, formula),
     );
-    this.node = card("The head", this.#scores, element("div", { class: "run-columns" }, this.#map, beside));
+    this.node = card(t`The head`, this.#scores, element("div", { class: "run-columns" }, this.#map, beside));
     this.#title = this.node.querySelector("h2")!;
   }
 
@@ -38,7 +39,7 @@ export class Chosen {
     const { tokens, half, layers, control } = picture;
     const words = headWords(place);
     setText(this.#title, words[0]!.toUpperCase() + words.slice(1));
-    const shares = `At step ${picture.step.toLocaleString("en")}: ${scoreWords(scores)}.`;
+    const shares = t`At step ${picture.step.toLocaleString(language)}: ${scoreWords(scores)}.`;
     setText(this.#scores, shares);
     const probs = place.layer === 0 ? control! : layers[place.layer - 1]!;
     const size = tokens.length ** 2;
@@ -49,7 +50,7 @@ export class Chosen {
       this.#map.tokens = names;
       this.#map.describe = ({ query, key, value, hidden }) =>
         hidden
-          ? `“${names[key]!}” comes after “${names[query]!}”: hidden.`
+          ? t`“${names[key]!}” comes after “${names[query]!}”: hidden.`
           : cellWords(names, half, query, key, value ?? 0);
     }
     this.#map.probs = {
@@ -70,7 +71,7 @@ export class Chosen {
       if (item.className !== kind) item.className = kind;
       setText(item, names[at + 1]!);
       const expected = tokenNames([predictions[at]!], 1)[0]!.slice(0, -1);
-      item.setAttribute("title", `after “${names[at]!}” it expects “${expected}”`);
+      item.setAttribute("title", t`after “${names[at]!}” it expects “${expected}”`);
     });
   }
 }

@@ -5,6 +5,7 @@ import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import type { HeadScores } from "./scores.js";
 import { HABIT_NAMES, habitOf, headWords } from "./words.js";
 import type { HeadPlace } from "./settings.js";
+import { t } from "../../texts/t.js";
 
 export interface TileState {
   readonly isOn: boolean;
@@ -29,7 +30,7 @@ export class HeadTile {
     const label = element("label", {}, headLabel(place.head));
     if (onSwitch) {
       this.#on.onchange = onSwitch;
-      this.#on.setAttribute("aria-label", `${name} is on`);
+      this.#on.setAttribute("aria-label", t`${name} is on`);
       label.prepend(this.#on);
     }
     this.node = element(
@@ -48,13 +49,14 @@ export class HeadTile {
 
   show(weights: Float32Array, scores: HeadScores, { isOn, isChosen, ink }: TileState): void {
     const habit = habitOf(scores);
-    const words = habit ? `${percent(scores[habit], 1)} ${HABIT_NAMES[habit]}` : "no habit";
-    setText(this.#habit, isOn ? words : "off");
+    const words = habit ? `${percent(scores[habit], 1)} ${HABIT_NAMES[habit]}` : t`no habit`;
+    const shown = isOn ? words : t`off`;
+    setText(this.#habit, shown);
     this.#habit.classList.toggle("has", habit !== undefined && isOn);
     this.node.classList.toggle("off", !isOn);
     this.#on.checked = isOn;
     this.#choose.ariaPressed = String(isChosen);
-    this.#choose.ariaLabel = `${headWords(this.place)}: ${isOn ? words : "off"}`;
+    this.#choose.ariaLabel = `${headWords(this.place)}: ${shown}`;
     inkPicture(this.#canvas, weights, Math.round(Math.sqrt(weights.length)), ink);
   }
 }

@@ -3,8 +3,9 @@ import { card, element } from "../../shell/element.js";
 import type { Moment } from "./moments.js";
 import type { HeadPlace } from "./settings.js";
 import { momentWords } from "./words.js";
+import { t } from "../../texts/t.js";
 
-const NOTHING_YET = "Nothing yet. When a head takes up a habit, it stands here with its step.";
+const NOTHING_YET = t`Nothing yet. When a head takes up a habit, it stands here with its step.`;
 
 /** What happened, and when. Each entry leads to its checkpoint. */
 export class Log {
@@ -15,7 +16,7 @@ export class Log {
 
   constructor(onMoment: (step: number, place: HeadPlace | undefined) => void) {
     this.#onMoment = onMoment;
-    this.node = card("What happened, and when", this.#empty, this.#list);
+    this.node = card(t`What happened, and when`, this.#empty, this.#list);
   }
 
   show(moments: readonly Moment[]): void {

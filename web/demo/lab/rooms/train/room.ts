@@ -6,23 +6,23 @@ import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { Board } from "./board.js";
 import { fields } from "./settings.js";
 import { snippet } from "./snippet.js";
+import { t } from "../../texts/t.js";
 
 export const room = makeRoom(fields, open, {
-  random:
-    "The first weights and all sequences are random numbers. The same seed gives the same ones, and the same training.",
+  random: t`The first weights and all sequences are random numbers. The same seed gives the same ones, and the same training.`,
 });
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
   const board = new Board(view);
   const settings = panel(
-    select(state, "position", "Positions", { rotary: "rotary", learned: "learned, added", none: "none" }),
-    select(state, "heads", "Heads"),
-    select(state, "width", "Width"),
-    slider(state, "spread", "First weights", (value) => `± ${decimal(value)}`),
-    slider(state, "rate", "Learning rate", (value) => decimal(value / 1000, 4)),
-    slider(state, "seed", "Seed"),
-    toggle(state, "control", "One layer beside it"),
+    select(state, "position", t`Positions`, { rotary: t`rotary`, learned: t`learned, added`, none: t`none` }),
+    select(state, "heads", t`Heads`),
+    select(state, "width", t`Width`),
+    slider(state, "spread", t`First weights`, (value) => `± ${decimal(value)}`),
+    slider(state, "rate", t`Learning rate`, (value) => decimal(value / 1000, 4)),
+    slider(state, "seed", t`Seed`),
+    toggle(state, "control", t`One layer beside it`),
   );
   stage.append(board.controls, settings, ...board.cards);
   view.onDraw((values) => board.show(values));

@@ -1,13 +1,15 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
+import { t } from "../../texts/t.js";
+import { language } from "../../texts/language.js";
 
 /** A slider through the checkpoints. `onStep` is called with a step; undefined: the latest, and every later one. */
 export class Scrubber {
   readonly node: HTMLElement;
   readonly #onStep: (step: number | undefined) => void;
-  readonly #slider = element("input", { type: "range", min: "0", "aria-label": "Checkpoint" });
+  readonly #slider = element("input", { type: "range", min: "0", "aria-label": t`Checkpoint` });
   readonly #place = element("output");
-  readonly #latest = button("Latest", () => this.#onStep(undefined));
+  readonly #latest = button(t`Latest`, () => this.#onStep(undefined));
   #steps: readonly number[] = [];
 
   constructor(onStep: (step: number | undefined) => void) {
@@ -16,7 +18,7 @@ export class Scrubber {
       const at = this.#slider.valueAsNumber;
       this.#onStep(at >= this.#steps.length - 1 ? undefined : this.#steps[at]);
     };
-    const name = element("span", {}, "Checkpoints");
+    const name = element("span", {}, t`Checkpoints`);
     this.node = element("div", { class: "player scrubber" }, name, this.#slider, this.#place, this.#latest);
   }
 
@@ -26,7 +28,7 @@ export class Scrubber {
     const last = Math.max(steps.length - 1, 0);
     this.#slider.max = String(last);
     this.#slider.value = String(at);
-    const words = `step ${shown.toLocaleString("en")}`;
+    const words = t`step ${shown.toLocaleString(language)}`;
     this.#place.textContent = words;
     this.#slider.setAttribute("aria-valuetext", words);
     this.#slider.disabled = last === 0;

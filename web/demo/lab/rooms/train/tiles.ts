@@ -3,8 +3,9 @@ import { element } from "../../shell/element.js";
 import { HeadTile } from "./headTile.js";
 import type { HeadScores } from "./scores.js";
 import { placeName, type HeadPlace } from "./settings.js";
+import { t } from "../../texts/t.js";
 
-const TITLES = ["One layer", "Layer 1", "Layer 2"];
+const TITLES = [t`One layer`, t`Layer ${1}`, t`Layer ${2}`];
 
 /** The small maps of all heads, in rows: both layers, then the control. */
 export class Tiles {
@@ -62,7 +63,7 @@ export class Tiles {
         element(
           "div",
           { class: `tile-row layer-${layer}`, role: "group", "aria-label": TITLES[layer]! },
-          element("h3", {}, TITLES[layer]!, ...(layer === 0 ? [element("small", {}, "the control")] : [])),
+          element("h3", {}, TITLES[layer]!, ...(layer === 0 ? [element("small", {}, t`the control`)] : [])),
           element("div", { class: "head-tiles" }, ...tiles.map(({ node }) => node)),
         ),
       ),

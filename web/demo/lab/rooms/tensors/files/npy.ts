@@ -1,4 +1,5 @@
 import { elementCount, FileError, readNumbers, type FileTensor, type NumberType } from "./numbers.js";
+import { t } from "../../../texts/t.js";
 
 const MAGIC = "\x93NUMPY";
 const TYPES: Readonly<Record<string, NumberType>> = {
@@ -16,13 +17,13 @@ const TYPES: Readonly<Record<string, NumberType>> = {
 /** Reads a NumPy `.npy` file, version 1 to 3. */
 export function readNpy(bytes: Uint8Array, name: string): FileTensor {
   const latin = (from: number, to: number) => String.fromCharCode(...bytes.subarray(from, to));
-  if (latin(0, 6) !== MAGIC) throw new FileError("is no .npy file: it does not begin with “\\x93NUMPY”");
-  if (bytes.byteLength < 12) throw new FileError("is cut short: its header is missing");
+  if (latin(0, 6) !== MAGIC) throw new FileError(t`is no .npy file: it does not begin with “${"\\x93NUMPY"}”`);
+  if (bytes.byteLength < 12) throw new FileError(t`is cut short: its header is missing`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const [start, length] = bytes[6] === 1 ? [10, view.getUint16(8, true)] : [12, view.getUint32(8, true)];
   if (start + length > bytes.byteLength)
     throw new FileError(
-      `is cut short: its header should have ${length} bytes, and ${bytes.byteLength - start} are there`,
+      t`is cut short: its header should have ${length} bytes, and ${bytes.byteLength - start} are there`,
     );
   const header = latin(start, start + length);
   const [, order, stored] = /'descr':\s*'([<>|=]?)(\w+)'/.exec(header) ?? [];
@@ -30,10 +31,12 @@ export function readNpy(bytes: Uint8Array, name: string): FileTensor {
   const type = stored === undefined ? undefined : TYPES[stored];
   if (type === undefined)
     throw new FileError(
-      `holds ${stored ?? "something"} that this page does not read; it reads ${Object.keys(TYPES).join(", ")}`,
+      stored === undefined
+        ? t`holds something that this page does not read; it reads ${Object.keys(TYPES).join(", ")}`
+        : t`holds ${stored} that this page does not read; it reads ${Object.keys(TYPES).join(", ")}`,
     );
-  if (extents === undefined) throw new FileError("has no shape in its header");
-  if (order === ">") throw new FileError("holds big-endian numbers; this page reads little-endian ones");
+  if (extents === undefined) throw new FileError(t`has no shape in its header`);
+  if (order === ">") throw new FileError(t`holds big-endian numbers; this page reads little-endian ones`);
   const shape = extents
     .split(",")
     .filter((extent) => extent.trim() !== "")

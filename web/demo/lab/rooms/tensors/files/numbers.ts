@@ -1,3 +1,5 @@
+import { t } from "../../../texts/t.js";
+
 /** A tensor from a file. Its numbers are converted to float32. */
 export interface FileTensor {
   readonly name: string;
@@ -31,7 +33,7 @@ const WIDTHS: Readonly<Record<NumberType, number>> = {
 export function readNumbers(bytes: Uint8Array, type: NumberType, count: number): Float32Array<ArrayBuffer> {
   const width = WIDTHS[type];
   if (bytes.byteLength !== count * width)
-    throw new FileError(`holds ${bytes.byteLength} bytes of numbers where its shape asks for ${count} × ${width}`);
+    throw new FileError(t`holds ${bytes.byteLength} bytes of numbers where its shape asks for ${count} × ${width}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const read = READERS[type];
   const numbers = new Float32Array(count);

@@ -1,6 +1,7 @@
 import { FileError } from "./numbers.js";
 import { readNpy } from "./npy.js";
 import { openSafetensors, type FileEntry } from "./safetensors.js";
+import { t } from "../../../texts/t.js";
 
 /** What became of several files: the tensors of those that could be read, and a sentence for each that could not. */
 export interface Opened {
@@ -21,7 +22,7 @@ export async function openFiles(files: readonly File[]): Promise<Opened> {
 
 function failure({ name }: File, reason: unknown): string {
   if (reason instanceof FileError) return `${reason.message}.`;
-  return `${name} could not be read: ${reason instanceof Error ? reason.message : String(reason)}`;
+  return t`${name} could not be read: ${reason instanceof Error ? reason.message : String(reason)}`;
 }
 
 /** Opens a file. The ending of its name says the format. Errors name the file, also those of reading a tensor later. */
@@ -35,7 +36,7 @@ export async function openFile(file: File): Promise<FileEntry[]> {
 
 function entriesOf(name: string, bytes: Uint8Array): FileEntry[] {
   if (name.endsWith(".safetensors")) return openSafetensors(bytes);
-  if (!name.endsWith(".npy")) throw new FileError("is neither .npy nor .safetensors");
+  if (!name.endsWith(".npy")) throw new FileError(t`is neither .npy nor .safetensors`);
   const tensor = readNpy(bytes, name.replace(/\.npy$/, ""));
   return [{ ...tensor, read: () => tensor }];
 }

@@ -1,4 +1,5 @@
 import { elementCount, FileError, readNumbers, type FileTensor, type NumberType } from "./numbers.js";
+import { t } from "../../../texts/t.js";
 
 const TYPES: Readonly<Record<string, NumberType>> = {
   F16: "f16",
@@ -29,10 +30,10 @@ export interface FileEntry {
 
 /** The tensors of a `.safetensors` file. */
 export function openSafetensors(bytes: Uint8Array): FileEntry[] {
-  if (bytes.byteLength < 8) throw new FileError("is no .safetensors file: it is shorter than 8 bytes");
+  if (bytes.byteLength < 8) throw new FileError(t`is no .safetensors file: it is shorter than 8 bytes`);
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   if (8 + length > bytes.byteLength)
-    throw new FileError("is no .safetensors file, or is cut short: its header is longer than the file");
+    throw new FileError(t`is no .safetensors file, or is cut short: its header is longer than the file`);
   const numbers = bytes.subarray(8 + length);
   return Object.entries(headerOf(bytes.subarray(8, 8 + length)))
     .filter(([name]) => name !== "__metadata__")
@@ -42,14 +43,14 @@ export function openSafetensors(bytes: Uint8Array): FileEntry[] {
 function headerOf(bytes: Uint8Array): object {
   const header = json(bytes);
   if (typeof header === "object" && header !== null && !Array.isArray(header)) return header;
-  throw new FileError("is no .safetensors file: its header is no list of tensors");
+  throw new FileError(t`is no .safetensors file: its header is no list of tensors`);
 }
 
 function json(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    throw new FileError("is no .safetensors file: its header is not JSON");
+    throw new FileError(t`is no .safetensors file: its header is not JSON`);
   }
 }
 
@@ -58,16 +59,16 @@ function checked(name: string, entry: unknown, bytes: number): Entry {
   const areExtents = (list: unknown): list is number[] =>
     Array.isArray(list) && list.every((extent) => Number.isSafeInteger(extent) && extent >= 0);
   if (typeof dtype !== "string" || !areExtents(shape))
-    throw new FileError(`has a tensor “${name}” without a type or a shape`);
+    throw new FileError(t`has a tensor “${name}” without a type or a shape`);
   if (!areExtents(range) || range.length !== 2 || range[0]! > range[1]! || range[1]! > bytes)
-    throw new FileError(`is cut short or damaged: the numbers of “${name}” lie outside the file`);
+    throw new FileError(t`is cut short or damaged: the numbers of “${name}” lie outside the file`);
   return { dtype, shape, data_offsets: [range[0]!, range[1]!] };
 }
 
 function entryOf(name: string, { dtype, shape, data_offsets: [from, to] }: Entry, numbers: Uint8Array): FileEntry {
   const read = () => {
     const type = TYPES[dtype];
-    if (!type) throw new FileError(`holds “${name}” as ${dtype}; this page reads ${Object.keys(TYPES).join(", ")}`);
+    if (!type) throw new FileError(t`holds “${name}” as ${dtype}; this page reads ${Object.keys(TYPES).join(", ")}`);
     const data = readNumbers(numbers.subarray(from, to), type, elementCount(shape));
     return { name, shape, data, stored: dtype };
   };

@@ -19,6 +19,7 @@ import { planFinding } from "./planWords.js";
 import { changed, changesOf, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
 import { changesWords, finding, lookFor } from "./words.js";
+import { t } from "../../../texts/t.js";
 
 type Files = readonly File[] | undefined;
 
@@ -39,7 +40,7 @@ export class ModelBoard {
   readonly #chosen: ChosenHead;
   readonly #hint = element("p", { class: "hint look-for", "aria-live": "polite" });
   readonly #changes = element("p", { class: "finding", role: "status" });
-  readonly #undo = button("Leave all heads as they are", () => this.#view.state.set({ changes: "" }));
+  readonly #undo = button(t`Leave all heads as they are`, () => this.#view.state.set({ changes: "" }));
   readonly #results: HTMLElement;
 
   #model: OwnModel | undefined;
@@ -58,19 +59,19 @@ export class ModelBoard {
     this.#files = new ModelFiles(take);
     this.#plan = new PlanCard((precision) => {
       this.#plan.hide();
-      this.#view.finding("The model is being read.");
+      this.#view.finding(t`The model is being read.`);
       this.#files.reads(false);
       void this.#model?.load(precision);
       this.#view.redraw();
     });
-    this.#input = choices(state, "input", "It reads", { text: "text", numbers: "numbers of tokens" });
-    this.#text = lines(state, "text", "Text");
-    this.#numbers = lines(state, "numbers", "Numbers of tokens (none: random ones that are repeated)");
+    this.#input = choices(state, "input", t`It reads`, { text: t`text`, numbers: t`numbers of tokens` });
+    this.#text = lines(state, "text", t`Text`);
+    this.#numbers = lines(state, "numbers", t`Numbers of tokens (none: random ones that are repeated)`);
     this.#controls = panel(
       this.#input,
       this.#text,
       this.#numbers,
-      slider(state, "threshold", "A habit is told from a score of", (value) => decimal(value, 1)),
+      slider(state, "threshold", t`A habit is told from a score of`, (value) => decimal(value, 1)),
     );
     this.#tokens = new TokenStrip((at) => state.set({ at: String(at) }));
     this.#grid = new HeadGrid(choose, (place, isOn) => change(place, isOn ? undefined : "off"));
@@ -79,11 +80,11 @@ export class ModelBoard {
     this.#results = element(
       "div",
       { class: "column" },
-      card("The tokens", this.#tokens.node),
+      card(t`The tokens`, this.#tokens.node),
       element(
         "div",
         { class: "run-columns model-heads" },
-        card("Every head of every layer", this.#changes, this.#undo, this.#grid.node, this.#hint),
+        card(t`Every head of every layer`, this.#changes, this.#undo, this.#grid.node, this.#hint),
         element("div", { class: "column" }, this.#effect.node, this.#habits.node),
       ),
       this.#chosen.node,
@@ -137,7 +138,7 @@ export class ModelBoard {
 
   async check(settings: Settings, files: Files): Promise<readonly Difference[]> {
     if (!this.#model || !this.#facts || !this.#seen)
-      throw new Error("no model is shown whose weights could be compared");
+      throw new Error(t`no model is shown whose weights could be compared`);
     const order = orderOf(settings, this.#facts, files === undefined);
     return this.#model.check(order, this.#chosenPlace());
   }
@@ -151,7 +152,7 @@ export class ModelBoard {
     this.#hide();
     this.#plan.hide();
     this.#key = { files, engine };
-    this.#view.finding("The model is being read.");
+    this.#view.finding(t`The model is being read.`);
     this.#files.reads(files === undefined);
     this.#model = new OwnModel(files, choice, (loaded, total) => this.#files.progress(loaded, total));
     return this.#model;

@@ -3,13 +3,14 @@ import { card, element, setText } from "../../../shell/element.js";
 import { attentionMap } from "../../../shell/maps.js";
 import { isSame } from "./settings.js";
 import { CHANGE_WORDS, cellWords, habitWords, headWords } from "./words.js";
+import { t } from "../../../texts/t.js";
 
 /** The large map of a head, and what it is made to do. */
 export class ChosenHead {
   readonly node: HTMLElement;
   readonly #title: HTMLElement;
   readonly #habits = element("p", { class: "finding" });
-  readonly #map = attentionMap("Weights of the head");
+  readonly #map = attentionMap(t`Weights of the head`);
   readonly #inputs = new Map<ChangeKind | undefined, HTMLInputElement>();
   #labels = "";
 
@@ -19,15 +20,15 @@ export class ChosenHead {
       const input = element("input", { type: "radio", name: "head-change", value: kind ?? "none" });
       input.onchange = () => onChange(kind);
       this.#inputs.set(kind, input);
-      return element("label", {}, input, kind ? CHANGE_WORDS[kind] : "is as it is");
+      return element("label", {}, input, kind ? CHANGE_WORDS[kind] : t`is as it is`);
     });
     const change = element(
       "fieldset",
       { class: "control choices" },
-      element("legend", {}, "This head"),
+      element("legend", {}, t`This head`),
       element("div", {}, ...options),
     );
-    this.node = card("The head", this.#habits, change, this.#map);
+    this.node = card(t`The head`, this.#habits, change, this.#map);
     this.#title = this.node.querySelector("h2")!;
   }
 
@@ -41,7 +42,7 @@ export class ChosenHead {
     const words = headWords(place);
     setText(this.#title, words[0]!.toUpperCase() + words.slice(1));
     const own = habits.filter((habit) => isSame(habit, place)).map(habitWords);
-    setText(this.#habits, own.length > 0 ? `${own.join(", ")}.` : "No habit with a name reaches the threshold.");
+    setText(this.#habits, own.length > 0 ? `${own.join(", ")}.` : t`No habit with a name reaches the threshold.`);
     for (const [each, input] of this.#inputs) input.checked = each === kind;
     if (this.#labels !== labels.join("\n")) {
       this.#labels = labels.join("\n");
@@ -49,7 +50,7 @@ export class ChosenHead {
       this.#map.tokens = [...labels];
       this.#map.describe = ({ query, key, value, hidden }) =>
         hidden
-          ? `“${labels[key]!}” comes after “${labels[query]!}”: hidden.`
+          ? t`“${labels[key]!}” comes after “${labels[query]!}”: hidden.`
           : cellWords(labels, query, key, value ?? 0);
     }
     const layer = probs[place.layer - 1]!;

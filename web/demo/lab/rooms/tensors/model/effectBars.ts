@@ -2,6 +2,7 @@ import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
 import { card, element, setText } from "../../../shell/element.js";
 import { decimal } from "../../../shell/numbers.js";
 import { effectWords } from "./words.js";
+import { t } from "../../../texts/t.js";
 
 interface Bar {
   readonly label: string;
@@ -19,10 +20,10 @@ export class EffectBars {
   readonly node: HTMLElement;
   readonly #title: HTMLElement;
   readonly #words = element("p", { class: "hint" });
-  readonly #list = element("ol", { class: "effect-bars", tabindex: "0", "aria-label": "Before and after" });
+  readonly #list = element("ol", { class: "effect-bars", tabindex: "0", "aria-label": t`Before and after` });
 
   constructor() {
-    this.node = card("What comes next", this.#words, this.#list);
+    this.node = card(t`What comes next`, this.#words, this.#list);
     this.#title = this.node.querySelector("h2")!;
   }
 
@@ -30,7 +31,7 @@ export class EffectBars {
     const { effect } = seen;
     setText(
       this.#title,
-      effect.kind === "states" ? "What turns" : facts.isCausal ? "What comes next" : "What is hidden",
+      effect.kind === "states" ? t`What turns` : facts.isCausal ? t`What comes next` : t`What is hidden`,
     );
     setText(this.#words, effectWords(facts, seen, hasChanges));
     const bars: Bar[] =

@@ -4,6 +4,7 @@ import { headLabel } from "../../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../../shell/inkPicture.js";
 import { placeName } from "./settings.js";
 import { CHANGE_SIGNS, habitName, habitOf, headWords } from "./words.js";
+import { t } from "../../../texts/t.js";
 
 export interface GridState {
   readonly threshold: number;
@@ -60,8 +61,8 @@ export class HeadGrid {
       ...rows.map((tiles, index) =>
         element(
           "div",
-          { class: "grid-row", role: "group", "aria-label": `Layer ${index + 1}` },
-          element("h3", {}, `Layer ${index + 1}`),
+          { class: "grid-row", role: "group", "aria-label": t`Layer ${index + 1}` },
+          element("h3", {}, t`Layer ${index + 1}`),
           element("div", { class: "grid-tiles" }, ...tiles.map(({ node }) => node)),
         ),
       ),
@@ -91,7 +92,7 @@ class Tile {
   ) {
     this.#choose = element("button", { type: "button", "data-head": placeName(place) });
     this.#choose.onclick = onChoose;
-    this.#on.setAttribute("aria-label", `${headWords(place)} is on`);
+    this.#on.setAttribute("aria-label", t`${headWords(place)} is on`);
     this.#on.onchange = () => onSwitch(this.#on.checked);
     this.node = element(
       "div",
@@ -114,7 +115,7 @@ class Tile {
     this.node.classList.toggle("off", change === "off");
     this.#on.checked = change !== "off";
     this.#choose.ariaPressed = String(isChosen);
-    this.#choose.ariaLabel = `${headWords(this.place)}: ${words || "no habit"}`;
+    this.#choose.ariaLabel = `${headWords(this.place)}: ${words || t`no habit`}`;
     inkPicture(this.#canvas, weights, Math.round(Math.sqrt(weights.length)), ink);
   }
 }

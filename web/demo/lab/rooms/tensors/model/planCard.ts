@@ -3,6 +3,7 @@ import type { ModelPlan, Precision } from "headwise/models";
 import { button } from "../../../shell/controls.js";
 import { card, element, setText } from "../../../shell/element.js";
 import { notesOf, planWords, PRECISIONS, precisionWords, refusalWords } from "./planWords.js";
+import { t } from "../../../texts/t.js";
 
 /** What would be loaded, in which precision, and the button that loads it. */
 export class PlanCard {
@@ -16,14 +17,14 @@ export class PlanCard {
 
   /** @param load - Called with the precision that the visitor has chosen. */
   constructor(load: (precision: Precision) => void) {
-    this.#load = button("Load the model", () => load(this.#precision));
+    this.#load = button(t`Load the model`, () => load(this.#precision));
     const precisions = element(
       "fieldset",
       { class: "control choices" },
-      element("legend", {}, "Keep the matrices"),
+      element("legend", {}, t`Keep the matrices`),
       this.#choices,
     );
-    this.node = card("What would be loaded", this.#about, precisions, this.#notes, this.#load);
+    this.node = card(t`What would be loaded`, this.#about, precisions, this.#notes, this.#load);
     this.node.hidden = true;
   }
 

@@ -2,7 +2,8 @@ import type { ModelPlan, Precision } from "headwise/models";
 
 import { listed } from "../../../shell/amounts.js";
 import { bytes, counted, many } from "../../../shell/numbers.js";
-import { TYPES } from "./words.js";
+import { sizeWords, TYPES } from "./words.js";
+import { t } from "../../../texts/t.js";
 
 /** So many names are written out. */
 const MOST_NAMES = 5;
@@ -12,15 +13,15 @@ export const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float1
 /** "A model of the type GPT-2 with 12 layers of 12 heads, 768 wide: 124 million weights, 475 MB in the files." */
 export function planWords({ config, parameters, storedBytes }: ModelPlan): string {
   const { modelType, numLayers, numHeads, modelDim } = config;
-  const sizes = `${counted(numLayers, "layer")} of ${counted(numHeads, "head")}, ${modelDim.toLocaleString("en")} wide`;
-  return `A model of the type ${TYPES[modelType] ?? modelType} with ${sizes}: ${many(parameters)} weights, ${bytes(storedBytes)} in the files.`;
+  const sizes = sizeWords(numLayers, numHeads, modelDim);
+  return t`A model of the type ${TYPES[modelType] ?? modelType} with ${sizes}: ${many(parameters)} weights, ${bytes(storedBytes)} in the files.`;
 }
 
 /** "float16: 237 MB", and why it cannot be chosen. */
 export function precisionWords(plan: ModelPlan, precision: Precision): string {
-  const words = `${precision === "as-stored" ? "as stored" : precision}: ${bytes(plan.bytes[precision])}`;
+  const words = `${precision === "as-stored" ? t`as stored` : precision}: ${bytes(plan.bytes[precision])}`;
   if (plan.fits.includes(precision)) return words;
-  return `${words}; it does not fit, because loading needs ${bytes(plan.neededBytes[precision])}`;
+  return t`${words}; it does not fit, because loading needs ${bytes(plan.neededBytes[precision])}`;
 }
 
 /** Why a model cannot be loaded, in one sentence; undefined if it can. */
@@ -32,31 +33,35 @@ export function refusalWords({
   limitBytes,
 }: ModelPlan): string | undefined {
   if (unknownFields.length > 0)
-    return `This model is refused: it is not known what ${names(unknownFields)} of config.json ${unknownFields.length === 1 ? "changes" : "change"}.`;
+    return unknownFields.length === 1
+      ? t`This model is refused: it is not known what ${names(unknownFields)} of config.json changes.`
+      : t`This model is refused: it is not known what ${names(unknownFields)} of config.json change.`;
   if (missingFiles.length > 0)
-    return `This model cannot be loaded: ${names(missingFiles)} ${missingFiles.length === 1 ? "is" : "are"} missing.`;
+    return missingFiles.length === 1
+      ? t`This model cannot be loaded: ${names(missingFiles)} is missing.`
+      : t`This model cannot be loaded: ${names(missingFiles)} are missing.`;
   if (fits.length > 0) return undefined;
   const least = Math.min(...PRECISIONS.map((precision) => neededBytes[precision]));
-  return `This model does not fit: it needs at least ${bytes(least)}, and the engine can have ${bytes(limitBytes!)}.`;
+  return t`This model does not fit: it needs at least ${bytes(least)}, and the engine can have ${bytes(limitBytes!)}.`;
 }
 
 /** What stands under the room's title before a model is loaded. */
 export function planFinding(plan: ModelPlan): string {
-  return refusalWords(plan) ?? `${planWords(plan)} No weight has been read yet.`;
+  return refusalWords(plan) ?? t`${planWords(plan)} No weight has been read yet.`;
 }
 
 /** What nothing reads. */
 export function notesOf({ unusedTensors, ignoredFields }: ModelPlan): string[] {
   return [
-    ...(unusedTensors.length > 0 ? [`Nothing reads ${tensors(unusedTensors)}.`] : []),
-    ...(ignoredFields.length > 0 ? [`These fields of config.json change nothing: ${names(ignoredFields)}.`] : []),
+    ...(unusedTensors.length > 0 ? [t`Nothing reads ${tensors(unusedTensors)}.`] : []),
+    ...(ignoredFields.length > 0 ? [t`These fields of config.json change nothing: ${names(ignoredFields)}.`] : []),
   ];
 }
 
-const tensors = (all: readonly string[]) => `${counted(all.length, "tensor")} of the files: ${names(all)}`;
+const tensors = (all: readonly string[]) => t`${counted(all.length, "tensor")} of the files: ${names(all)}`;
 
 /** "a, b and 7 more" */
 function names(all: readonly string[]): string {
   const more = all.length - MOST_NAMES;
-  return listed(more > 0 ? [...all.slice(0, MOST_NAMES), `${more} more`] : all);
+  return listed(more > 0 ? [...all.slice(0, MOST_NAMES), t`${more} more`] : all);
 }

@@ -1,5 +1,6 @@
 import { CHANGE_KINDS, type ChangeKind, type HeadChange, type HeadPlace, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // prettier-ignore
 import { choice, number, text, type Values } from "../../../shell/field.js";
+import { t } from "../../../texts/t.js";
 
 /** What a visitor sets for a whole model. */
 export const modelFields = {
@@ -52,7 +53,7 @@ export function numbersOf(list: string): number[] {
   const words = list.split(/[\s,;]+/).filter((word) => word !== "");
   const wrong = words.find((word) => !/^\d{1,9}$/.test(word));
   if (wrong !== undefined)
-    throw new Error(`“${wrong}” is no number of a token: write numbers with spaces between them`);
+    throw new Error(t`“${wrong}” is no number of a token: write numbers with spaces between them`);
   return words.map(Number);
 }
 

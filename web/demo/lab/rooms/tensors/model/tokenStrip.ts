@@ -1,11 +1,12 @@
 import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
 import { element, setText } from "../../../shell/element.js";
 import { leftWords } from "./words.js";
+import { t } from "../../../texts/t.js";
 
 /** The tokens. A click on one shows what the model predicts there. */
 export class TokenStrip {
   readonly node: HTMLElement;
-  readonly #list = element("div", { class: "token-strip", role: "group", "aria-label": "Tokens" });
+  readonly #list = element("div", { class: "token-strip", role: "group", "aria-label": t`Tokens` });
   readonly #hint = element("p", { class: "hint" });
   readonly #left = element("p", { class: "notice", role: "status" });
   readonly #onChoose: (at: number) => void;
@@ -16,13 +17,15 @@ export class TokenStrip {
   }
 
   show({ isCausal }: ModelFacts, seen: Seen): void {
-    const what = isCausal ? "what the model expects after it" : "what the model expects in its place";
-    setText(this.#hint, `Click a token to see ${what}.`);
+    const hint = isCausal
+      ? t`Click a token to see what the model expects after it.`
+      : t`Click a token to see what the model expects in its place.`;
+    setText(this.#hint, hint);
     setText(this.#left, leftWords(seen));
     this.#left.hidden = seen.left === 0;
     const focused = [...this.#list.children].indexOf(document.activeElement!);
     const nodes = seen.labels.map((label, at) => {
-      const node = element("button", { type: "button", title: `token ${seen.tokens[at]}` }, label);
+      const node = element("button", { type: "button", translate: "no", title: t`token ${seen.tokens[at]!}` }, label);
       node.ariaPressed = String(at === seen.at);
       node.onclick = () => this.#onChoose(at);
       return node;

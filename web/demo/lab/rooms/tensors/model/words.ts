@@ -3,6 +3,8 @@ import { listed, percent } from "../../../shell/amounts.js";
 import { headWords } from "../../../shell/headWords.js";
 import { bytes, counted, decimal } from "../../../shell/numbers.js";
 import { isSame } from "./settings.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** A habit whose score changes by less is told as unchanged. */
 const SAME_SCORE = 0.005;
@@ -36,17 +38,17 @@ export { headWords };
 export function habitName({ kind, offset }: Pick<Habit, "kind" | "offset">): string {
   switch (kind) {
     case "previousToken":
-      return "token before";
+      return t`token before`;
     case "selfToken":
-      return "itself";
+      return t`itself`;
     case "firstToken":
-      return "first token";
+      return t`first token`;
     case "duplicateToken":
-      return "same token";
+      return t`same token`;
     case "induction":
-      return "induction";
+      return t`induction`;
     case "positional":
-      return `offset ${offset! > 0 ? "+" : ""}${decimal(offset!, 0)}`;
+      return t`offset ${`${offset! > 0 ? "+" : ""}${decimal(offset!, 0)}`}`;
     default:
       return kind satisfies never;
   }
@@ -67,18 +69,18 @@ export function habitOf(habits: readonly Habit[], place: HeadPlace, threshold: n
 
 /** What a change makes of a head, after its name. */
 export const CHANGE_WORDS: Readonly<Record<ChangeKind, string>> = {
-  off: "is off",
-  mean: "gives its mean everywhere",
-  first: "looks at the first token only",
-  previous: "looks at the token before only",
+  off: t`is off`,
+  mean: t`gives its mean everywhere`,
+  first: t`looks at the first token only`,
+  previous: t`looks at the token before only`,
 };
 
 /** The same on a small map. */
 export const CHANGE_SIGNS: Readonly<Record<ChangeKind, string>> = {
-  off: "off",
-  mean: "mean",
-  first: "→ first",
-  previous: "→ before",
+  off: t`off`,
+  mean: t`mean`,
+  first: t`→ first`,
+  previous: t`→ before`,
 };
 
 /** "layer 1 head 0 is off and layer 2 head 3 gives its mean everywhere" */
@@ -88,20 +90,28 @@ export function changesWords(changes: readonly HeadChange[]): string {
 
 /** "A GPT-2 with 12 layers of 12 heads, 768 wide, 50,257 tokens; its weights take 475 MB. 2 threads." */
 export function factWords({ type, layers, heads, width, vocabulary, bytes: size, threads }: ModelFacts): string {
-  const sizes = `${counted(layers, "layer")} of ${counted(heads, "head")}, ${width.toLocaleString("en")} wide`;
-  const words = `${counted(vocabulary, "token")}; its weights take ${bytes(size)}`;
-  return `A model of the type ${TYPES[type] ?? type} with ${sizes}, and ${words}. ${counted(threads, "thread")}.`;
+  const sizes = sizeWords(layers, heads, width);
+  const tokens = counted(vocabulary, "token");
+  return t`A model of the type ${TYPES[type] ?? type} with ${sizes}, and ${tokens}; its weights take ${bytes(size)}. ${counted(threads, "thread")}.`;
+}
+
+/** "12 layers of 12 heads, 768 wide" */
+export function sizeWords(layers: number, heads: number, width: number): string {
+  return t`${counted(layers, "layer")} of ${counted(heads, "head")}, ${width.toLocaleString(language)} wide`;
 }
 
 /** "Reading the weights: 12 MB of 90 MB" */
 export function progressWords(loaded: number, total: number): string {
-  return `Reading the weights: ${bytes(loaded)} of ${bytes(total)}`;
+  return t`Reading the weights: ${bytes(loaded)} of ${bytes(total)}`;
 }
 
 /** What is left out of a text that is too long; "" if nothing is. */
 export function leftWords({ left, tokens }: Pick<Seen, "left" | "tokens">): string {
   if (left === 0) return "";
-  return `The room reads at most ${counted(tokens.length, "token")} of this model: the last ${left.toLocaleString("en")} of yours ${left === 1 ? "is" : "are"} left out.`;
+  const most = counted(tokens.length, "token");
+  return left === 1
+    ? t`The room reads at most ${most} of this model: the last 1 of yours is left out.`
+    : t`The room reads at most ${most} of this model: the last ${left.toLocaleString(language)} of yours are left out.`;
 }
 
 /** The candidate that had the most without changes. */
@@ -111,21 +121,42 @@ function favourite(candidates: readonly Candidate[]): Candidate {
 
 /** What stands under the room's title. */
 export function finding({ type, isCausal }: ModelFacts, seen: Seen, changes: readonly HeadChange[]): string {
-  const { effect, labels, at } = seen;
-  const where = isCausal ? `after “${labels[at]!}”` : `in the place of “${labels[at]!}”`;
-  const changing = changes.length === 0 ? "" : `${sentence(changesWords(changes))}: `;
+  const said = changes.length === 0 ? unchangedWords({ type, isCausal }, seen) : changedWords({ isCausal }, seen);
+  return changes.length === 0 ? said : t`${sentence(changesWords(changes))}: ${said}`;
+}
+
+/** What the model expects as it is. */
+function unchangedWords(
+  { type, isCausal }: Pick<ModelFacts, "type" | "isCausal">,
+  { effect, labels, at }: Seen,
+): string {
+  if (effect.kind === "states")
+    return t`This ${TYPES[type] ?? type} has no head that predicts tokens. Change a head, and see which tokens’ last states turn.`;
+  const { label, before } = favourite(effect.candidates);
+  const [token, share] = [labels[at]!, percent(before, 1)];
+  return isCausal
+    ? t`After “${token}” the model expects “${label}”, with ${share}.`
+    : t`In the place of “${token}” the model expects “${label}”, with ${share}.`;
+}
+
+/** What has changed, after the names of the heads that are changed. */
+function changedWords({ isCausal }: Pick<ModelFacts, "isCausal">, { effect, labels, at }: Seen): string {
   if (effect.kind === "states") {
-    if (changes.length === 0)
-      return `This ${TYPES[type] ?? type} has no head that predicts tokens. Change a head, and see which tokens’ last states turn.`;
     const least = Math.min(...effect.cosines);
-    const token = labels[effect.cosines.indexOf(least)]!;
-    return `${changing}the last state of “${token}” turns most, to a cosine of ${decimal(least, 3)} with what it was.`;
+    const turned = labels[effect.cosines.indexOf(least)]!;
+    return t`the last state of “${turned}” turns most, to a cosine of ${decimal(least, 3)} with what it was.`;
   }
   const { label, before, now } = favourite(effect.candidates);
-  if (changes.length === 0) return `${sentence(where)} the model expects “${label}”, with ${percent(before, 1)}.`;
-  const [from, to] = [percent(before, 1), percent(now, 1)];
-  const moves = from === to ? `stays at ${to}` : `${now < before ? "falls" : "rises"} from ${from} to ${to}`;
-  return `${changing}${where} the probability of “${label}” ${moves}.`;
+  const token = labels[at]!;
+  const moves = movesWords(percent(before, 1), percent(now, 1), now < before);
+  return isCausal
+    ? t`after “${token}” the probability of “${label}” ${moves}.`
+    : t`in the place of “${token}” the probability of “${label}” ${moves}.`;
+}
+
+function movesWords(from: string, to: string, falls: boolean): string {
+  if (from === to) return t`stays at ${to}`;
+  return falls ? t`falls from ${from} to ${to}` : t`rises from ${from} to ${to}`;
 }
 
 /** What to look for now. */
@@ -141,40 +172,63 @@ function lookForHeads({ isCausal }: ModelFacts, { habits }: Seen): string {
       .map(headWords);
   const [induction, previous, first] = [having("induction"), having("previousToken"), having("firstToken")];
   if (induction.length > 0) {
-    const tells = previous.length > 0 ? ` They need a head of an earlier layer that tells every token what stands before it, such as ${listed(previous)}. Switch such heads off, one after another, and watch the prediction: often one of them is not missed, because another one does the same.` : ""; // prettier-ignore
-    return `${sentence(listed(induction))} ${induction.length === 1 ? "looks" : "look"} at what followed the same token the last time: induction, which continues a text that repeats itself.${tells}`;
+    const tells = t`They need a head of an earlier layer that tells every token what stands before it, such as ${listed(previous)}. Switch such heads off, one after another, and watch the prediction: often one of them is not missed, because another one does the same.`;
+    const heads = sentence(listed(induction));
+    const looks =
+      induction.length === 1
+        ? t`${heads} looks at what followed the same token the last time: induction, which continues a text that repeats itself.`
+        : t`${heads} look at what followed the same token the last time: induction, which continues a text that repeats itself.`;
+    return previous.length > 0 ? `${looks} ${tells}` : looks;
   }
-  if (previous.length > 0)
-    return `${sentence(listed(previous))} ${previous.length === 1 ? "looks" : "look"} at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.`;
-  if (first.length > 0)
-    return `${sentence(listed(first))} ${first.length === 1 ? "rests" : "rest"} on the first token: weight goes there that no other token needs. Switch one off: often little changes.`;
+  if (previous.length > 0) {
+    const heads = sentence(listed(previous));
+    return previous.length === 1
+      ? t`${heads} looks at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.`
+      : t`${heads} look at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.`;
+  }
+  if (first.length > 0) {
+    const heads = sentence(listed(first));
+    return first.length === 1
+      ? t`${heads} rests on the first token: weight goes there that no other token needs. Switch one off: often little changes.`
+      : t`${heads} rest on the first token: weight goes there that no other token needs. Switch one off: often little changes.`;
+  }
   return isCausal
-    ? "No head has a habit with a name here. Choose “numbers of tokens” and leave the field empty: random tokens that are repeated show which heads copy."
-    : "No head has a habit with a name here. Lower the threshold, or read a text in which words come twice.";
+    ? t`No head has a habit with a name here. Choose “numbers of tokens” and leave the field empty: random tokens that are repeated show which heads copy.`
+    : t`No head has a habit with a name here. Lower the threshold, or read a text in which words come twice.`;
 }
 
 function lookForEffects({ habits, effect }: Seen, changes: readonly HeadChange[]): string {
   const others = habits.filter((habit) => !changes.some((change) => isSame(change, habit)));
   const hit = others.filter(({ before, now }) => before - now >= 0.1).sort((a, b) => b.before - b.now - (a.before - a.now)); // prettier-ignore
   const lost = hit.slice(0, 3).map((habit) => `${headWords(habit)} (${habitWords(habit)})`);
-  const chain = lost.length > 0 ? `${sentence(listed(lost))} ${lost.length === 1 ? "needs" : "need"} what you changed.` : "The other heads keep their habits."; // prettier-ignore
+  const chain = chainWords(lost);
   if (effect.kind === "states") return chain;
   return effect.moved < HARDLY
-    ? `${chain} The prediction hardly moves: it does not need this here, or other heads do the same. Change one more.`
-    : `${chain} Of the probability, ${percent(effect.moved, 1)} goes to other tokens.`;
+    ? t`${chain} The prediction hardly moves: it does not need this here, or other heads do the same. Change one more.`
+    : t`${chain} Of the probability, ${percent(effect.moved, 1)} goes to other tokens.`;
+}
+
+function chainWords(lost: readonly string[]): string {
+  if (lost.length === 0) return t`The other heads keep their habits.`;
+  const heads = sentence(listed(lost));
+  return lost.length === 1 ? t`${heads} needs what you changed.` : t`${heads} need what you changed.`;
 }
 
 /** What the read-out of a cell says. */
 export function cellWords(labels: readonly string[], query: number, key: number, weight: number): string {
-  return `“${labels[query]!}” gives ${percent(weight, 1)} of its attention to “${labels[key]!}”${key === query ? ", which is itself" : ""}.`;
+  const [from, share, to] = [labels[query]!, percent(weight, 1), labels[key]!];
+  return key === query
+    ? t`“${from}” gives ${share} of its attention to “${to}”, which is itself.`
+    : t`“${from}” gives ${share} of its attention to “${to}”.`;
 }
 
 /** What the bars show. */
 export function effectWords({ isCausal }: ModelFacts, { labels, at, effect }: Seen, hasChanges: boolean): string {
   if (effect.kind === "states")
-    return "The bar is the cosine of a token’s last hidden state with that of the model as it is. 1: nothing has changed.";
-  const what = isCausal ? `What may follow “${labels[at]!}”` : `What may stand in the place of “${labels[at]!}”`;
-  return `${what}.${hasChanges ? " The bar is the probability now, the line what it was without the changes." : ""}`;
+    return t`The bar is the cosine of a token’s last hidden state with that of the model as it is. 1: nothing has changed.`;
+  const what = isCausal ? t`What may follow “${labels[at]!}”.` : t`What may stand in the place of “${labels[at]!}”.`;
+  if (!hasChanges) return what;
+  return `${what} ${t`The bar is the probability now, the line what it was without the changes.`}`;
 }
 
 function sentence(words: string): string {
