@@ -25,7 +25,7 @@ import { FUZZERS } from "./corpus.mjs";
 import { buildFuzzers, fuzzOne, keepExecutions, keepLastRuns } from "./fuzz.mjs";
 import { lintWeb } from "./lint.mjs";
 import { lintCpp } from "./lintCpp.mjs";
-import { judged, nativeTests, statusOf, TABLE, THREADED } from "./nativeTests.mjs";
+import { judged, nativeTests, statusOf, TABLE, threadTests } from "./nativeTests.mjs";
 import { installConsumers } from "./packages.mjs";
 import { build } from "./paths.mjs";
 import { run, say, useGroups } from "./run.mjs";
@@ -112,7 +112,7 @@ const stagesOf = ({ hunt, isAll }) => {
       after: "asan",
       only: "all",
     },
-    { name: "tsan", minutes: 5, reads: CORE, run: () => nativeTests("tsan", THREADED), only: "all" },
+    { name: "tsan", minutes: 5, reads: CORE, run: threadTests, only: "all" },
     { name: "wasm", minutes: 6, reads: CORE, run: wasmTests, only: "all" },
     { name: "consumers", minutes: 12, reads: PACKAGE, run: consumers, only: "whole" },
     {
@@ -143,7 +143,7 @@ const lint = async (isAll) => [await lintWeb(isAll), await lintCpp(isAll)].reduc
  * The row "fuzz" of `npm run trust` reads what is written.
  */
 async function fuzz(hunt) {
-  await buildFuzzers();
+  await buildFuzzers(hunt > 0);
   const seed = randomInt(1, 2 ** 31);
   const options = (name) => ({ finds: path.join(results, name), seconds: 60 * hunt, seed });
   const runs = await Promise.all(FUZZERS.map((name) => fuzzOne(name, options(name))));
