@@ -96,7 +96,7 @@ const stagesOf = ({ hunt, isAll }) => {
     { name: "browser", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => browser(files("browser")) },
     { name: "lint", minutes: isAll ? 8 : 3, reads: LINTED, run: () => lint(isAll) },
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
-    { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
+    { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest"), { env: fewer() }) },
     { name: "webgpu", minutes: isAll ? 16 : 3, reads: PACKAGE, run: () => webgpu(files("webgpu")) },
     { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
     { name: "package", minutes: isAll ? 5 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
@@ -170,14 +170,10 @@ async function jest(name, patterns, { more = ON_ALL_CORES, env = {} } = {}) {
   return judged(jestCounts(report), status);
 }
 
-/**
- * A software adapter takes a second or more to compile a kernel, and most random calls need kernels of their own. So a third
- * of them is enough for every commit; `--deep` takes all.
- */
-const webgpu = (patterns) =>
-  jest("webgpu", patterns, {
-    env: process.env.HEADWISE_DEEP ? {} : { HEADWISE_FEWER: process.env.HEADWISE_FEWER ?? "3" },
-  });
+/** A third of the random inputs is enough for every commit; `--deep` takes all. */
+const fewer = () => (process.env.HEADWISE_DEEP ? {} : { HEADWISE_FEWER: process.env.HEADWISE_FEWER ?? "3" });
+
+const webgpu = (patterns) => jest("webgpu", patterns, { env: fewer() });
 
 /** All files share one server of the lab. */
 async function browser(patterns) {
