@@ -93,11 +93,12 @@ const FILES = {
 const stagesOf = ({ hunt, isAll }) => {
   const files = (name) => FILES[name][isAll ? "all" : "usual"];
   return [
+    // First, because it has one process and takes longest.
+    { name: "webgpu", minutes: isAll ? 22 : 3, reads: PACKAGE, run: () => webgpu(files("webgpu")) },
     { name: "browser", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => browser(files("browser")) },
     { name: "lint", minutes: isAll ? 8 : 3, reads: LINTED, run: () => lint(isAll) },
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
     { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest"), { env: fewer() }) },
-    { name: "webgpu", minutes: isAll ? 16 : 3, reads: PACKAGE, run: () => webgpu(files("webgpu")) },
     { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
     { name: "package", minutes: isAll ? 5 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
@@ -173,7 +174,11 @@ async function jest(name, patterns, { more = ON_ALL_CORES, env = {} } = {}) {
 /** A third of the random inputs is enough for every commit; `--deep` takes all. */
 const fewer = () => (process.env.HEADWISE_DEEP ? {} : { HEADWISE_FEWER: process.env.HEADWISE_FEWER ?? "3" });
 
-const webgpu = (patterns) => jest("webgpu", patterns, { env: fewer() });
+/**
+ * A software adapter takes a second or more to compile a kernel. All files run in one process, and share what a device has
+ * compiled.
+ */
+const webgpu = (patterns) => jest("webgpu", patterns, { more: ["--runInBand"], env: fewer() });
 
 /** All files share one server of the lab. */
 async function browser(patterns) {
