@@ -2,8 +2,8 @@
 // machine's vector sets. A refused call must write nothing; a computed one must lie within the error model of the
 // double reference; nothing may trap under the address and undefined-behaviour sanitizers.
 //
-//   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_attention -max_total_time=60 build/corpus/fuzz_attention
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   build/fuzz/tests/cpp/fuzz_attention -max_total_time=60 build/corpus/fuzz_attention
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // libFuzzer target: any bytes become a call of gradients, some of them with formulas. What is refused must write
 // nothing; what is computed must lie within the error model of the double reference.
 //
-//   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_backward -max_total_time=60 build/corpus/fuzz_backward
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   build/fuzz/tests/cpp/fuzz_backward -max_total_time=60 build/corpus/fuzz_backward
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // libFuzzer target: any bytes become a sequence of operations on a cache and its forks. After each of them every cache
 // must hold what a list of positions says.
 //
-//   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_cache_operations -max_total_time=60 build/corpus/fuzz_cache_operations
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   build/fuzz/tests/cpp/fuzz_cache_operations -max_total_time=60 build/corpus/fuzz_cache_operations
 
 #include <string>
 

@@ -2,8 +2,8 @@
 // call that uses them. A refused formula must write nothing; a computed call must lie within the error model of the
 // double reference.
 //
-//   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_formula -max_total_time=60 build/corpus/fuzz_formula
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   build/fuzz/tests/cpp/fuzz_formula -max_total_time=60 build/corpus/fuzz_formula
 
 #include <gtest/gtest.h>
 

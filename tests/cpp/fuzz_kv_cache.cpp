@@ -1,8 +1,8 @@
 // libFuzzer target: any bytes, with their checksum made right, are loaded as a cache. What is refused builds nothing;
 // what is accepted must save as the same bytes again. Only version 1 of int8 is saved as version 2, which then must.
 //
-//   cmake --preset asan && cmake --build build/asan --target fuzz_kv_cache
-//   build/asan/tests/cpp/fuzz_kv_cache -max_total_time=60 build/corpus/fuzz_kv_cache
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   build/fuzz/tests/cpp/fuzz_kv_cache -max_total_time=60 build/corpus/fuzz_kv_cache
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // libFuzzer target: any bytes become a layer, a call of it and its gradient. What is refused must write nothing. The
 // bits must not depend on threads. Calls that the reference of layers knows must lie within its bounds.
 //
-//   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_layer -max_total_time=60 build/corpus/fuzz_layer
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   build/fuzz/tests/cpp/fuzz_layer -max_total_time=60 build/corpus/fuzz_layer
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // libFuzzer target: any bytes become a rotary embedding. What is refused must write nothing; pairs that are turned must
 // lie within rounding of the same rotation in double.
 //
-//   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_rotary -max_total_time=60 build/corpus/fuzz_rotary
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   build/fuzz/tests/cpp/fuzz_rotary -max_total_time=60 build/corpus/fuzz_rotary
 
 #include <gtest/gtest.h>
 

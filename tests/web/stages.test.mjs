@@ -9,6 +9,8 @@ import path from "node:path";
 
 import { expect, test } from "@jest/globals";
 
+import { filesOf, THREADED } from "../../web/build/nativeTests.mjs";
+
 const start = (watchdogMinutes, ...names) => startWith({}, watchdogMinutes, ...names);
 
 function startWith(environment, watchdogMinutes, ...names) {
@@ -82,4 +84,14 @@ test.each([
   child.kill(signal);
   await closed;
   expect([child.exitCode, child.signalCode]).toEqual(signal === "SIGKILL" ? [null, signal] : [1, null]);
+});
+
+test("a filter of C++ tests finds the files that have them, and each of its patterns must find one", () => {
+  expect(filesOf("KvCache.StoresTheSameBits*")).toEqual(["test_kv_cache.cpp"]);
+  expect(filesOf("ThreadPool.*:*HaveTheSameBitsForEveryNumberOfThreads/*")).toEqual([
+    "test_backward.cpp",
+    "test_thread_pool.cpp",
+  ]);
+  expect(filesOf(THREADED)).toContain("test_layer_backward.cpp");
+  expect(() => filesOf("ThreadPool.*:Nothing.*")).toThrow("has a test Nothing.*");
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from "@jest/globals";
 import { createAttention, type Attention, type CreateOptions, type GpuResult } from "headwise";
 
 import { calmPolling } from "./calmPolling.js";
+import { prototypeOf, replace, type Method } from "./faultyGpu.js";
 import { holdPipelines, sharedDevice } from "./sharedDevice.js";
 import { dawnFlags } from "./softwareAdapter.mjs";
 import { checkWholeElements, fillWithNan } from "./watchedMemory.js";
@@ -64,6 +65,27 @@ const describeWith = (found: GPU | undefined, missing: string) =>
 export const describeOnGpu = describeWith(gpu, "no WebGPU adapter here");
 /** Tests that only need Dawn's checks. */
 export const describeOnNullGpu = describeWith(nullGpu, "the npm package webgpu does not load here");
+
+/**
+ * In the tests of the surrounding block each kernel is an empty one, with the same name and bindings: for tests of faults on
+ * devices without an adapter, which compute nothing. To check its text would take Dawn half of their time; the tests of
+ * shaders do that.
+ */
+export function withEmptyKernels(): void {
+  let restore: () => void;
+  beforeAll(() => {
+    restore = replace(
+      prototypeOf("GPUDevice"),
+      "createShaderModule",
+      (original) =>
+        function ({ code, ...rest }: GPUShaderModuleDescriptor) {
+          const isKernel = code.includes("@compute"); // another text is one that a fault has put in its place
+          return original.call(this, { ...rest, code: isKernel ? "@compute @workgroup_size(1) fn main() {}" : code });
+        } as Method,
+    );
+  });
+  afterAll(() => restore());
+}
 
 /** Disposes every tensor of a result that stayed on the GPU. */
 export function disposeAll(result: object): void {

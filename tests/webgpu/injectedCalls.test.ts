@@ -8,7 +8,7 @@ import { bits } from "../web/close.js";
 import { callsOf, SEED } from "../web/depth.js";
 import { note, timed } from "../web/figures.js";
 import { BrokenGpu, canFail, FAULTS, type Fault } from "./brokenGpu.js";
-import { describeOnGpu, describeOnNullGpu, gpu, nullGpu, openTestDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, gpu, nullGpu, openTestDevice, withEmptyKernels } from "./gpu.js";
 import { operations, withLayer, x, type Operation } from "./gpuOperations.js";
 
 /** How many calls of an operation fail in each way. The row gpu-faults of `npm run trust` breaks every call. */
@@ -171,6 +171,7 @@ describeOnGpu("a fault at a call of an operation that has run before", () => {
 });
 
 describeOnNullGpu("a fault at a call of a new instance", () => {
+  withEmptyKernels();
   afterEach(() => broken.lose());
 
   /** Opens an instance, and runs an operation on it with a fault, then without. Resolves to the calls of the first run. */

@@ -14,7 +14,7 @@ import { note, timed } from "../web/figures.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { faultSteps } from "./faultSteps.js";
 import { LosingGpu, PoorGpu } from "./faultyGpu.js";
-import { describeOnGpu, describeOnNullGpu, gpu, nullGpu } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, gpu, nullGpu, withEmptyKernels } from "./gpu.js";
 import { operations, weights, x } from "./gpuOperations.js";
 
 /** Whether one buffer fails, or that one and all after it. */
@@ -37,6 +37,7 @@ afterEach(async () => {
 });
 
 describeOnNullGpu("a device that is lost at any step", () => {
+  withEmptyKernels();
   let losing: LosingGpu;
   let hw: Attention;
   let layer: Layer;
@@ -149,6 +150,7 @@ describeOnGpu("a device that computes and is lost", () => {
 });
 
 describeOnNullGpu("a device without memory", () => {
+  withEmptyKernels();
   let poor: PoorGpu;
   beforeAll(() => {
     poor = new PoorGpu();

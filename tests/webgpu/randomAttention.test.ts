@@ -8,7 +8,7 @@ import { resultProblems } from "../web/resultProblems.js";
 import { countOf } from "../web/depth.js";
 import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? countOf(12, 60));
+const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? countOf(6, 60));
 
 describeOnGpu("WebGPU", () => {
   let hw: Attention;

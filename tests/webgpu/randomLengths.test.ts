@@ -17,7 +17,7 @@ import { countOf } from "../web/depth.js";
 import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
 
-const RUNS = countOf(25, 150);
+const RUNS = countOf(12, 150);
 
 type Options = Omit<AttentionOptions, "returns" | "location">;
 

@@ -44,7 +44,7 @@ async function merge(name, folders) {
   const kept = path.join(build, "corpus", `${name}.kept`);
   rmSync(kept, { recursive: true, force: true });
   mkdirSync(kept, { recursive: true });
-  const program = path.join(build, "asan/tests/cpp", name);
+  const program = path.join(build, "fuzz/tests/cpp", name);
   await run(program, ["-merge=1", `-max_len=${LONGEST_INPUT}`, kept, ...folders], { quiet: true });
   return kept;
 }
@@ -58,7 +58,7 @@ function pack(name, folder) {
 }
 
 async function renew() {
-  const program = await configure("asan");
+  const program = await configure("fuzz");
   await program.build("fuzz_targets");
   for (const name of FUZZERS) {
     const before = unpackedCorpus(name);

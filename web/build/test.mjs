@@ -25,7 +25,7 @@ import { FUZZERS } from "./corpus.mjs";
 import { buildFuzzers, fuzzOne, keepExecutions, keepLastRuns } from "./fuzz.mjs";
 import { lintWeb } from "./lint.mjs";
 import { lintCpp } from "./lintCpp.mjs";
-import { judged, nativeTests, statusOf, TABLE, THREADED } from "./nativeTests.mjs";
+import { judged, nativeTests, statusOf, TABLE, threadTests } from "./nativeTests.mjs";
 import { installConsumers } from "./packages.mjs";
 import { build } from "./paths.mjs";
 import { run, say, useGroups } from "./run.mjs";
@@ -93,11 +93,12 @@ const FILES = {
 const stagesOf = ({ hunt, isAll }) => {
   const files = (name) => FILES[name][isAll ? "all" : "usual"];
   return [
+    // First, because it has one process and takes longest.
+    { name: "webgpu", minutes: isAll ? 22 : 3, reads: PACKAGE, run: () => webgpu(files("webgpu")) },
     { name: "browser", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => browser(files("browser")) },
     { name: "lint", minutes: isAll ? 8 : 3, reads: LINTED, run: () => lint(isAll) },
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
-    { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
-    { name: "webgpu", minutes: isAll ? 16 : 3, reads: PACKAGE, run: () => webgpu(files("webgpu")) },
+    { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest"), { env: fewer() }) },
     { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
     { name: "package", minutes: isAll ? 5 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
@@ -112,7 +113,7 @@ const stagesOf = ({ hunt, isAll }) => {
       after: "asan",
       only: "all",
     },
-    { name: "tsan", minutes: 5, reads: CORE, run: () => nativeTests("tsan", THREADED), only: "all" },
+    { name: "tsan", minutes: 5, reads: CORE, run: threadTests, only: "all" },
     { name: "wasm", minutes: 6, reads: CORE, run: wasmTests, only: "all" },
     { name: "consumers", minutes: 12, reads: PACKAGE, run: consumers, only: "whole" },
     {
@@ -143,7 +144,7 @@ const lint = async (isAll) => [await lintWeb(isAll), await lintCpp(isAll)].reduc
  * The row "fuzz" of `npm run trust` reads what is written.
  */
 async function fuzz(hunt) {
-  await buildFuzzers();
+  await buildFuzzers(hunt > 0);
   const seed = randomInt(1, 2 ** 31);
   const options = (name) => ({ finds: path.join(results, name), seconds: 60 * hunt, seed });
   const runs = await Promise.all(FUZZERS.map((name) => fuzzOne(name, options(name))));
@@ -170,14 +171,14 @@ async function jest(name, patterns, { more = ON_ALL_CORES, env = {} } = {}) {
   return judged(jestCounts(report), status);
 }
 
+/** A third of the random inputs is enough for every commit; `--deep` takes all. */
+const fewer = () => (process.env.HEADWISE_DEEP ? {} : { HEADWISE_FEWER: process.env.HEADWISE_FEWER ?? "3" });
+
 /**
- * A software adapter takes a second or more to compile a kernel, and most random calls need kernels of their own. So a third
- * of them is enough for every commit; `--deep` takes all.
+ * A software adapter takes a second or more to compile a kernel. All files run in one process, and share what a device has
+ * compiled.
  */
-const webgpu = (patterns) =>
-  jest("webgpu", patterns, {
-    env: process.env.HEADWISE_DEEP ? {} : { HEADWISE_FEWER: process.env.HEADWISE_FEWER ?? "3" },
-  });
+const webgpu = (patterns) => jest("webgpu", patterns, { more: ["--runInBand"], env: fewer() });
 
 /** All files share one server of the lab. */
 async function browser(patterns) {

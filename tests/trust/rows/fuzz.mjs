@@ -32,8 +32,10 @@ async function measure({ isQuick, seed, folder }) {
   const readers = isQuick ? undefined : await readersHold(folder, seed);
   const errors = runs.filter(({ holds }) => !holds).length + (readers === false ? 1 : 0);
   const now = runs.reduce((sum, { executions }) => sum + executions, 0);
-  for (const { name, executions, edges, allEdges } of runs)
-    console.log(`${name.padEnd(22)} ${executions} inputs, ${edges} of ${allEdges} edges of the program`);
+  for (const { name, executions, edges, allEdges } of runs) {
+    const covered = allEdges > 0 ? `, ${edges} of ${allEdges} edges of the program` : "";
+    console.log(`${name.padEnd(22)} ${executions} inputs${covered}`);
+  }
   return {
     verdict: verdictOf(errors, total, isQuick),
     figure: `${accumulated}, ${now.toLocaleString("en")} now; ${errors} of ${runs.length + (readers === undefined ? 0 : 1)} targets with errors`,
@@ -49,7 +51,7 @@ function verdictOf(errors, total, isQuick) {
 }
 
 async function runAll(folder, seed) {
-  await buildFuzzers();
+  await buildFuzzers(true);
   const runs = [];
   for (const name of FUZZERS) {
     const finds = path.join(folder, name);
