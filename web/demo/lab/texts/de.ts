@@ -699,6 +699,172 @@ export const GERMAN: Texts = {
 
   // ——— Masks
 
+  "Character {0}: ": "Zeichen {0}: ",
+  "{0} from the scores after the formulas": "{0} aus den Scores nach den Formeln",
+  "visible: which pairs a query sees": "visible: welche Paare eine Anfrage sieht",
+  "score: what becomes of the score s": "score: was aus dem Score s wird",
+  "Parameters, one on each line": "Parameter, einer je Zeile",
+  Formulas: "Formeln",
+  "Compute by formulas": "Mit Formeln rechnen",
+  "The place": "Die Stelle",
+  "What a formula may say": "Was eine Formel sagen darf",
+  "Line {0} of the parameters is not like “window = 7” or “slope = [0.5, 0.25]”.":
+    "Zeile {0} der Parameter ist nicht wie „window = 7“ oder „slope = [0.5, 0.25]“.",
+  "Line {0} of the parameters gives {1} again.": "Zeile {0} der Parameter gibt {1} noch einmal an.",
+  "Line {0} of the parameters gives {1} neither a number nor a list of numbers.":
+    "Zeile {0} der Parameter gibt für {1} weder eine Zahl noch eine Liste von Zahlen an.",
+  "The parameters have more than {0} numbers.": "Die Parameter haben mehr als {0} Zahlen.",
+  "BERT, padded": "BERT, mit Padding",
+  "BERT reads in both directions. A short sentence in a batch is padded: here the last {0} of {1} places are padding, which no query sees.":
+    "BERT liest in beide Richtungen. Ein kurzer Satz in einem Batch wird aufgefüllt: Hier sind die letzten {0} von {1} Stellen Padding, das keine Anfrage sieht.",
+  "GPT reads from left to right: a query sees itself and what came before.":
+    "GPT liest von links nach rechts: Eine Anfrage sieht sich selbst und was davor kam.",
+  "GPT, next tokens": "GPT, nächste Token",
+  "GPT goes on with its text: the keys of {0} tokens lie in its cache, and {1} new tokens ask.":
+    "GPT schreibt seinen Text weiter: Die Schlüssel von {0} Token liegen in seinem Cache, und {1} neue Token fragen.",
+  "Mistral 7B (version 0.1) sees a window: a query sees itself and the 4,095 tokens before it, here the {0} before it. {1} share a key head, in the model and here.":
+    "Mistral 7B (Version 0.1) sieht ein gleitendes Fenster: Eine Anfrage sieht sich selbst und die 4.095 Token davor, hier die {0} davor. {1} teilen sich einen Schlüsselkopf, im Modell und hier.",
+  "BLOOM has no vectors of positions. Each head lowers a score by its slope times the distance (ALiBi), so that near tokens weigh more.":
+    "BLOOM hat keine Vektoren für Positionen. Jeder Kopf senkt einen Score um seine Steigung mal den Abstand (ALiBi), sodass nahe Token mehr wiegen.",
+  "Gemma 2, local layer": "Gemma 2, lokale Schicht",
+  "Every second layer of Gemma 2 is local: a window of 4,096 tokens, here of {0}. Scores are kept between −50 and 50 by a tanh. {1} share a key head.":
+    "Jede zweite Schicht von Gemma 2 ist lokal: ein gleitendes Fenster von 4.096 Token, hier von {0}. Ein tanh hält die Scores zwischen −50 und 50. {1} teilen sich einen Schlüsselkopf.",
+  "Gemma 2, global layer": "Gemma 2, globale Schicht",
+  "The other layers of Gemma 2 are global: no window. The cap of 50 and the shared key heads ({0} each) stay.":
+    "Die anderen Schichten von Gemma 2 sind global: kein Fenster. Die Grenze von 50 und die geteilten Schlüsselköpfe (je {0}) bleiben.",
+  "Every second layer of gpt-oss has a window of 128 tokens, here of {0}; the others have none. Each head has a learned sink, here {1} in all heads, that takes a part of every row. {2} share a key head.":
+    "Jede zweite Schicht von gpt-oss hat ein gleitendes Fenster von 128 Token, hier von {0}; die anderen haben keines. Jeder Kopf hat eine gelernte Senke, hier {1} in allen Köpfen, die einen Teil jeder Zeile nimmt. {2} teilen sich einen Schlüsselkopf.",
+  "Longformer sees 256 tokens on each side, here {0}. Some global tokens see everything and are seen by all; they are left out here.":
+    "Longformer sieht 256 Token auf jeder Seite, hier {0}. Einige globale Token sehen alles und werden von allen gesehen; hier fehlen sie.",
+  "Packed documents": "Gepackte Dokumente",
+  "Three texts lie one after the other in one sequence. The list doc says for each token which text it belongs to, and no token sees another text.":
+    "Drei Texte liegen hintereinander in einer Folge. Die Liste doc sagt für jedes Token, zu welchem Text es gehört, und kein Token sieht einen anderen Text.",
+  "Prefix-LM": "Prefix-LM",
+  "All tokens see the whole beginning, here 8 tokens. What follows it is read from left to right.":
+    "Alle Token sehen den ganzen Anfang, hier 8 Token. Was danach kommt, wird von links nach rechts gelesen.",
+  "First tokens and a window": "Erste Token und ein Fenster",
+  "As in StreamingLLM, a query sees a window of the latest tokens and the first tokens of the text, which take the weight that no other token wants.":
+    "Wie in StreamingLLM sieht eine Anfrage ein gleitendes Fenster der letzten Token und die ersten Token des Texts, die das Gewicht nehmen, das kein anderes Token will.",
+  Dilated: "Mit Lücken",
+  "A query sees itself and every third token before it: far, at a third of the cost.":
+    "Eine Anfrage sieht sich selbst und jedes dritte Token davor: weit, für ein Drittel des Aufwands.",
+  "A window for each head": "Ein Fenster je Kopf",
+  "Each head has a window of its own: choose a head of the map, and the tiles follow it.":
+    "Jeder Kopf hat ein eigenes Fenster: Wähle einen Kopf der Karte, und die Kacheln folgen ihm.",
+  "Neighbours in an image": "Nachbarn in einem Bild",
+  "The tokens are the 6 × 4 patches of an image, row by row. A patch sees itself and the patches around it.":
+    "Die Token sind die 6 × 4 Ausschnitte eines Bilds, Zeile für Zeile. Ein Ausschnitt sieht sich selbst und die Ausschnitte um sich herum.",
+  "T5 buckets": "T5-Buckets",
+  "T5 adds a learned number for each head and each distance. Far distances share numbers: a list says which bucket a distance falls into, and a table has a number for each bucket and head. The numbers here are invented.":
+    "T5 addiert eine gelernte Zahl für jeden Kopf und jeden Abstand. Große Abstände teilen sich Zahlen: Eine Liste sagt, in welchen Bucket ein Abstand fällt, und eine Tabelle hat eine Zahl für jeden Bucket und Kopf. Die Zahlen hier sind erfunden.",
+  "all: every pair is visible": "alle: jedes Paar ist sichtbar",
+  "mixed: some are, and each pair is asked": "gemischt: einige sind es, und jedes Paar wird geprüft",
+  "none: no pair is visible, and nothing is computed": "keine: kein Paar ist sichtbar, und nichts wird berechnet",
+  "lower-right": "unten rechts",
+  "upper-left": "oben links",
+  "Queries, keys and values are random numbers, the same at every visit.":
+    "Anfragen, Schlüssel und Werte sind Zufallszahlen, bei jedem Besuch dieselben.",
+  "These are rules of your own.": "Das sind deine eigenen Regeln.",
+  "Rules of known models": "Regeln bekannter Modelle",
+  "Rules that need a formula:": "Regeln, die eine Formel brauchen:",
+  "Rules that need a formula": "Regeln, die eine Formel brauchen",
+  unbounded: "unbegrenzt",
+  "all keys": "alle Schlüssel",
+  "Window left": "Fenster links",
+  "Window right": "Fenster rechts",
+  "Key length": "Schlüssellänge",
+  "Query heads": "Anfrageköpfe",
+  "Key heads": "Schlüsselköpfe",
+  "Scale × √D": "Skalierung × √D",
+  Softcap: "Softcap",
+  "Sink logit": "Logit der Senke",
+  "Rows that see nothing": "Zeilen, die nichts sehen",
+  "ALiBi slopes": "ALiBi-Steigungen",
+  "Weights under these rules": "Gewichte unter diesen Regeln",
+  "What need not be computed": "Was niemand berechnen muss",
+  "Attention is computed in tiles, here of at most {0} × {1} pairs.":
+    "Aufmerksamkeit wird in Kacheln berechnet, hier von höchstens {0} × {1} Paaren.",
+  "The rules, in their order": "Die Regeln, in ihrer Reihenfolge",
+  "What they do here": "Was sie hier bewirken",
+  "{0} · keys {1}": "{0} · Schlüssel {1}",
+  "The tiles in words": "Die Kacheln in Worten",
+  "Head {0}: {1}": "Kopf {0}: {1}",
+  "{0}: {1} of 1 pair, {2}.": "{0}: {1} von 1 Paar, {2}.",
+  "{0}: {1} of {2} pairs, {3}.": "{0}: {1} von {2} Paaren, {3}.",
+  "A query sees {0} to {1} of 1 key": "Eine Anfrage sieht {0} bis {1} von 1 Schlüssel",
+  "A query sees {0} to {1} of {2} keys": "Eine Anfrage sieht {0} bis {1} von {2} Schlüsseln",
+  "The only query": "Die einzige Anfrage",
+  "Every query": "Jede Anfrage",
+  "{0} sees no key": "{0} sieht keinen Schlüssel",
+  "{0} sees {1} of {2} keys": "{0} sieht {1} von {2} Schlüsseln",
+  "{0} sees the only key": "{0} sieht den einzigen Schlüssel",
+  "{0} sees all {1} keys": "{0} sieht alle {1} Schlüssel",
+  "No row is empty: every query sees a key.": "Keine Zeile ist leer: Jede Anfrage sieht einen Schlüssel.",
+  "1 row sees nothing ({0}; rows count from 0, as in the map). By the rule “{1}” its output is {2}.":
+    "1 Zeile sieht nichts ({0}; Zeilen zählen ab 0, wie in der Karte). Nach der Regel „{1}“ ist ihre Ausgabe {2}.",
+  "{0} rows see nothing ({1}; rows count from 0, as in the map). By the rule “{2}” their outputs are {3}.":
+    "{0} Zeilen sehen nichts ({1}; Zeilen zählen ab 0, wie in der Karte). Nach der Regel „{2}“ ist ihre Ausgabe {3}.",
+  zero: "null",
+  nan: "NaN",
+  uniform: "gleichmäßig",
+  "zero, because there is no key to average": "null, weil es keinen Schlüssel zu mitteln gibt",
+  "the mean of the values of the only key that are no padding":
+    "der Mittelwert der Werte des einzigen Schlüssels, der kein Padding ist",
+  "the mean of the values of all {0} keys that are no padding":
+    "der Mittelwert der Werte aller {0} Schlüssel, die kein Padding sind",
+  "There cannot be more key heads than query heads: {0} used.":
+    "Es kann nicht mehr Schlüsselköpfe geben als Anfrageköpfe: {0} verwendet.",
+  "{0} cannot share {1} key heads evenly: {2} used.":
+    "{0} können sich {1} Schlüsselköpfe nicht gleichmäßig teilen: {2} verwendet.",
+  "The only query head has keys and values of its own.": "Der einzige Anfragekopf hat eigene Schlüssel und Werte.",
+  "Each of {0} query heads has keys and values of its own.":
+    "Jeder von {0} Anfrageköpfen hat eigene Schlüssel und Werte.",
+  "All {0} query heads share one key head: the cache of keys and values is {1} times smaller.":
+    "Alle {0} Anfrageköpfe teilen sich einen Schlüsselkopf: Der Cache an Schlüsseln und Werten ist {1}-mal kleiner.",
+  "{0} query heads share each of {1} key heads: the cache of keys and values is {2} times smaller.":
+    "Je {0} Anfrageköpfe teilen sich einen von {1} Schlüsselköpfen: Der Cache an Schlüsseln und Werten ist {2}-mal kleiner.",
+  "Head 1 spreads a row as if evenly over {0} keys on average (the exponential of its mean entropy).":
+    "Kopf 1 verteilt eine Zeile im Mittel so breit wie gleichmäßig auf {0} Schlüssel (e hoch seine mittlere Entropie).",
+  "In head 1 the sink takes {0} of a row on average. Head 1 spreads the rest of a row as if evenly over {1} keys on average (the exponential of its mean entropy).":
+    "In Kopf 1 nimmt die Senke im Mittel {0} einer Zeile. Den Rest einer Zeile verteilt Kopf 1 im Mittel so breit wie gleichmäßig auf {1} Schlüssel (e hoch seine mittlere Entropie).",
+  "The score formula gives NaN or +∞ for a pair that is visible: 1 row of all {0} of all heads is spoiled.":
+    "Die Score-Formel ergibt NaN oder +∞ für ein Paar, das sichtbar ist: Von {0} aller Köpfe ist 1 verdorben.",
+  "The score formula gives NaN or +∞ for a pair that is visible: {0} rows of all {1} of all heads are spoiled.":
+    "Die Score-Formel ergibt NaN oder +∞ für ein Paar, das sichtbar ist: Von {1} aller Köpfe sind {0} verdorben.",
+  "Of {0}, {1} computed whole, {2} mixed, and {3} skipped.":
+    "Von {0} {1} ganz berechnet, {2} gemischt berechnet, und {3} übersprungen.",
+  all: "alle",
+  mixed: "gemischt",
+  none: "keine",
+  "query {0}": "Anfrage {0}",
+  "queries {0} to {1}": "Anfragen {0} bis {1}",
+  "key {0}": "Schlüssel {0}",
+  "keys {0} to {1}": "Schlüssel {0} bis {1}",
+  "The picture counts the pairs. headwise does not: it concludes from intervals of the formula, so it may ask the pairs of a tile that is all or none.":
+    "Das Bild zählt die Paare. headwise zählt nicht: Es schließt aus Intervallen der Formel, darum prüft es manchmal Paare einer Kachel, die „alle“ oder „keine“ ist.",
+  "With {0} queries and as many keys, none of them padding, these rules leave something to compute in {1} of {2} of {3} × {4} pairs: {5}.":
+    "Bei {0} Anfragen und ebenso vielen Schlüsseln, keiner davon Padding, lassen diese Regeln in {1} von {2} zu {3} × {4} Paaren etwas zu berechnen: {5}.",
+  "These formulas are computed. The options that they can say are off.":
+    "Gerechnet wird mit diesen Formeln. Die Optionen, die sie ausdrücken können, sind aus.",
+  "These formulas mean the same as the options. Type in a field, and the formulas are computed instead.":
+    "Diese Formeln bedeuten dasselbe wie die Optionen. Tippe in ein Feld, und es wird stattdessen mit den Formeln gerechnet.",
+  "Until this is right, the pictures are drawn without formulas.":
+    "Bis das stimmt, sind die Bilder ohne Formeln gezeichnet.",
+  "Until this is right, the pictures show the last formula that was.":
+    "Bis das stimmt, zeigen die Bilder die letzte richtige Formel.",
+  "the score so far; only in score": "der Score bis hierher; nur in score",
+  "the positions of query and key": "die Positionen von Anfrage und Schlüssel",
+  "their rows, from 0": "ihre Zeilen, ab 0",
+  "query head, key head, batch": "Anfragekopf, Schlüsselkopf, Batch",
+  "the numbers of queries, of keys, and of features of a head":
+    "die Anzahl der Anfragen, der Schlüssel und der Merkmale eines Kopfs",
+  "arithmetic, as in JavaScript": "Rechnen wie in JavaScript",
+  comparisons: "Vergleiche",
+  "and, or, not, a choice": "und, oder, nicht, eine Auswahl",
+  functions: "Funktionen",
+  "a number of a parameter; 0 outside of the list": "eine Zahl eines Parameters; 0 außerhalb der Liste",
+  "a score of -Infinity hides the pair": "ein Score von -Infinity verbirgt das Paar",
+
   // ——— end of Masks
 
   // ——— Flash
