@@ -457,7 +457,7 @@ export const GERMAN: Texts = {
   "3 · Join the heads and project": "3 · Die Köpfe verbinden und projizieren",
   "From X to the output": "Von X zur Ausgabe",
   "Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.":
-    "Jedes Produkt steht an der Ecke seiner Faktoren (auf einem schmalen Bildschirm nach ihnen). Zeige auf eine Zahl, um zu sehen, woraus sie entsteht. Überschreibe jede Zahl mit gestricheltem Rahmen, oder füge dort eine eigene Tabelle ein.",
+    "Jedes Produkt steht an der Ecke seiner Faktoren (auf einem schmalen Bildschirm nach ihnen). Zeige auf eine Zahl, um zu sehen, woraus sie entsteht. Überschreib jede Zahl mit gestricheltem Rahmen, oder füge dort eine eigene Tabelle ein.",
   "The dictionary has no key {0}: a lookup finds nothing.":
     "Das Wörterbuch hat keinen Schlüssel {0}: Nachschlagen findet nichts.",
   "A lookup finds the key {0} and its value, {1} °C.": "Nachschlagen findet den Schlüssel {0} und seinen Wert, {1} °C.",
@@ -480,13 +480,13 @@ export const GERMAN: Texts = {
   "Numbers in the scores": "Zahlen in den Scores",
   Multiplications: "Multiplikationen",
   "Bytes of the scores": "Byte der Scores",
-  "{0}: {1} of {2}, {3} wide, {4}, {5}.": "{0}: {1} mit {2}, Breite {3}, {4}, {5}.",
+  "{0}: {1} of {2}, {3} wide, {4}, {5}.": "{0}: {1} der Breite {2}, Eingabebreite {3}, {4}, {5}.",
   "{0} position": "{0} Position",
   "{0} positions": "{0} Positionen",
   "One layer multiplies {0} times as often as this toy. Its {1} attention layers have {2} parameters.":
     "Eine Schicht multipliziert {0}-mal so oft wie dieses Spielzeug. Die {1} Aufmerksamkeitsschichten haben {2} Parameter.",
   "Twice the positions, {0}, make {1} times the scores, {2}; the {3} stay.":
-    "Doppelt so viele Positionen, {0}, machen {1}-mal so viele Scores, {2}; die {3} bleiben.",
+    "Doppelt so viele Positionen, {0}, ergeben {1}-mal so viele Scores, {2}; die {3} bleiben.",
   "{0} parameter": "{0} Parameter",
   "{0} parameters": "{0} Parameter",
   "One layer": "Eine Schicht",
@@ -638,7 +638,7 @@ export const GERMAN: Texts = {
   "Softmax is off: the scores themselves are the weights. The {0} of {1} adds up to {2}; of {3} weights {4}. headwise always takes the softmax, so the page computes this step and what follows.":
     "Die Softmax ist aus: Die Scores selbst sind die Gewichte. Die {0} von {1} hat die Summe {2}; von {3} Gewichten {4}. headwise nimmt immer die Softmax, darum berechnet hier die Seite diesen Schritt und alles Weitere.",
   "{0} sees nothing: its {1} of P is all 0. Every other {2} sums to 1.":
-    "{0} sieht nichts: Die {1} davon in P ist ganz 0. Jede andere {2} hat die Summe 1.",
+    "{0} sieht nichts: Seine {1} von P ist ganz 0. Jede andere {2} hat die Summe 1.",
   "Every {0} of P sums to 1: a share of attention for each token.":
     "Jede {0} von P hat die Summe 1: für jedes Token ein Anteil der Aufmerksamkeit.",
   "Without softmax the {0} of {1} would add up to {2}.": "Ohne Softmax hätte die {0} von {1} die Summe {2}.",
@@ -824,15 +824,15 @@ export const GERMAN: Texts = {
   "{0} query heads share each of {1} key heads: the cache of keys and values is {2} times smaller.":
     "Je {0} Anfrageköpfe teilen sich einen von {1} Schlüsselköpfen: Der Cache an Schlüsseln und Werten ist {2}-mal kleiner.",
   "Head 1 spreads a row as if evenly over {0} keys on average (the exponential of its mean entropy).":
-    "Kopf 1 verteilt eine Zeile im Mittel so breit wie gleichmäßig auf {0} Schlüssel (e hoch seine mittlere Entropie).",
+    "Kopf 1 streut eine Zeile im Mittel so weit, als verteilte er sie gleichmäßig auf {0} Schlüssel (e hoch ihre mittlere Entropie).",
   "In head 1 the sink takes {0} of a row on average. Head 1 spreads the rest of a row as if evenly over {1} keys on average (the exponential of its mean entropy).":
-    "In Kopf 1 nimmt die Senke im Mittel {0} einer Zeile. Den Rest einer Zeile verteilt Kopf 1 im Mittel so breit wie gleichmäßig auf {1} Schlüssel (e hoch seine mittlere Entropie).",
+    "In Kopf 1 nimmt die Senke im Mittel {0} einer Zeile. Den Rest einer Zeile streut Kopf 1 im Mittel so weit, als verteilte er ihn gleichmäßig auf {1} Schlüssel (e hoch seine mittlere Entropie).",
   "The score formula gives NaN or +∞ for a pair that is visible: 1 row of all {0} of all heads is spoiled.":
     "Die Score-Formel ergibt NaN oder +∞ für ein Paar, das sichtbar ist: Von {0} aller Köpfe ist 1 verdorben.",
   "The score formula gives NaN or +∞ for a pair that is visible: {0} rows of all {1} of all heads are spoiled.":
     "Die Score-Formel ergibt NaN oder +∞ für ein Paar, das sichtbar ist: Von {1} aller Köpfe sind {0} verdorben.",
   "Of {0}, {1} computed whole, {2} mixed, and {3} skipped.":
-    "Von {0} {1} ganz berechnet, {2} gemischt berechnet, und {3} übersprungen.",
+    "{0}: {1} ganz berechnet, {2} gemischt berechnet, und {3} übersprungen.",
   all: "alle",
   mixed: "gemischt",
   none: "keine",
