@@ -232,8 +232,6 @@ export const GERMAN: Texts = {
   "{0} other characters": "{0} weitere Zeichen",
   "{0} other word": "{0} weiteres Wort",
   "{0} other words": "{0} weitere Wörter",
-  "{0} pair": "{0} Paar",
-  "{0} pairs": "{0} Paare",
   "{0} place": "{0} Stelle",
   "{0} places": "{0} Stellen",
   "{0} query": "{0} Anfrage",
