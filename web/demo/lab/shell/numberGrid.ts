@@ -137,7 +137,12 @@ export class NumberGrid {
     );
     const head = element("tr", {}, ...(rows.length ? [element("td")] : []), ...columns.map(columnHead));
     const body = this.#cells.map((cells, row) =>
-      element("tr", {}, ...(rows.length ? [element("th", { scope: "row" }, rows[row] ?? "")] : []), ...cells),
+      element(
+        "tr",
+        {},
+        ...(rows.length ? [element("th", { scope: "row", translate: "no" }, rows[row] ?? "")] : []),
+        ...cells,
+      ),
     );
     this.#table.replaceChildren(...(columns.length ? [element("thead", {}, head)] : []), element("tbody", {}, ...body));
   }
@@ -222,5 +227,5 @@ function startsBin(at: number, size: number | undefined): boolean {
 }
 
 function columnHead(name: string): HTMLTableCellElement {
-  return element("th", { scope: "col" }, name);
+  return element("th", { scope: "col", translate: "no" }, name);
 }

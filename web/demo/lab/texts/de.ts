@@ -232,8 +232,6 @@ export const GERMAN: Texts = {
   "{0} other characters": "{0} weitere Zeichen",
   "{0} other word": "{0} weiteres Wort",
   "{0} other words": "{0} weitere Wörter",
-  "{0} pair": "{0} Paar",
-  "{0} pairs": "{0} Paare",
   "{0} place": "{0} Stelle",
   "{0} places": "{0} Stellen",
   "{0} query": "{0} Anfrage",
@@ -440,6 +438,257 @@ export const GERMAN: Texts = {
 
   // ——— Matrix
 
+  Queries: "Anfragen",
+  Keys: "Schlüssel",
+  Values: "Werte",
+  Scores: "Scores",
+  Weights: "Gewichte",
+  "Output of the head": "Ausgabe des Kopfs",
+  Output: "Ausgabe",
+  "Projections: X, the weights, and their products Q, K and V":
+    "Projektionen: X, die Gewichte und ihre Produkte Q, K und V",
+  "Attention of one head: Q, K, scores, weights P, V and Y":
+    "Aufmerksamkeit eines Kopfs: Q, K, Scores, Gewichte P, V und Y",
+  "The joined heads Y, W_O, and their product, the output": "Die verbundenen Köpfe Y, W_O und ihr Produkt, die Ausgabe",
+  "1 · Project: three views of X": "1 · Projizieren: drei Ansichten von X",
+  "2 · Attend, in ": "2 · Aufmerksamkeit, in ",
+  "3 · Join the heads and project": "3 · Die Köpfe verbinden und projizieren",
+  "From X to the output": "Von X zur Ausgabe",
+  "Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.":
+    "Jedes Produkt steht an der Ecke seiner Faktoren (auf einem schmalen Bildschirm nach ihnen). Zeige auf eine Zahl, um zu sehen, woraus sie entsteht. Überschreib jede Zahl mit gestricheltem Rahmen, oder füge dort eine eigene Tabelle ein.",
+  "The dictionary has no key {0}: a lookup finds nothing.":
+    "Das Wörterbuch hat keinen Schlüssel {0}: Nachschlagen findet nichts.",
+  "A lookup finds the key {0} and its value, {1} °C.": "Nachschlagen findet den Schlüssel {0} und seinen Wert, {1} °C.",
+  "Attention with sharpness 0 gives every key the same weight: {0} is the mean of all values.":
+    "Aufmerksamkeit mit Schärfe 0 gibt jedem Schlüssel dasselbe Gewicht: {0} ist der Mittelwert aller Werte.",
+  "Attention gives {0} of the weight to {1} and answers {2}.":
+    "Aufmerksamkeit gibt {0} des Gewichts an {1} und antwortet {2}.",
+  "A dictionary that softens into attention": "Ein Wörterbuch, das zu Aufmerksamkeit aufweicht",
+  Query: "Anfrage",
+  Sharpness: "Schärfe",
+  "A dictionary finds the one key that is equal to the query, and gives its value. Attention compares the query with every key and mixes the values by how near the keys are: sharp, it is a lookup of the nearest; blunt, the mean of all. Here the keys are hours on a clock.":
+    "Ein Wörterbuch findet den einen Schlüssel, der gleich der Anfrage ist, und gibt seinen Wert. Aufmerksamkeit vergleicht die Anfrage mit jedem Schlüssel und mischt die Werte danach, wie nah die Schlüssel sind: Scharf eingestellt, schlägt sie den nächsten nach; stumpf gibt sie den Mittelwert aller. Hier sind die Schlüssel Stunden auf einer Uhr.",
+  "Positions are rows: Y = P·V": "Positionen sind Zeilen: Y = P·V",
+  "Positions are columns: Y = V·P": "Positionen sind Spalten: Y = V·P",
+  "Rows or columns: the same numbers": "Zeilen oder Spalten: dieselben Zahlen",
+  "{0}, as columns": "{0}, als Spalten",
+  "{0}, as rows": "{0}, als Zeilen",
+  "this toy": "dieses Spielzeug",
+  Parameters: "Parameter",
+  "Numbers in the scores": "Zahlen in den Scores",
+  Multiplications: "Multiplikationen",
+  "Bytes of the scores": "Byte der Scores",
+  "{0}: {1} of {2}, {3} wide, {4}, {5}.": "{0}: {1} der Breite {2}, Eingabebreite {3}, {4}, {5}.",
+  "{0} position": "{0} Position",
+  "{0} positions": "{0} Positionen",
+  "One layer multiplies {0} times as often as this toy. Its {1} attention layers have {2} parameters.":
+    "Eine Schicht multipliziert {0}-mal so oft wie dieses Spielzeug. Die {1} Aufmerksamkeitsschichten haben {2} Parameter.",
+  "Twice the positions, {0}, make {1} times the scores, {2}; the {3} stay.":
+    "Doppelt so viele Positionen, {0}, ergeben {1}-mal so viele Scores, {2}; die {3} bleiben.",
+  "{0} parameter": "{0} Parameter",
+  "{0} parameters": "{0} Parameter",
+  "One layer": "Eine Schicht",
+  now: "jetzt",
+  "From this toy to GPT-3": "Von diesem Spielzeug zu GPT-3",
+  Model: "Modell",
+  "On the bars ten times as much is always the same step. The mark is this toy.":
+    "Auf den Balken ist zehnmal so viel immer derselbe Schritt. Die Marke ist dieses Spielzeug.",
+  "Heads: cut apart and joined again": "Köpfe: zerteilt und wieder verbunden",
+  "Head {0}": "Kopf {0}",
+  "P of head {0}": "P von Kopf {0}",
+  "Y, joined": "Y, verbunden",
+  row: "Zeile",
+  column: "Spalte",
+  rows: "Zeilen",
+  columns: "Spalten",
+  "The products multiply {0} times less often, because S is smaller than the width {1}.":
+    "Die Produkte multiplizieren {0}-mal seltener, weil S kleiner ist als die Breite {1}.",
+  "The recurrence multiplies {0} times less often, because S is larger than the width {1}.":
+    "Die Rekurrenz multipliziert {0}-mal seltener, weil S größer ist als die Breite {1}.",
+  "Both multiply equally often.": "Beide multiplizieren gleich oft.",
+  "But of the recurrence’s {0} steps each waits for the one before; the numbers of a product do not wait for each other, so a processor may compute them at once.":
+    "Aber von den {0} Schritten der Rekurrenz wartet jeder auf den vorigen. Die Zahlen eines Produkts warten nicht aufeinander: Ein Prozessor kann sie gleichzeitig berechnen.",
+  "Steps, one after the other": "Schritte nacheinander",
+  "Steps from the first position to the last": "Schritte von der ersten Position zur letzten",
+  "two products": "zwei Produkte",
+  "a loop over queries": "eine Schleife über Anfragen",
+  "a recurrence": "eine Rekurrenz",
+  "One product instead of loops": "Ein Produkt statt Schleifen",
+  "Positions S": "Positionen S",
+  "A recurrence reads one position after the other and keeps what it knows in a state of width {0}. Attention compares all positions in one product, Q·Kᵀ, and mixes their values in another, P·V. A loop over the queries gives the same rows, one by one.":
+    "Eine Rekurrenz liest eine Position nach der anderen und behält, was sie weiß, in einem Zustand der Breite {0}. Aufmerksamkeit vergleicht alle Positionen in einem Produkt, Q·Kᵀ, und mischt ihre Werte in einem zweiten, P·V. Eine Schleife über die Anfragen ergibt dieselben Zeilen, eine nach der anderen.",
+  "Another vector for {0} in X changes one {1} of Q, K and V, its own. Only P·V mixes tokens: of the {2} {3} of Y it changes {4}.":
+    "Ein anderer Vektor für {0} in X ändert in Q, K und V nur eine {1}, die eigene. Erst P·V mischt Token: Von den {2} {3} von Y ändern sich {4}.",
+  "Each {0} of P belongs to one query. If the weights did not depend on the query, every token would get the same {1} of Y, but for the mask. “One query for all” shows it.":
+    "Jede {0} von P gehört zu einer Anfrage. Hingen die Gewichte nicht von der Anfrage ab, bekäme jedes Token dieselbe {1} von Y, abgesehen von der Maske. „Eine Anfrage für alle“ zeigt es.",
+  "Each {0} of P belongs to one query. If the weights did not depend on the query, every token would get the same {1} of Y. “One query for all” shows it.":
+    "Jede {0} von P gehört zu einer Anfrage. Hingen die Gewichte nicht von der Anfrage ab, bekäme jedes Token dieselbe {1} von Y. „Eine Anfrage für alle“ zeigt es.",
+  "W_Q is 0 here, so all queries are equal. So are all {0} of P and of Y: attention gives every token the same.":
+    "W_Q ist hier 0, also sind alle Anfragen gleich. Damit sind auch alle {0} von P und von Y gleich: Die Aufmerksamkeit gibt jedem Token dasselbe.",
+  "W_Q is 0 here, so all queries are equal. The {0} of P differ only because the mask hides other keys from each token.":
+    "W_Q ist hier 0, also sind alle Anfragen gleich. Die {0} von P unterscheiden sich nur, weil die Maske vor jedem Token andere Schlüssel verbirgt.",
+  "Why not put the values side by side? For {0} that is S·O = {1} numbers in each head instead of {2}. W_O would need {3} numbers instead of {4}, and fit only this number of tokens. And every token would get the same.":
+    "Warum nicht einfach die Werte aneinanderhängen? Für {0} sind das S·O = {1} Zahlen in jedem Kopf statt {2}. W_O bräuchte {3} Zahlen statt {4} und würde nur zu genau so vielen Token passen. Und jedes Token bekäme dasselbe.",
+  "Who mixes, and why by queries": "Wer mischt, und warum nach Anfragen",
+  "One query for all": "Eine Anfrage für alle",
+  "This number of Y comes from head {0}. Choose head {1} above to see how.":
+    "Diese Zahl von Y kommt aus Kopf {0}. Wähle oben Kopf {1}, um zu sehen, wie.",
+  "Type over it: this number of X enters every number of {0} in Q, K and V.":
+    "Überschreib sie: Diese Zahl von X geht in jede Zahl von {0} in Q, K und V ein.",
+  "Type over it: this number of {0} is added to feature {1} of {2}, for every position.":
+    "Überschreib sie: Diese Zahl von {0} wird bei jeder Position zum Merkmal {1} der Matrix {2} addiert.",
+  "Type over it: this number of {0} enters feature {1} of {2}, for every position.":
+    "Überschreib sie: Diese Zahl von {0} geht bei jeder Position in das Merkmal {1} der Matrix {2} ein.",
+  "Row {0} of {1} times column {2} of {3}: {4} = {5}.": "Zeile {0} von {1} mal Spalte {2} von {3}: {4} = {5}.",
+  "Column {0} of {1} is a mixture of the columns of {2}: {3}.":
+    "Spalte {0} der Matrix {1} ist eine Mischung der Spalten von {2}: {3}.",
+  "Row {0} of {1} is a mixture of the rows of {2}: {3}.":
+    "Zeile {0} der Matrix {1} ist eine Mischung der Zeilen von {2}: {3}.",
+  "{0}: the score is −∞.": "{0}: Der Score ist −∞.",
+  "The score of {0} for {1}, divided by √D: {2} / √{3} = {4}.":
+    "Der Score von {0} für {1}, geteilt durch √D: {2} / √{3} = {4}.",
+  "The score of {0} for {1}: the scale is off, it stays {2}.":
+    "Der Score von {0} für {1}: Die Skalierung ist aus, er bleibt {2}.",
+  "{0}: the weight is 0.": "{0}: Das Gewicht ist 0.",
+  "Softmax is off: the weight that {0} gives to {1} is the score, {2}.":
+    "Die Softmax ist aus: Das Gewicht, das {0} an {1} gibt, ist der Score, {2}.",
+  "The weight that {0} gives to {1}: {2} / ({3}) = {4}.": "Das Gewicht, das {0} an {1} gibt: {2} / ({3}) = {4}.",
+  "{0} may not see {1}, which comes later": "{0} darf {1} nicht sehen, denn das kommt später",
+  "{0} may not see itself": "{0} darf sich selbst nicht sehen",
+  scores: "Scores",
+  "weights P": "Gewichte P",
+  output: "Ausgabe",
+  "scaled, masked": "skaliert, maskiert",
+  scaled: "skaliert",
+  masked: "maskiert",
+  "scores, unchanged": "Scores, unverändert",
+  "Random here: only the vectors of “Why 1/√D”. They are the same every time.":
+    "Zufällig sind hier nur die Vektoren von „Warum 1/√D“. Sie sind jedes Mal dieselben.",
+  "What these numbers say": "Was diese Zahlen sagen",
+  weights: "Gewichte",
+  "Positions are": "Positionen sind",
+  "Read a product as": "Ein Produkt lesen als",
+  similarities: "Ähnlichkeiten",
+  mixtures: "Mischungen",
+  "Scale 1/√D": "Skalierung 1/√D",
+  Softmax: "Softmax",
+  Causal: "Kausal",
+  "No token sees itself": "Kein Token sieht sich selbst",
+  Biases: "Biases",
+  "Equal projections": "Gleiche Projektionen",
+  "S positions": "S Positionen",
+  "I input width": "I Eingabebreite",
+  "D key width": "D Schlüsselbreite",
+  "O value width": "O Wertbreite",
+  "N heads": "N Köpfe",
+  temperature: "Temperatur",
+  wind: "Wind",
+  rain: "Regen",
+  Mon: "Mo",
+  Tue: "Di",
+  Wed: "Mi",
+  Thu: "Do",
+  Fri: "Fr",
+  Sat: "Sa",
+  words: "Wörter",
+  "days of a time series": "Tage einer Zeitreihe",
+  "patches of an image": "Ausschnitte eines Bilds",
+  "X holds": "X enthält",
+  "What X holds": "Was X enthält",
+  "Curves of {0} over {1} days": "Kurven über {1} Tage: {0}",
+  "An image in {0} patches of {1} × {2} pixels": "Ein Bild in {0} Ausschnitten von {1} × {2} Pixeln",
+  "A {0} of X is a word: the numbers of its vector.": "Eine {0} von X ist ein Wort: die Zahlen seines Vektors.",
+  "A {0} of X is a moment, here a day: one number for each channel: {1}. 0 is a usual day.":
+    "Eine {0} von X ist ein Zeitpunkt, hier ein Tag, mit einer Zahl für jeden Kanal: {1}. 0 ist ein gewöhnlicher Tag.",
+  "A {0} of X is a patch of the image: its {1} × {2} pixels, one after another. 0 is dark, and 1 is bright.":
+    "Eine {0} von X ist ein Ausschnitt des Bilds: seine {1} × {2} Pixel nacheinander. 0 ist dunkel, 1 ist hell.",
+  "X has the first {0} of {1} days.": "X hat die ersten {0} von {1} Tagen.",
+  "X has the first {0} of {1} patches.": "X hat die ersten {0} von {1} Ausschnitten.",
+  "Of the {0} channels it has the first {1}.": "Von den {0} Kanälen hat X die ersten {1}.",
+  "Of the {0} pixels it has the first {1}.": "Von den {0} Pixeln hat X die ersten {1}.",
+  "The last {0} belongs to no channel, and is 0 at first.": "Die letzte {0} gehört zu keinem Kanal und ist anfangs 0.",
+  "The last {0} belongs to no pixel, and is 0 at first.": "Die letzte {0} gehört zu keinem Pixel und ist anfangs 0.",
+  "The last {0} {1} belong to no channel, and are 0 at first.":
+    "Die letzten {0} {1} gehören zu keinem Kanal und sind anfangs 0.",
+  "The last {0} {1} belong to no pixel, and are 0 at first.":
+    "Die letzten {0} {1} gehören zu keinem Pixel und sind anfangs 0.",
+  Step: "Schritt",
+  "{0} of {1} · {2}": "{0} von {1} · {2}",
+  Back: "Zurück",
+  "Steps of the calculation": "Schritte der Rechnung",
+  "{0}: variance {1}. The softmax gives its favourite {2} on average.":
+    "{0}: Varianz {1}. Die Softmax gibt ihrem Favoriten im Mittel {2}.",
+  "Why 1/√D": "Warum 1/√D",
+  "Features D": "Merkmale D",
+  "64 random queries and 64 random keys, of mean 0 and variance 1. The wider the scores spread, the more the softmax gives to a single key.":
+    "64 zufällige Anfragen und 64 zufällige Schlüssel mit Mittelwert 0 und Varianz 1. Je weiter die Scores streuen, desto mehr gibt die Softmax einem einzigen Schlüssel.",
+  "Without softmax the weights of {0} add up to {1}; with it, to 1.":
+    "Ohne Softmax ergeben die Gewichte von {0} zusammen {1}, mit ihr 1.",
+  "In head {0} any two tokens give each other the same attention.":
+    "In Kopf {0} geben je zwei Token einander dieselbe Aufmerksamkeit.",
+  "In head {0} {1} gives {2} of its attention to {3}; {4} may not see {5}.":
+    "In Kopf {0} gibt {1} {2} seiner Aufmerksamkeit an {3}; {4} darf {5} nicht sehen.",
+  "In head {0} {1} gives {2} of its attention to {3}; {4} gives {5} back.":
+    "In Kopf {0} gibt {1} {2} seiner Aufmerksamkeit an {3}; {4} gibt {5} zurück.",
+  "none is negative": "ist keines negativ",
+  "one is negative": "ist eines negativ",
+  "{0} are negative": "sind {0} negativ",
+  "Softmax is off: the scores themselves are the weights. The {0} of {1} adds up to {2}; of {3} weights {4}. headwise always takes the softmax, so the page computes this step and what follows.":
+    "Die Softmax ist aus: Die Scores selbst sind die Gewichte. Die {0} von {1} hat die Summe {2}; von {3} Gewichten {4}. headwise nimmt immer die Softmax, darum berechnet hier die Seite diesen Schritt und alles Weitere.",
+  "{0} sees nothing: its {1} of P is all 0. Every other {2} sums to 1.":
+    "{0} sieht nichts: Seine {1} von P ist ganz 0. Jede andere {2} hat die Summe 1.",
+  "Every {0} of P sums to 1: a share of attention for each token.":
+    "Jede {0} von P hat die Summe 1: für jedes Token ein Anteil der Aufmerksamkeit.",
+  "Without softmax the {0} of {1} would add up to {2}.": "Ohne Softmax hätte die {0} von {1} die Summe {2}.",
+  "Before it takes powers, headwise subtracts the largest score of each {0}: for {1}, {2}. Then no power is above 1, and none is too large for a computer. The weights stay: numerator and denominator get the same factor.":
+    "Bevor headwise potenziert, zieht es in jeder {0} den größten Score ab: bei {1} sind das {2}. Dann ist keine Potenz größer als 1, und keine ist zu groß für einen Computer. Die Gewichte bleiben: Zähler und Nenner bekommen denselben Faktor.",
+  "The projections are equal, so K = Q and the scores are symmetric: what one token asks of another, the other asks of it. With two projections a token can look for something that it is not.":
+    "Die Projektionen sind gleich, also ist K = Q, und die Scores sind symmetrisch: Was ein Token von einem anderen will, will das andere auch von ihm. Mit zwei Projektionen kann ein Token etwas suchen, das es selbst nicht ist.",
+  "Here the scores happen to be symmetric, although Q and K have projections of their own.":
+    "Hier sind die Scores zufällig symmetrisch, obwohl Q und K eigene Projektionen haben.",
+  "The scores are not symmetric: {0} scores {1} for {2}, and {3} scores {4} for {5}. Q says what a token looks for, K says what it offers.":
+    "Die Scores sind nicht symmetrisch: Von {0} für {2} ist der Score {1}, von {3} für {5} ist er {4}. Q sagt, was ein Token sucht, K sagt, was es bietet.",
+  "The scores are divided by √D = √{0} = {1}.": "Die Scores werden durch √D = √{0} = {1} geteilt.",
+  "The scale is off: the scores pass as they are.": "Die Skalierung ist aus: Die Scores bleiben, wie sie sind.",
+  "A token sees only what stands before it: {0} of {1} pairs are left.":
+    "Ein Token sieht nur, was vor ihm steht: {0} von {1} Paaren bleiben übrig.",
+  "A token sees itself and what stands before it: {0} of {1} pairs are left.":
+    "Ein Token sieht sich selbst und was vor ihm steht: {0} von {1} Paaren bleiben übrig.",
+  "No token sees itself; the diagonal is hidden: {0} of {1} pairs are left.":
+    "Kein Token sieht sich selbst, die Diagonale ist verdeckt: {0} von {1} Paaren bleiben übrig.",
+  "No mask: every token sees all {0}.": "Keine Maske: Jedes Token sieht alle {0}.",
+  "The biases are off: they are 0.": "Die Biases sind aus: Sie sind 0.",
+  "The four biases are added. One of them changes no weight: b_K adds the same number to all scores of a query, and the softmax takes it out again.":
+    "Die vier Biases werden addiert. Einer von ihnen ändert kein Gewicht: b_K addiert zu allen Scores einer Anfrage dieselbe Zahl, und die Softmax nimmt sie wieder heraus.",
+  "The four biases are added. Without softmax b_K matters, too: it moves all scores of a query.":
+    "Die vier Biases werden addiert. Ohne Softmax zählt auch b_K: Er verschiebt alle Scores einer Anfrage.",
+  "One head has one pattern of attention. It takes all of Q, K and V.":
+    "Ein Kopf hat ein Muster der Aufmerksamkeit. Er nimmt Q, K und V ganz.",
+  "The N·D = {0} features of Q and K are dealt out to {1} bins of {2}, the N·O = {3} features of V to {4} bins of {5}.":
+    "Die N·D = {0} Merkmale von Q und K werden auf {1} Fächer zu je {2} verteilt, die N·O = {3} Merkmale von V auf {4} Fächer zu je {5}.",
+  "Each bin has scores and a softmax of its own.": "Jedes Fach hat eigene Scores und eine eigene Softmax.",
+  "Each bin has scores of its own.": "Jedes Fach hat eigene Scores.",
+  "1 head of {0}": "1 Kopf mit {0}",
+  "{0} heads of {1}": "{0} Köpfe mit je {1}",
+  "The {0} of Q can be cut in {1}: {2}. W_Q has {3} each time: more heads cost nothing there, and give more maps of fewer features.":
+    "Q hat {0} und lässt sich auf {1} zerteilen: {2}. W_Q hat jedes Mal {3}: Mehr Köpfe kosten dort nichts und geben mehr Karten aus weniger Merkmalen.",
+  "{0} feature": "{0} Merkmal",
+  "{0} features": "{0} Merkmale",
+  "{0} way": "{0} Art",
+  "{0} ways": "{0} Arten",
+  "The {0} outputs, one below the other, are Y, {1}.": "Die {0} Ausgaben untereinander sind Y, {1}.",
+  "The {0} outputs, side by side, are Y, {1}.": "Die {0} Ausgaben nebeneinander sind Y, {1}.",
+  "The head’s output is Y, {0}.": "Die Ausgabe des Kopfs ist Y, {0}.",
+  "W_O mixes the {0} and gives {1} again, so that a layer can follow a layer.":
+    "W_O mischt {0} und gibt wieder {1}, damit auf eine Schicht eine Schicht folgen kann.",
+  "Turned over, all {0} of P, Y and the output are equal.": "Gespiegelt sind alle {0} von P, Y und der Ausgabe gleich.",
+  "Turned over, all {0} of P, Y and the output differ by less than {1}.":
+    "Gespiegelt unterscheiden sich alle {0} von P, Y und der Ausgabe um weniger als {1}.",
+  "{0} millionth": "{0} Millionstel",
+  "{0} millionths": "{0} Millionstel",
+  'headwise computes both: layout "BSE" has a row for each position, "BES" a column. {0} Point at a number to find it in the other form.':
+    'headwise berechnet beide: Das Layout "BSE" hat für jede Position eine Zeile, "BES" eine Spalte. {0} Zeige auf eine Zahl, um sie in der anderen Form zu finden.',
+
   // ——— end of Matrix
 
   // ——— Positions
@@ -447,6 +696,172 @@ export const GERMAN: Texts = {
   // ——— end of Positions
 
   // ——— Masks
+
+  "Character {0}: ": "Zeichen {0}: ",
+  "{0} from the scores after the formulas": "{0} aus den Scores nach den Formeln",
+  "visible: which pairs a query sees": "visible: welche Paare eine Anfrage sieht",
+  "score: what becomes of the score s": "score: was aus dem Score s wird",
+  "Parameters, one on each line": "Parameter, einer je Zeile",
+  Formulas: "Formeln",
+  "Compute by formulas": "Mit Formeln rechnen",
+  "The place": "Die Stelle",
+  "What a formula may say": "Was eine Formel sagen darf",
+  "Line {0} of the parameters is not like “window = 7” or “slope = [0.5, 0.25]”.":
+    "Zeile {0} der Parameter ist nicht wie „window = 7“ oder „slope = [0.5, 0.25]“.",
+  "Line {0} of the parameters gives {1} again.": "Zeile {0} der Parameter gibt {1} noch einmal an.",
+  "Line {0} of the parameters gives {1} neither a number nor a list of numbers.":
+    "Zeile {0} der Parameter gibt für {1} weder eine Zahl noch eine Liste von Zahlen an.",
+  "The parameters have more than {0} numbers.": "Die Parameter haben mehr als {0} Zahlen.",
+  "BERT, padded": "BERT, mit Padding",
+  "BERT reads in both directions. A short sentence in a batch is padded: here the last {0} of {1} places are padding, which no query sees.":
+    "BERT liest in beide Richtungen. Ein kurzer Satz in einem Batch wird aufgefüllt: Hier sind die letzten {0} von {1} Stellen Padding, das keine Anfrage sieht.",
+  "GPT reads from left to right: a query sees itself and what came before.":
+    "GPT liest von links nach rechts: Eine Anfrage sieht sich selbst und was davor kam.",
+  "GPT, next tokens": "GPT, nächste Token",
+  "GPT goes on with its text: the keys of {0} tokens lie in its cache, and {1} new tokens ask.":
+    "GPT schreibt seinen Text weiter: Die Schlüssel von {0} Token liegen in seinem Cache, und {1} neue Token fragen.",
+  "Mistral 7B (version 0.1) sees a window: a query sees itself and the 4,095 tokens before it, here the {0} before it. {1} share a key head, in the model and here.":
+    "Mistral 7B (Version 0.1) sieht ein gleitendes Fenster: Eine Anfrage sieht sich selbst und die 4.095 Token davor, hier die {0} davor. {1} teilen sich einen Schlüsselkopf, im Modell und hier.",
+  "BLOOM has no vectors of positions. Each head lowers a score by its slope times the distance (ALiBi), so that near tokens weigh more.":
+    "BLOOM hat keine Vektoren für Positionen. Jeder Kopf senkt einen Score um seine Steigung mal den Abstand (ALiBi), sodass nahe Token mehr wiegen.",
+  "Gemma 2, local layer": "Gemma 2, lokale Schicht",
+  "Every second layer of Gemma 2 is local: a window of 4,096 tokens, here of {0}. Scores are kept between −50 and 50 by a tanh. {1} share a key head.":
+    "Jede zweite Schicht von Gemma 2 ist lokal: ein gleitendes Fenster von 4.096 Token, hier von {0}. Ein tanh hält die Scores zwischen −50 und 50. {1} teilen sich einen Schlüsselkopf.",
+  "Gemma 2, global layer": "Gemma 2, globale Schicht",
+  "The other layers of Gemma 2 are global: no window. The cap of 50 and the shared key heads ({0} each) stay.":
+    "Die anderen Schichten von Gemma 2 sind global: kein Fenster. Die Grenze von 50 und die geteilten Schlüsselköpfe (je {0}) bleiben.",
+  "Every second layer of gpt-oss has a window of 128 tokens, here of {0}; the others have none. Each head has a learned sink, here {1} in all heads, that takes a part of every row. {2} share a key head.":
+    "Jede zweite Schicht von gpt-oss hat ein gleitendes Fenster von 128 Token, hier von {0}; die anderen haben keines. Jeder Kopf hat eine gelernte Senke, hier {1} in allen Köpfen, die einen Teil jeder Zeile nimmt. {2} teilen sich einen Schlüsselkopf.",
+  "Longformer sees 256 tokens on each side, here {0}. Some global tokens see everything and are seen by all; they are left out here.":
+    "Longformer sieht 256 Token auf jeder Seite, hier {0}. Einige globale Token sehen alles und werden von allen gesehen; hier fehlen sie.",
+  "Packed documents": "Gepackte Dokumente",
+  "Three texts lie one after the other in one sequence. The list doc says for each token which text it belongs to, and no token sees another text.":
+    "Drei Texte liegen hintereinander in einer Folge. Die Liste doc sagt für jedes Token, zu welchem Text es gehört, und kein Token sieht einen anderen Text.",
+  "Prefix-LM": "Prefix-LM",
+  "All tokens see the whole beginning, here 8 tokens. What follows it is read from left to right.":
+    "Alle Token sehen den ganzen Anfang, hier 8 Token. Was danach kommt, wird von links nach rechts gelesen.",
+  "First tokens and a window": "Erste Token und ein Fenster",
+  "As in StreamingLLM, a query sees a window of the latest tokens and the first tokens of the text, which take the weight that no other token wants.":
+    "Wie in StreamingLLM sieht eine Anfrage ein gleitendes Fenster der letzten Token und die ersten Token des Texts, die das Gewicht nehmen, das kein anderes Token will.",
+  Dilated: "Mit Lücken",
+  "A query sees itself and every third token before it: far, at a third of the cost.":
+    "Eine Anfrage sieht sich selbst und jedes dritte Token davor: weit, für ein Drittel des Aufwands.",
+  "A window for each head": "Ein Fenster je Kopf",
+  "Each head has a window of its own: choose a head of the map, and the tiles follow it.":
+    "Jeder Kopf hat ein eigenes Fenster: Wähle einen Kopf der Karte, und die Kacheln folgen ihm.",
+  "Neighbours in an image": "Nachbarn in einem Bild",
+  "The tokens are the 6 × 4 patches of an image, row by row. A patch sees itself and the patches around it.":
+    "Die Token sind die 6 × 4 Ausschnitte eines Bilds, Zeile für Zeile. Ein Ausschnitt sieht sich selbst und die Ausschnitte um sich herum.",
+  "T5 buckets": "T5-Buckets",
+  "T5 adds a learned number for each head and each distance. Far distances share numbers: a list says which bucket a distance falls into, and a table has a number for each bucket and head. The numbers here are invented.":
+    "T5 addiert eine gelernte Zahl für jeden Kopf und jeden Abstand. Große Abstände teilen sich Zahlen: Eine Liste sagt, in welchen Bucket ein Abstand fällt, und eine Tabelle hat eine Zahl für jeden Bucket und Kopf. Die Zahlen hier sind erfunden.",
+  "all: every pair is visible": "alle: jedes Paar ist sichtbar",
+  "mixed: some are, and each pair is asked": "gemischt: einige sind es, und jedes Paar wird geprüft",
+  "none: no pair is visible, and nothing is computed": "keine: kein Paar ist sichtbar, und nichts wird berechnet",
+  "lower-right": "unten rechts",
+  "upper-left": "oben links",
+  "Queries, keys and values are random numbers, the same at every visit.":
+    "Anfragen, Schlüssel und Werte sind Zufallszahlen, bei jedem Besuch dieselben.",
+  "These are rules of your own.": "Das sind deine eigenen Regeln.",
+  "Rules of known models": "Regeln bekannter Modelle",
+  "Rules that need a formula:": "Regeln, die eine Formel brauchen:",
+  "Rules that need a formula": "Regeln, die eine Formel brauchen",
+  unbounded: "unbegrenzt",
+  "all keys": "alle Schlüssel",
+  "Window left": "Fenster links",
+  "Window right": "Fenster rechts",
+  "Key length": "Schlüssellänge",
+  "Query heads": "Anfrageköpfe",
+  "Key heads": "Schlüsselköpfe",
+  "Scale × √D": "Skalierung × √D",
+  Softcap: "Softcap",
+  "Sink logit": "Logit der Senke",
+  "Rows that see nothing": "Zeilen, die nichts sehen",
+  "ALiBi slopes": "ALiBi-Steigungen",
+  "Weights under these rules": "Gewichte unter diesen Regeln",
+  "What need not be computed": "Was niemand berechnen muss",
+  "Attention is computed in tiles, here of at most {0} × {1} pairs.":
+    "Aufmerksamkeit wird in Kacheln berechnet, hier von höchstens {0} × {1} Paaren.",
+  "The rules, in their order": "Die Regeln, in ihrer Reihenfolge",
+  "What they do here": "Was sie hier bewirken",
+  "{0} · keys {1}": "{0} · Schlüssel {1}",
+  "The tiles in words": "Die Kacheln in Worten",
+  "Head {0}: {1}": "Kopf {0}: {1}",
+  "{0}: {1} of 1 pair, {2}.": "{0}: {1} von 1 Paar, {2}.",
+  "{0}: {1} of {2} pairs, {3}.": "{0}: {1} von {2} Paaren, {3}.",
+  "A query sees {0} to {1} of 1 key": "Eine Anfrage sieht {0} bis {1} von 1 Schlüssel",
+  "A query sees {0} to {1} of {2} keys": "Eine Anfrage sieht {0} bis {1} von {2} Schlüsseln",
+  "The only query": "Die einzige Anfrage",
+  "Every query": "Jede Anfrage",
+  "{0} sees no key": "{0} sieht keinen Schlüssel",
+  "{0} sees {1} of {2} keys": "{0} sieht {1} von {2} Schlüsseln",
+  "{0} sees the only key": "{0} sieht den einzigen Schlüssel",
+  "{0} sees all {1} keys": "{0} sieht alle {1} Schlüssel",
+  "No row is empty: every query sees a key.": "Keine Zeile ist leer: Jede Anfrage sieht einen Schlüssel.",
+  "1 row sees nothing ({0}; rows count from 0, as in the map). By the rule “{1}” its output is {2}.":
+    "1 Zeile sieht nichts ({0}; Zeilen zählen ab 0, wie in der Karte). Nach der Regel „{1}“ ist ihre Ausgabe {2}.",
+  "{0} rows see nothing ({1}; rows count from 0, as in the map). By the rule “{2}” their outputs are {3}.":
+    "{0} Zeilen sehen nichts ({1}; Zeilen zählen ab 0, wie in der Karte). Nach der Regel „{2}“ ist ihre Ausgabe {3}.",
+  zero: "null",
+  nan: "NaN",
+  uniform: "gleichmäßig",
+  "zero, because there is no key to average": "null, weil es keinen Schlüssel zu mitteln gibt",
+  "the mean of the values of the only key that are no padding":
+    "der Mittelwert der Werte des einzigen Schlüssels, der kein Padding ist",
+  "the mean of the values of all {0} keys that are no padding":
+    "der Mittelwert der Werte aller {0} Schlüssel, die kein Padding sind",
+  "There cannot be more key heads than query heads: {0} used.":
+    "Es kann nicht mehr Schlüsselköpfe geben als Anfrageköpfe: {0} verwendet.",
+  "{0} cannot share {1} key heads evenly: {2} used.":
+    "{0} können sich {1} Schlüsselköpfe nicht gleichmäßig teilen: {2} verwendet.",
+  "The only query head has keys and values of its own.": "Der einzige Anfragekopf hat eigene Schlüssel und Werte.",
+  "Each of {0} query heads has keys and values of its own.":
+    "Jeder von {0} Anfrageköpfen hat eigene Schlüssel und Werte.",
+  "All {0} query heads share one key head: the cache of keys and values is {1} times smaller.":
+    "Alle {0} Anfrageköpfe teilen sich einen Schlüsselkopf: Der Cache an Schlüsseln und Werten ist {1}-mal kleiner.",
+  "{0} query heads share each of {1} key heads: the cache of keys and values is {2} times smaller.":
+    "Je {0} Anfrageköpfe teilen sich einen von {1} Schlüsselköpfen: Der Cache an Schlüsseln und Werten ist {2}-mal kleiner.",
+  "Head 1 spreads a row as if evenly over {0} keys on average (the exponential of its mean entropy).":
+    "Kopf 1 streut eine Zeile im Mittel so weit, als verteilte er sie gleichmäßig auf {0} Schlüssel (e hoch ihre mittlere Entropie).",
+  "In head 1 the sink takes {0} of a row on average. Head 1 spreads the rest of a row as if evenly over {1} keys on average (the exponential of its mean entropy).":
+    "In Kopf 1 nimmt die Senke im Mittel {0} einer Zeile. Den Rest einer Zeile streut Kopf 1 im Mittel so weit, als verteilte er ihn gleichmäßig auf {1} Schlüssel (e hoch seine mittlere Entropie).",
+  "The score formula gives NaN or +∞ for a pair that is visible: 1 row of all {0} of all heads is spoiled.":
+    "Die Score-Formel ergibt NaN oder +∞ für ein Paar, das sichtbar ist: Von {0} aller Köpfe ist 1 verdorben.",
+  "The score formula gives NaN or +∞ for a pair that is visible: {0} rows of all {1} of all heads are spoiled.":
+    "Die Score-Formel ergibt NaN oder +∞ für ein Paar, das sichtbar ist: Von {1} aller Köpfe sind {0} verdorben.",
+  "Of {0}, {1} computed whole, {2} mixed, and {3} skipped.":
+    "{0}: {1} ganz berechnet, {2} gemischt berechnet, und {3} übersprungen.",
+  all: "alle",
+  mixed: "gemischt",
+  none: "keine",
+  "query {0}": "Anfrage {0}",
+  "queries {0} to {1}": "Anfragen {0} bis {1}",
+  "key {0}": "Schlüssel {0}",
+  "keys {0} to {1}": "Schlüssel {0} bis {1}",
+  "The picture counts the pairs. headwise does not: it concludes from intervals of the formula, so it may ask the pairs of a tile that is all or none.":
+    "Das Bild zählt die Paare. headwise zählt nicht: Es schließt aus Intervallen der Formel, darum prüft es manchmal Paare einer Kachel, die „alle“ oder „keine“ ist.",
+  "With {0} queries and as many keys, none of them padding, these rules leave something to compute in {1} of {2} of {3} × {4} pairs: {5}.":
+    "Bei {0} Anfragen und ebenso vielen Schlüsseln, keiner davon Padding, lassen diese Regeln in {1} von {2} zu {3} × {4} Paaren etwas zu berechnen: {5}.",
+  "These formulas are computed. The options that they can say are off.":
+    "Gerechnet wird mit diesen Formeln. Die Optionen, die sie ausdrücken können, sind aus.",
+  "These formulas mean the same as the options. Type in a field, and the formulas are computed instead.":
+    "Diese Formeln bedeuten dasselbe wie die Optionen. Tippe in ein Feld, und es wird stattdessen mit den Formeln gerechnet.",
+  "Until this is right, the pictures are drawn without formulas.":
+    "Bis das stimmt, sind die Bilder ohne Formeln gezeichnet.",
+  "Until this is right, the pictures show the last formula that was.":
+    "Bis das stimmt, zeigen die Bilder die letzte richtige Formel.",
+  "the score so far; only in score": "der Score bis hierher; nur in score",
+  "the positions of query and key": "die Positionen von Anfrage und Schlüssel",
+  "their rows, from 0": "ihre Zeilen, ab 0",
+  "query head, key head, batch": "Anfragekopf, Schlüsselkopf, Batch",
+  "the numbers of queries, of keys, and of features of a head":
+    "die Anzahl der Anfragen, der Schlüssel und der Merkmale eines Kopfs",
+  "arithmetic, as in JavaScript": "Rechnen wie in JavaScript",
+  comparisons: "Vergleiche",
+  "and, or, not, a choice": "und, oder, nicht, eine Auswahl",
+  functions: "Funktionen",
+  "a number of a parameter; 0 outside of the list": "eine Zahl eines Parameters; 0 außerhalb der Liste",
+  "a score of -Infinity hides the pair": "ein Score von -Infinity verbirgt das Paar",
 
   // ——— end of Masks
 

@@ -1,6 +1,7 @@
 import { formula, type Formula } from "headwise/formula";
 
 import { adviceOf } from "../../shell/advice.js";
+import { t } from "../../texts/t.js";
 import type { Formulas } from "./formulas.js";
 import { readParameters } from "./parameters.js";
 
@@ -13,6 +14,8 @@ export interface Compiled {
 /** What is wrong with a text. */
 export interface Fault {
   readonly words: string;
+  /** The end of the words that is English in every language, because the package says it. */
+  readonly english: string;
   /** The line of the formula, and a line with a caret below the character. */
   readonly excerpt: string;
 }
@@ -25,7 +28,7 @@ export function compile(texts: Formulas): { readonly compiled: Compiled; readonl
     try {
       return work();
     } catch (error) {
-      faults[field] = faultOf(error);
+      faults[field] = faultOf(error, field === "parameters");
       return undefined;
     }
   };
@@ -44,15 +47,17 @@ export function keeping(compiled: Compiled, faults: Faults, right: Compiled): Co
   return { ...(visible && { visible }), ...(score && { score }) };
 }
 
-/** The problem, its hint, and the line that shows the place. */
-export function faultOf(error: unknown): Fault {
+/** The problem, its hint, and the line that shows the place. The room's own errors are in the page's language. */
+export function faultOf(error: unknown, isOwn = false): Fault {
   const { message, position } = error as { message?: string; position?: number };
   const [problem = "", ...excerpt] = (message ?? String(error)).replace(/^formula: /, "").split("\n");
-  const place = position === undefined ? "" : `Character ${position + 1}: `;
+  const place = position === undefined ? "" : t`Character ${position + 1}: `;
   const advice = adviceOf(error);
   const ended = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
+  const said = ended(problem) + (advice ? ` ${ended(advice)}` : "");
   return {
-    words: place + ended(problem) + (advice ? ` ${ended(advice)}` : ""),
+    words: place + said,
+    english: isOwn ? "" : said,
     excerpt: excerpt.join("\n"),
   };
 }

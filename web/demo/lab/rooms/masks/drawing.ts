@@ -1,5 +1,6 @@
 import { attentionDifferences, type Difference } from "../../engine/difference.js";
 import type { Engine } from "../../engine/engine.js";
+import { t } from "../../texts/t.js";
 import { faultOf, type Compiled, type Fault } from "./compile.js";
 import { optionsOf, tensorsOf } from "./options.js";
 import type { Settings } from "./settings.js";
@@ -76,10 +77,9 @@ export async function differences(engine: Engine, settings: Settings, formulas: 
     returns: { output: true, probs: true, scores: isPlain ? "biased" : "formula" },
   });
   const exact = { ...options, ...(!isPlain && { scores: scores.data }) };
-  const after = isPlain ? "" : " from the scores after the formulas";
   const found = attentionDifferences(
     { ...tensors, options: exact },
     { output: { data: output.data as Float32Array, shape: output.shape }, probs },
   );
-  return found.map((one) => ({ ...one, what: one.what + after }));
+  return isPlain ? found : found.map((one) => ({ ...one, what: t`${one.what} from the scores after the formulas` }));
 }

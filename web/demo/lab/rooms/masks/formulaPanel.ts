@@ -1,14 +1,15 @@
 import { element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import type { Compiled, Fault, Faults } from "./compile.js";
 import { shownFormulas, type Formulas } from "./formulas.js";
 import { LONGEST_FORMULA, type fields, type Settings } from "./settings.js";
 import { LANGUAGE, modeWords, staleWords } from "./words.js";
 
 const LABELS: Readonly<Record<keyof Formulas, readonly [label: string, placeholder: string]>> = {
-  visible: ["visible: which pairs a query sees", "true"],
-  score: ["score: what becomes of the score s", "s"],
-  parameters: ["Parameters, one on each line", "window = 7"],
+  visible: [t`visible: which pairs a query sees`, "true"],
+  score: [t`score: what becomes of the score s`, "s"],
+  parameters: [t`Parameters, one on each line`, "window = 7"],
 };
 
 /** The fields for formulas. They show the formulas of what is computed; who types in them computes by formulas. */
@@ -25,7 +26,7 @@ export class FormulaPanel {
     this.#faults = new Map(names.map((name) => [name, new FaultLine(`formula-${name}-fault`)]));
     this.node = element(
       "section",
-      { class: "panel formulas", "aria-label": "Formulas" },
+      { class: "panel formulas", "aria-label": t`Formulas` },
       this.#switch(),
       element("div", { class: "formula-fields" }, ...names.map((name) => this.#field(name))),
       element("div", { class: "formula-notes" }, this.#call.node, this.#stale, language()),
@@ -49,7 +50,7 @@ export class FormulaPanel {
       input.checked = values.rules === "formulas";
       words.textContent = modeWords(values);
     });
-    const label = element("label", { class: "control toggle" }, input, "Compute by formulas");
+    const label = element("label", { class: "control toggle" }, input, t`Compute by formulas`);
     return element("div", { class: "formula-switch" }, label, words);
   }
 
@@ -57,7 +58,15 @@ export class FormulaPanel {
     const [label, placeholder] = LABELS[name];
     const id = `formula-${name}`;
     const fault = this.#faults.get(name)!;
-    const attributes = { id, placeholder, rows: "1", spellcheck: "false", autocomplete: "off", autocapitalize: "off" };
+    const attributes = {
+      id,
+      placeholder,
+      rows: "1",
+      spellcheck: "false",
+      autocomplete: "off",
+      autocapitalize: "off",
+      translate: "no",
+    };
     const area = element("textarea", {
       ...attributes,
       "data-field": name,
@@ -84,6 +93,8 @@ export class FormulaPanel {
   }
 }
 
+const NO_FAULT: Fault = { words: "", english: "", excerpt: "" };
+
 /** A line for a fault, and the place in the formula. The line is read aloud, so it is there also while it is empty. */
 class FaultLine {
   readonly #words = element("p", { "aria-live": "polite" });
@@ -91,7 +102,8 @@ class FaultLine {
     class: "scroll",
     role: "region",
     tabindex: "0",
-    "aria-label": "The place",
+    "aria-label": t`The place`,
+    translate: "no",
     hidden: "",
   });
   readonly node: HTMLElement;
@@ -103,8 +115,11 @@ class FaultLine {
   }
 
   show(fault: Fault | undefined): void {
-    const [words, excerpt] = [fault?.words ?? "", fault?.excerpt ?? ""];
-    if (this.#words.textContent !== words) this.#words.textContent = words;
+    const { words, english, excerpt } = fault ?? NO_FAULT;
+    if (this.#words.textContent !== words) {
+      const own = words.slice(0, words.length - english.length);
+      this.#words.replaceChildren(own, ...(english ? [element("span", { lang: "en" }, english)] : []));
+    }
     this.#excerpt.textContent = excerpt;
     this.#excerpt.hidden = excerpt === "";
     this.onChange(fault !== undefined);
@@ -114,8 +129,8 @@ class FaultLine {
 /** What a formula may say. */
 function language(): HTMLElement {
   const entries = LANGUAGE.flatMap(([term, words]) => [
-    element("dt", {}, element("code", {}, term)),
+    element("dt", {}, element("code", { translate: "no" }, term)),
     element("dd", {}, words),
   ]);
-  return element("details", {}, element("summary", {}, "What a formula may say"), element("dl", {}, ...entries));
+  return element("details", {}, element("summary", {}, t`What a formula may say`), element("dl", {}, ...entries));
 }

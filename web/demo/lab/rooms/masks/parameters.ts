@@ -1,3 +1,6 @@
+import { grouped } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
+
 /** The value of a parameter: a number, a list of numbers, or rows of numbers of the same length. */
 export type Given = number | readonly number[] | readonly (readonly number[])[];
 
@@ -13,14 +16,20 @@ export function readParameters(text: string): Readonly<Record<string, Given>> {
   for (const [index, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
     const fail = (words: string): never => {
-      throw new Error(`Line ${index + 1} of the parameters ${words}`);
+      throw new Error(words);
     };
-    const [, name, value] = LINE.exec(line) ?? fail("is not like “window = 7” or “slope = [0.5, 0.25]”.");
-    if (given.has(name!)) fail(`gives ${name} again.`);
-    given.set(name!, readValue(value!) ?? fail(`gives ${name} neither a number nor a list of numbers.`));
+    const number = index + 1;
+    const [, name, value] =
+      LINE.exec(line) ?? fail(t`Line ${number} of the parameters is not like “window = 7” or “slope = [0.5, 0.25]”.`);
+    if (given.has(name!)) fail(t`Line ${number} of the parameters gives ${name!} again.`);
+    given.set(
+      name!,
+      readValue(value!) ??
+        fail(t`Line ${number} of the parameters gives ${name!} neither a number nor a list of numbers.`),
+    );
   }
   if ([...given.values()].flat(2).length > MOST_NUMBERS)
-    throw new Error(`The parameters have more than ${MOST_NUMBERS.toLocaleString("en")} numbers.`);
+    throw new Error(t`The parameters have more than ${grouped(MOST_NUMBERS)} numbers.`);
   return Object.fromEntries(given);
 }
 

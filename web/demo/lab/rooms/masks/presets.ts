@@ -1,4 +1,5 @@
 import { counted } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { kvHeadsOf } from "./options.js";
 import { sameFormulas, shownFormulas } from "./formulas.js";
 import { RECIPES } from "./recipes.js";
@@ -30,55 +31,55 @@ const shared = (rules: Settings) => counted(rules.heads / kvHeadsOf(rules), "que
 
 export const PRESETS: Readonly<Record<string, Preset>> = {
   // Devlin et al. 2018, arXiv 1810.04805
-  "BERT, padded": {
+  [t`BERT, padded`]: {
     rules: { ...RULES_OFF, ...SQUARE, ...apart(2), keyLength: 17 },
     story: ({ keys, keyLength }) =>
-      `BERT reads in both directions. A short sentence in a batch is padded: here the last ${keys - keyLength} of ${keys} places are padding, which no query sees.`,
+      t`BERT reads in both directions. A short sentence in a batch is padded: here the last ${keys - keyLength} of ${keys} places are padding, which no query sees.`,
   },
   // Radford et al. 2018 and 2019
   GPT: {
     rules: { ...RULES_OFF, ...SQUARE, ...apart(2), causal: "lower-right" },
-    story: () => "GPT reads from left to right: a query sees itself and what came before.",
+    story: () => t`GPT reads from left to right: a query sees itself and what came before.`,
   },
-  "GPT, next tokens": {
+  [t`GPT, next tokens`]: {
     rules: { ...RULES_OFF, ...apart(2), queries: 6, keys: 24, causal: "lower-right" },
     story: ({ queries, keys }) =>
-      `GPT goes on with its text: the keys of ${keys - queries} tokens lie in its cache, and ${queries} new tokens ask.`,
+      t`GPT goes on with its text: the keys of ${keys - queries} tokens lie in its cache, and ${queries} new tokens ask.`,
   },
   // Jiang et al. 2023, arXiv 2310.06825: window 4096, 32 query heads, 8 key heads
   "Mistral 7B": {
     rules: { ...RULES_OFF, ...SQUARE, causal: "lower-right", left: 7, heads: 8, kvHeads: 2 },
     story: (rules) =>
-      `Mistral 7B (version 0.1) sees a window: a query sees itself and the 4,095 tokens before it, here the ${rules.left} before it. ${shared(rules)} share a key head, in the model and here.`,
+      t`Mistral 7B (version 0.1) sees a window: a query sees itself and the 4,095 tokens before it, here the ${rules.left} before it. ${shared(rules)} share a key head, in the model and here.`,
   },
   // BigScience 2022, arXiv 2211.05100; slopes of Press et al. 2021, arXiv 2108.12409
   BLOOM: {
     rules: { ...RULES_OFF, ...SQUARE, ...apart(4), causal: "lower-right", alibi: true },
     story: () =>
-      "BLOOM has no vectors of positions. Each head lowers a score by its slope times the distance (ALiBi), so that near tokens weigh more.",
+      t`BLOOM has no vectors of positions. Each head lowers a score by its slope times the distance (ALiBi), so that near tokens weigh more.`,
   },
   // Gemma Team 2024, arXiv 2408.00118: logits of attention capped at 50, local layers of 4096 tokens, two query heads a key head
-  "Gemma 2, local layer": {
+  [t`Gemma 2, local layer`]: {
     rules: { ...RULES_OFF, ...SQUARE, causal: "lower-right", left: 11, softcap: 50, heads: 4, kvHeads: 2 },
     story: (rules) =>
-      `Every second layer of Gemma 2 is local: a window of 4,096 tokens, here of ${rules.left + 1}. Scores are kept between −50 and 50 by a tanh. ${shared(rules)} share a key head.`,
+      t`Every second layer of Gemma 2 is local: a window of 4,096 tokens, here of ${rules.left + 1}. Scores are kept between −50 and 50 by a tanh. ${shared(rules)} share a key head.`,
   },
-  "Gemma 2, global layer": {
+  [t`Gemma 2, global layer`]: {
     rules: { ...RULES_OFF, ...SQUARE, causal: "lower-right", softcap: 50, heads: 4, kvHeads: 2 },
     story: (rules) =>
-      `The other layers of Gemma 2 are global: no window. The cap of 50 and the shared key heads (${shared(rules)} each) stay.`,
+      t`The other layers of Gemma 2 are global: no window. The cap of 50 and the shared key heads (${shared(rules)} each) stay.`,
   },
   // OpenAI 2025, arXiv 2508.10925: every second layer has a band of 128 tokens; 64 query heads, 8 key heads; a learned number in each softmax
   "gpt-oss": {
     rules: { ...RULES_OFF, ...SQUARE, causal: "lower-right", left: 7, sink: 1, heads: 8, kvHeads: 1 },
     story: (rules) =>
-      `Every second layer of gpt-oss has a window of 128 tokens, here of ${rules.left + 1}; the others have none. Each head has a learned sink, here ${rules.sink} in all heads, that takes a part of every row. ${shared(rules)} share a key head.`,
+      t`Every second layer of gpt-oss has a window of 128 tokens, here of ${rules.left + 1}; the others have none. Each head has a learned sink, here ${rules.sink} in all heads, that takes a part of every row. ${shared(rules)} share a key head.`,
   },
   // Beltagy et al. 2020, arXiv 2004.05150: a window of 512, half of it on each side, and global tokens
   Longformer: {
     rules: { ...RULES_OFF, ...SQUARE, ...apart(2), left: 4, right: 4 },
     story: ({ left }) =>
-      `Longformer sees 256 tokens on each side, here ${left}. Some global tokens see everything and are seen by all; they are left out here.`,
+      t`Longformer sees 256 tokens on each side, here ${left}. Some global tokens see everything and are seen by all; they are left out here.`,
   },
 };
 

@@ -1,5 +1,6 @@
 import { relativePositionBias, tensor } from "headwise";
 
+import { t } from "../../texts/t.js";
 import type { Formulas } from "./formulas.js";
 import { NO_SINK, SAID_BY_FORMULAS, type Settings } from "./settings.js";
 
@@ -40,44 +41,44 @@ function buckets(): string {
 }
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
-  "Packed documents": {
+  [t`Packed documents`]: {
     rules: rules({
       visible: "doc[q] == doc[k] && k <= q",
       parameters: `doc = [${Array.from({ length: TOKENS }, (_, at) => Number(at >= 7) + Number(at >= 16)).join(", ")}]`,
     }),
     story: () =>
-      "Three texts lie one after the other in one sequence. The list doc says for each token which text it belongs to, and no token sees another text.",
+      t`Three texts lie one after the other in one sequence. The list doc says for each token which text it belongs to, and no token sees another text.`,
   },
-  "Prefix-LM": {
+  [t`Prefix-LM`]: {
     rules: rules({ visible: "k <= q || k < prefix", parameters: "prefix = 8" }),
-    story: () => "All tokens see the whole beginning, here 8 tokens. What follows it is read from left to right.",
+    story: () => t`All tokens see the whole beginning, here 8 tokens. What follows it is read from left to right.`,
   },
   // Xiao et al. 2023, arXiv 2309.17453
-  "First tokens and a window": {
+  [t`First tokens and a window`]: {
     rules: rules({ visible: "k <= q && (q - k < window || k < first)", parameters: "window = 6\nfirst = 2" }),
     story: () =>
-      "As in StreamingLLM, a query sees a window of the latest tokens and the first tokens of the text, which take the weight that no other token wants.",
+      t`As in StreamingLLM, a query sees a window of the latest tokens and the first tokens of the text, which take the weight that no other token wants.`,
   },
   // Child et al. 2019, arXiv 1904.10509
-  Dilated: {
+  [t`Dilated`]: {
     rules: rules({ visible: "k <= q && (q - k) % step == 0", parameters: "step = 3" }),
-    story: () => "A query sees itself and every third token before it: far, at a third of the cost.",
+    story: () => t`A query sees itself and every third token before it: far, at a third of the cost.`,
   },
-  "A window for each head": {
+  [t`A window for each head`]: {
     rules: rules({ visible: "k <= q && q - k < window[h]", parameters: "window = [2, 4, 8, 16]" }, 4),
-    story: () => "Each head has a window of its own: choose a head of the map, and the tiles follow it.",
+    story: () => t`Each head has a window of its own: choose a head of the map, and the tiles follow it.`,
   },
   // Hassani et al. 2023, arXiv 2204.07143
-  "Neighbours in an image": {
+  [t`Neighbours in an image`]: {
     rules: rules({
       visible: "abs(q % width - k % width) <= near && abs(floor(q / width) - floor(k / width)) <= near",
       parameters: "width = 6\nnear = 1",
     }),
     story: () =>
-      "The tokens are the 6 × 4 patches of an image, row by row. A patch sees itself and the patches around it.",
+      t`The tokens are the 6 × 4 patches of an image, row by row. A patch sees itself and the patches around it.`,
   },
   // Raffel et al. 2020, arXiv 1910.10683
-  "T5 buckets": {
+  [t`T5 buckets`]: {
     rules: rules({
       score: "s + bias[bucket[k - q + Sq - 1]][h]",
       parameters:
@@ -85,6 +86,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
         "bias = [[1.5, 0], [0.8, 0.2], [0.2, -0.4], [-0.6, -1], [1, 0.4], [0.6, 1.2], [0, 0.8], [-0.8, -0.5]]",
     }),
     story: () =>
-      "T5 adds a learned number for each head and each distance. Far distances share numbers: a list says which bucket a distance falls into, and a table has a number for each bucket and head. The numbers here are invented.",
+      t`T5 adds a learned number for each head and each distance. Far distances share numbers: a list says which bucket a distance falls into, and a table has a number for each bucket and head. The numbers here are invented.`,
   },
 };

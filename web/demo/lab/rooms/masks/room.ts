@@ -7,6 +7,7 @@ import { attentionMap } from "../../shell/maps.js";
 import { decimal } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { tileLegend } from "../../shell/tilePicture.js";
+import { t } from "../../texts/t.js";
 import { compile, keeping, type Compiled } from "./compile.js";
 import { differences, drawing, headsAgree, type Drawn } from "./drawing.js";
 import { FormulaPanel } from "./formulaPanel.js";
@@ -19,6 +20,7 @@ import { fields, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
 import { TileMap } from "./tileMap.js";
 import {
+  EMPTY_ROWS,
   emptyWords,
   finding,
   groupWords,
@@ -33,13 +35,16 @@ import {
 } from "./words.js";
 
 const LEGEND = [
-  ["whole", "all: every pair is visible"],
-  ["edge", "mixed: some are, and each pair is asked"],
-  ["skipped", "none: no pair is visible, and nothing is computed"],
+  ["whole", t`all: every pair is visible`],
+  ["edge", t`mixed: some are, and each pair is asked`],
+  ["skipped", t`none: no pair is visible, and nothing is computed`],
 ] as const;
 
+/** What the kinds of causal rules are called. */
+const CAUSAL = { off: t`off`, "lower-right": t`lower-right`, "upper-left": t`upper-left` };
+
 export const room = makeRoom(fields, open, {
-  random: "Queries, keys and values are random numbers, the same at every visit.",
+  random: t`Queries, keys and values are random numbers, the same at every visit.`,
 });
 
 function open(view: RoomView<typeof fields>): void {
@@ -77,7 +82,7 @@ function presets({ state }: RoomView<typeof fields>): HTMLElement {
   const show = () => {
     const chosen = presetOf(state.values);
     for (const [name, chip] of chips) chip.ariaPressed = String(name === chosen);
-    story.textContent = chosen === undefined ? "These are rules of your own." : all[chosen]!.story(all[chosen]!.rules);
+    story.textContent = chosen === undefined ? t`These are rules of your own.` : all[chosen]!.story(all[chosen]!.rules);
   };
   show();
   state.onChange(show);
@@ -86,16 +91,16 @@ function presets({ state }: RoomView<typeof fields>): HTMLElement {
   return element(
     "div",
     { class: "presets" },
-    group("Rules of known models", Object.keys(PRESETS)),
-    element("p", { class: "hint" }, "Rules that need a formula:"),
-    group("Rules that need a formula", Object.keys(RECIPES)),
+    group(t`Rules of known models`, Object.keys(PRESETS)),
+    element("p", { class: "hint" }, t`Rules that need a formula:`),
+    group(t`Rules that need a formula`, Object.keys(RECIPES)),
     story,
   );
 }
 
 function controls({ state }: RoomView<typeof fields>): HTMLElement {
-  const window = (value: number) => (value >= UNBOUNDED ? "unbounded" : String(value));
-  const keyLength = (value: number) => (value >= state.values.keys ? "all keys" : String(value));
+  const window = (value: number) => (value >= UNBOUNDED ? t`unbounded` : String(value));
+  const keyLength = (value: number) => (value >= state.values.keys ? t`all keys` : String(value));
   const saidByFormulas = (control: HTMLElement) => {
     const show = () => (control.hidden = state.values.rules === "formulas");
     show();
@@ -103,25 +108,25 @@ function controls({ state }: RoomView<typeof fields>): HTMLElement {
     return control;
   };
   return panel(
-    slider(state, "queries", "Queries"),
-    slider(state, "keys", "Keys"),
-    saidByFormulas(choices(state, "causal", "Causal")),
-    saidByFormulas(slider(state, "left", "Window left", window)),
-    saidByFormulas(slider(state, "right", "Window right", window)),
-    saidByFormulas(slider(state, "keyLength", "Key length", keyLength)),
-    slider(state, "heads", "Query heads"),
-    slider(state, "kvHeads", "Key heads", () => String(kvHeadsOf(state.values))),
-    slider(state, "sharpness", "Scale × √D", (value) => decimal(value, 1)),
-    saidByFormulas(slider(state, "softcap", "Softcap", (value) => (value === 0 ? "off" : decimal(value, 1)))),
-    slider(state, "sink", "Sink logit", (value) => (value <= NO_SINK ? "off" : decimal(value, 1))),
-    choices(state, "emptyRows", "Rows that see nothing"),
-    saidByFormulas(toggle(state, "alibi", "ALiBi slopes")),
-    saidByFormulas(toggle(state, "excludeSelf", "No token sees itself")),
+    slider(state, "queries", t`Queries`),
+    slider(state, "keys", t`Keys`),
+    saidByFormulas(choices(state, "causal", t`Causal`, CAUSAL)),
+    saidByFormulas(slider(state, "left", t`Window left`, window)),
+    saidByFormulas(slider(state, "right", t`Window right`, window)),
+    saidByFormulas(slider(state, "keyLength", t`Key length`, keyLength)),
+    slider(state, "heads", t`Query heads`),
+    slider(state, "kvHeads", t`Key heads`, () => String(kvHeadsOf(state.values))),
+    slider(state, "sharpness", t`Scale × √D`, (value) => decimal(value, 1)),
+    saidByFormulas(slider(state, "softcap", t`Softcap`, (value) => (value === 0 ? t`off` : decimal(value, 1)))),
+    slider(state, "sink", t`Sink logit`, (value) => (value <= NO_SINK ? t`off` : decimal(value, 1))),
+    choices(state, "emptyRows", t`Rows that see nothing`, EMPTY_ROWS),
+    saidByFormulas(toggle(state, "alibi", t`ALiBi slopes`)),
+    saidByFormulas(toggle(state, "excludeSelf", t`No token sees itself`)),
   );
 }
 
 class Picture {
-  readonly #map = attentionMap("Weights under these rules");
+  readonly #map = attentionMap(t`Weights under these rules`);
   readonly #tiles = new TileMap();
   readonly #tileWords = element("p", { class: "finding" });
   readonly #longWords = element("p", { class: "finding" });
@@ -132,10 +137,10 @@ class Picture {
   readonly map = element(
     "div",
     { class: "halves" },
-    card("Weights", this.#map),
+    card(t`Weights`, this.#map),
     card(
-      "What need not be computed",
-      element("p", { class: "hint" }, `Attention is computed in tiles, here of at most ${TILE} × ${TILE} pairs.`),
+      t`What need not be computed`,
+      element("p", { class: "hint" }, t`Attention is computed in tiles, here of at most ${TILE} × ${TILE} pairs.`),
       this.#tiles.node,
       tileLegend(...LEGEND),
       this.#tileWords,
@@ -145,8 +150,8 @@ class Picture {
   readonly words = element(
     "div",
     { class: "halves" },
-    card("The rules, in their order", formula(scoreTex)),
-    card("What they do here", this.#groups, this.#empty, this.#spoiled, this.#spread),
+    card(t`The rules, in their order`, formula(scoreTex)),
+    card(t`What they do here`, this.#groups, this.#empty, this.#spoiled, this.#spread),
   );
   readonly #find: (sentence: string) => void;
   /** Shows the tiles and the words for the head of the map. */
@@ -163,7 +168,7 @@ class Picture {
     const hidden = seen.map((one) => hides(settings, one));
     this.#map.headNames = Array.from(
       { length: heads },
-      (_, head) => `${headLabel(head)} · keys ${Math.floor(head / size) + 1}`,
+      (_, head) => t`${headLabel(head)} · keys ${Math.floor(head / size) + 1}`,
     );
     this.#map.isHidden = (query, key, head) => hidden[head]!(query, key);
     this.#map.probs = { data: probs, shape: [heads, queries, keys] };

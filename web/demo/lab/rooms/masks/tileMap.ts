@@ -1,5 +1,6 @@
 import { element, scrollable } from "../../shell/element.js";
 import { tilePicture } from "../../shell/tilePicture.js";
+import { t } from "../../texts/t.js";
 import type { Tiling } from "./tiles.js";
 import { tileRow, tileSpan, tileWords } from "./words.js";
 
@@ -11,7 +12,12 @@ export class TileMap {
     "div",
     { class: "column" },
     this.#picture,
-    element("details", {}, element("summary", {}, "The tiles in words"), scrollable("The tiles in words", this.#table)),
+    element(
+      "details",
+      {},
+      element("summary", {}, t`The tiles in words`),
+      scrollable(t`The tiles in words`, this.#table),
+    ),
   );
 
   show(tiles: Tiling, { queries, keys }: { readonly queries: number; readonly keys: number }): void {

@@ -1,5 +1,7 @@
 import { card, element, withIndices } from "../../shell/element.js";
+import { headLabel } from "../../shell/headWords.js";
 import type { Cell, Edit, GridNotes } from "../../shell/numberGrid.js";
+import { t } from "../../texts/t.js";
 import { FormGrid } from "./formGrid.js";
 import { attentionFormulas, joinFormulas, projectionFormulas } from "./formulas.js";
 import { originOf } from "./origin.js";
@@ -26,13 +28,13 @@ const NAMED: ReadonlySet<Name> = new Set<Name>(["x", "qn", "kt", "masked", "p", 
 
 /** Each product with its factors, and the step of the diagram that it stands in. */
 const STOPS: readonly { readonly name: string; readonly step: number; readonly names: readonly Name[] }[] = [
-  { name: "Queries", step: 0, names: ["x", "wq", "bq", "q"] },
-  { name: "Keys", step: 0, names: ["x", "wk", "bk", "k"] },
-  { name: "Values", step: 0, names: ["x", "wv", "bv", "v"] },
-  { name: "Scores", step: 1, names: ["qn", "kt", "raw"] },
-  { name: "Weights", step: 1, names: ["raw", "masked", "p"] },
-  { name: "Output of the head", step: 1, names: ["p", "vn", "yn"] },
-  { name: "Output", step: 2, names: ["y", "wo", "bo", "out"] },
+  { name: t`Queries`, step: 0, names: ["x", "wq", "bq", "q"] },
+  { name: t`Keys`, step: 0, names: ["x", "wk", "bk", "k"] },
+  { name: t`Values`, step: 0, names: ["x", "wv", "bv", "v"] },
+  { name: t`Scores`, step: 1, names: ["qn", "kt", "raw"] },
+  { name: t`Weights`, step: 1, names: ["raw", "masked", "p"] },
+  { name: t`Output of the head`, step: 1, names: ["p", "vn", "yn"] },
+  { name: t`Output`, step: 2, names: ["y", "wo", "bo", "out"] },
 ];
 
 export interface DiagramEvents {
@@ -58,7 +60,7 @@ export class Diagram {
     this.#grids = Object.fromEntries(names.map((name) => [name, this.#makeGrid(name)])) as Record<Name, FormGrid>;
     const [project, attend, join] = [
       new ProductPicture(
-        "Projections: X, the weights, and their products Q, K and V",
+        t`Projections: X, the weights, and their products Q, K and V`,
         this.#grids,
         {
           x: [3, 1],
@@ -76,14 +78,14 @@ export class Diagram {
         [1, 1, 1],
       ),
       new ProductPicture(
-        "Attention of one head: Q, K, scores, weights P, V and Y",
+        t`Attention of one head: Q, K, scores, weights P, V and Y`,
         this.#grids,
         { qn: [2, 1], kt: [1, 2], raw: [2, 2], masked: [2, 3], p: [2, 4], vn: [1, 5], yn: [2, 5] },
         attentionFormulas,
         [1, 3, 2],
       ),
       new ProductPicture(
-        "The joined heads Y, W_O, and their product, the output",
+        t`The joined heads Y, W_O, and their product, the output`,
         this.#grids,
         { y: [3, 1], wo: [1, 2], bo: [2, 2], out: [3, 2] },
         joinFormulas,
@@ -93,12 +95,12 @@ export class Diagram {
     this.#pictures = [project, attend, join];
     const step = (title: HTMLElement, { node }: ProductPicture) => element("section", { class: "step" }, title, node);
     this.#steps = [
-      step(element("h3", {}, "1 · Project: three views of X"), project),
-      step(element("h3", {}, "2 · Attend, in ", this.#picker), attend),
-      step(element("h3", {}, "3 · Join the heads and project"), join),
+      step(element("h3", {}, t`1 · Project: three views of X`), project),
+      step(element("h3", {}, t`2 · Attend, in `, this.#picker), attend),
+      step(element("h3", {}, t`3 · Join the heads and project`), join),
     ];
     const steps = element("div", { class: "schemes" }, ...this.#steps);
-    this.node = card("From X to the output", element("p", { class: "hint" }, HINT), steps, this.#origin);
+    this.node = card(t`From X to the output`, element("p", { class: "hint" }, HINT), steps, this.#origin);
     this.node.classList.add("diagram");
   }
 
@@ -156,7 +158,7 @@ export class Diagram {
     const hadFocus = this.#picker.contains(document.activeElement);
     const buttons = Array.from({ length: sizes.numHeads }, (_, head) => {
       const pressed = String(head === shown);
-      const node = element("button", { type: "button", "aria-pressed": pressed }, `head ${head + 1}`);
+      const node = element("button", { type: "button", "aria-pressed": pressed }, headLabel(head));
       node.onclick = () => this.#events.onHead(head);
       return node;
     });
@@ -165,8 +167,7 @@ export class Diagram {
   }
 }
 
-const HINT =
-  "Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.";
+const HINT = t`Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.`;
 
 /** What stands around a part's numbers. */
 export function notesOf(name: Name, scene: Scene): GridNotes {

@@ -1,5 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { percent } from "./percent.js";
 
 /** A dictionary of temperatures by the hour, and how sharply it is asked. */
@@ -45,12 +46,12 @@ export function answerWords(hour: number, sharpness: number, { weights, value }:
   const exact = lookup(hour);
   const hard =
     exact === undefined
-      ? `The dictionary has no key ${clock(hour)}: a lookup finds nothing.`
-      : `A lookup finds the key ${clock(hour)} and its value, ${decimal(exact, 1)} °C.`;
+      ? t`The dictionary has no key ${clock(hour)}: a lookup finds nothing.`
+      : t`A lookup finds the key ${clock(hour)} and its value, ${decimal(exact, 1)} °C.`;
   const soft =
     sharpness === 0
-      ? `Attention with sharpness 0 gives every key the same weight: ${degrees} is the mean of all values.`
-      : `Attention gives ${percent(weights[best]!)} of the weight to ${clock(HOURS.keys[best]!)} and answers ${degrees}.`;
+      ? t`Attention with sharpness 0 gives every key the same weight: ${degrees} is the mean of all values.`
+      : t`Attention gives ${percent(weights[best]!)} of the weight to ${clock(HOURS.keys[best]!)} and answers ${degrees}.`;
   return `${hard} ${soft}`;
 }
 

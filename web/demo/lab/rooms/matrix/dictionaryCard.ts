@@ -1,6 +1,8 @@
 import { panel, slider } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
+import { plain } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { answerWords, clock, HOURS, type Answer } from "./dictionary.js";
 import type { fields } from "./settings.js";
 import { percent } from "./percent.js";
@@ -12,12 +14,12 @@ export class DictionaryCard {
   readonly #words = element("p", { class: "hint" });
 
   constructor(state: State<typeof fields>) {
-    const sharpness = (index: number) => `× ${HOURS.sharpness[index]!}`;
-    const head = ["key", "weight", "value"].map((name) => element("th", { scope: "col" }, name));
+    const sharpness = (index: number) => `× ${plain(HOURS.sharpness[index]!)}`;
+    const head = [t`key`, t`weight`, t`value`].map((name) => element("th", { scope: "col" }, name));
     this.node = card(
-      "A dictionary that softens into attention",
+      t`A dictionary that softens into attention`,
       element("p", { class: "hint" }, DICTIONARY_WORDS),
-      panel(slider(state, "hour", "Query", clock), slider(state, "sharpness", "Sharpness", sharpness)),
+      panel(slider(state, "hour", t`Query`, clock), slider(state, "sharpness", t`Sharpness`, sharpness)),
       element("table", { class: "figures dictionary" }, element("thead", {}, element("tr", {}, ...head)), this.#rows),
       this.#words,
     );
@@ -41,5 +43,4 @@ export class DictionaryCard {
   }
 }
 
-const DICTIONARY_WORDS =
-  "A dictionary finds the one key that is equal to the query, and gives its value. Attention compares the query with every key and mixes the values by how near the keys are: sharp, it is a lookup of the nearest; blunt, the mean of all. Here the keys are hours on a clock.";
+const DICTIONARY_WORDS = t`A dictionary finds the one key that is equal to the query, and gives its value. Attention compares the query with every key and mixes the values by how near the keys are: sharp, it is a lookup of the nearest; blunt, the mean of all. Here the keys are hours on a clock.`;

@@ -1,5 +1,6 @@
 import { card, element, scrollable } from "../../shell/element.js";
 import type { Cell } from "../../shell/numberGrid.js";
+import { t } from "../../texts/t.js";
 import type { Form, Steps } from "./steps.js";
 import { FormGrid } from "./formGrid.js";
 import { originOf } from "./origin.js";
@@ -11,7 +12,7 @@ const NAMES = ["p", "vn", "yn"] as const satisfies readonly Name[];
 const FORMS = ["rows", "columns"] as const;
 /** Where the matrices of the last product stand in the row form. */
 const PLACES = { p: [2, 1], vn: [1, 2], yn: [2, 2] } as const;
-const TITLES = { rows: "Positions are rows: Y = P·V", columns: "Positions are columns: Y = V·P" };
+const TITLES = { rows: t`Positions are rows: Y = P·V`, columns: t`Positions are columns: Y = V·P` };
 
 /** The same numbers in both forms, side by side. Pointing at one lights the other. */
 export class FormsCard {
@@ -37,7 +38,7 @@ export class FormsCard {
       );
     });
     this.node = card(
-      "Rows or columns: the same numbers",
+      t`Rows or columns: the same numbers`,
       this.#words,
       element("div", { class: "schemes" }, ...figures),
     );
@@ -66,9 +67,10 @@ export class FormsCard {
   #showPart(name: (typeof NAMES)[number], scene: Scene): void {
     const { form, inputs, parts } = scene;
     const [rows, columns] = SHAPES[name];
+    const short = name === "p" ? "P" : nameOf(name, scene);
     const shape = form === "columns" ? ([columns, rows] as const) : ([rows, columns] as const);
     this.#grids[form][name].show(parts[name], form, {
-      name: `${name === "p" ? "P" : nameOf(name, scene)}, as ${form}`,
+      name: form === "columns" ? t`${short}, as columns` : t`${short}, as rows`,
       shape: shapeWords(inputs.sizes, shape),
       rows: name === "yn" ? [] : axisLabels(rows, scene),
       columns: axisLabels(columns, scene),

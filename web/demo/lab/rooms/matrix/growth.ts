@@ -1,4 +1,5 @@
-import { count } from "./words.js";
+import { counted, grouped } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import type { Sizes } from "./sizes.js";
 
 /** A model on the way from this room to GPT-3: the sizes of one of its attention layers. */
@@ -24,7 +25,7 @@ export const STATIONS: readonly Station[] = [
 ];
 
 export function toy(sizes: Sizes): Station {
-  return { name: "this toy", layers: 1, sizes };
+  return { name: t`this toy`, layers: 1, sizes };
 }
 
 /** What an attention layer holds and does. All numbers are exact. */
@@ -52,30 +53,29 @@ export function growthOf({ positions, inputDim, headDim, valueDim, numHeads }: S
 }
 
 export const GROWING: Readonly<Record<keyof Growth, string>> = {
-  parameters: "Parameters",
-  scores: "Numbers in the scores",
-  multiplications: "Multiplications",
-  bytes: "Bytes of the scores",
+  parameters: t`Parameters`,
+  scores: t`Numbers in the scores`,
+  multiplications: t`Multiplications`,
+  bytes: t`Bytes of the scores`,
 };
 
 /** What the sizes of a station are. */
 export function stationWords({ name, layers, sizes }: Station): string {
   const { positions, inputDim, headDim, numHeads } = sizes;
-  const shape = `${count(numHeads, "head")} of ${headDim}, ${inputDim.toLocaleString("en")} wide, ${count(positions, "position")}`;
-  return `${capital(name)}: ${shape}, ${count(layers, "layer")}.`;
+  const heads = counted(numHeads, "head");
+  return t`${capital(name)}: ${heads} of ${headDim}, ${grouped(inputDim)} wide, ${counted(positions, "position")}, ${counted(layers, "layer")}.`;
 }
 
 /** What grew, and by how much. */
 export function growthWords(station: Station, first: Sizes): string {
   const now = growthOf(station.sizes);
   if (station.layers > 1) {
-    const all = `Its ${station.layers} attention layers have ${(station.layers * now.parameters).toLocaleString("en")} parameters.`;
     const factor = Math.round(now.multiplications / growthOf(first).multiplications);
-    return `One layer multiplies ${factor.toLocaleString("en")} times as often as this toy. ${all}`;
+    return t`One layer multiplies ${grouped(factor)} times as often as this toy. Its ${station.layers} attention layers have ${grouped(station.layers * now.parameters)} parameters.`;
   }
   const { positions } = station.sizes;
   const twice = growthOf({ ...station.sizes, positions: 2 * positions });
-  return `Twice the positions, ${2 * positions}, make ${twice.scores / now.scores} times the scores, ${twice.scores.toLocaleString("en")}; the ${count(now.parameters, "parameter")} stay.`;
+  return t`Twice the positions, ${2 * positions}, make ${twice.scores / now.scores} times the scores, ${grouped(twice.scores)}; the ${counted(now.parameters, "parameter")} stay.`;
 }
 
 function capital(words: string): string {

@@ -1,6 +1,8 @@
 import { panel, slider } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
+import { grouped } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { GROWING, growthOf, growthWords, STATIONS, stationWords, toy, type Growth, type Station } from "./growth.js";
 import type { fields } from "./settings.js";
 import type { Sizes } from "./sizes.js";
@@ -13,15 +15,15 @@ export class GrowthCard {
   readonly #words = element("p", { class: "hint" });
 
   constructor(state: State<typeof fields>) {
-    const nameOf = (index: number) => STATIONS[index - 1]?.name ?? "this toy";
-    const head = ["One layer", "this toy", "now"].map((name) => element("th", { scope: "col" }, name));
+    const nameOf = (index: number) => STATIONS[index - 1]?.name ?? t`this toy`;
+    const head = [t`One layer`, t`this toy`, t`now`].map((name) => element("th", { scope: "col" }, name));
     this.node = card(
-      "From this toy to GPT-3",
-      panel(slider(state, "station", "Model", nameOf)),
+      t`From this toy to GPT-3`,
+      panel(slider(state, "station", t`Model`, nameOf)),
       this.#station,
       element("table", { class: "figures growth" }, element("thead", {}, element("tr", {}, ...head)), this.#table),
       this.#words,
-      element("p", { class: "hint" }, "On the bars ten times as much is always the same step. The mark is this toy."),
+      element("p", { class: "hint" }, t`On the bars ten times as much is always the same step. The mark is this toy.`),
     );
   }
 
@@ -56,5 +58,5 @@ function head(words: string): HTMLElement {
 }
 
 function number(amount: number): HTMLElement {
-  return element("td", {}, amount.toLocaleString("en"));
+  return element("td", {}, grouped(amount));
 }

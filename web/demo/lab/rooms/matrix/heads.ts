@@ -1,4 +1,5 @@
 import { card, element, withIndices } from "../../shell/element.js";
+import { t } from "../../texts/t.js";
 import { FormGrid } from "./formGrid.js";
 import { nameOf, axisLabels, SHAPES, type Name, type Scene } from "./parts.js";
 import { shapeWords } from "./sizes.js";
@@ -15,7 +16,7 @@ export class HeadsCard {
   readonly #joined = element("div", { class: "head-cuts" });
 
   constructor() {
-    this.node = card("Heads: cut apart and joined again", this.#cut, this.#heads, this.#join, this.#joined);
+    this.node = card(t`Heads: cut apart and joined again`, this.#cut, this.#heads, this.#join, this.#joined);
   }
 
   show(scene: Scene): void {
@@ -27,7 +28,7 @@ export class HeadsCard {
       return element(
         "section",
         { class: "head" },
-        element("h3", {}, `Head ${head + 1}`),
+        element("h3", {}, t`Head ${head + 1}`),
         element("div", { class: "row" }, ...grids),
       );
     });
@@ -42,7 +43,7 @@ function picture(name: Name, m: Matrix, scene: Scene, tone: "signed" | "share" =
   const [rows, columns] = SHAPES[name];
   const { form, inputs } = scene;
   const shape = form === "columns" ? ([columns, rows] as const) : ([rows, columns] as const);
-  const of = name === "p" ? `P of head ${scene.head + 1}` : name === "y" ? "Y, joined" : nameOf(name, scene);
+  const of = name === "p" ? t`P of head ${scene.head + 1}` : name === "y" ? t`Y, joined` : nameOf(name, scene);
   const grid = new FormGrid({ name: of, tone });
   grid.show(m, form, {
     name: of,

@@ -1,4 +1,5 @@
-import { count } from "./words.js";
+import { grouped } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 
 /** The width of the vectors that are compared. */
 export const WIDTH = 64;
@@ -30,12 +31,9 @@ export function ofRecurrence(positions: number): Operations {
 export function loopsWords(positions: number): string {
   const [product, recurrence] = [ofProducts(positions), ofRecurrence(positions)];
   const [fewer, more] = [product.multiplications, recurrence.multiplications].sort((a, b) => a - b) as [number, number];
-  const who =
-    product.multiplications <= recurrence.multiplications ? "The products multiply" : "The recurrence multiplies";
-  const why = `because S is ${positions < WIDTH ? "smaller" : "larger"} than the width ${WIDTH}`;
-  const less =
-    fewer === more
-      ? "Both multiply equally often"
-      : `${who} ${(more / fewer).toLocaleString("en")} times less often, ${why}`;
-  return `${less}. But of the recurrence’s ${count(recurrence.waiting, "step")} each waits for the one before; the numbers of a product do not wait for each other, so a processor may compute them at once.`;
+  const times = grouped(more / fewer);
+  const fewerProducts = t`The products multiply ${times} times less often, because S is smaller than the width ${WIDTH}.`;
+  const fewerSteps = t`The recurrence multiplies ${times} times less often, because S is larger than the width ${WIDTH}.`;
+  const less = fewer === more ? t`Both multiply equally often.` : positions < WIDTH ? fewerProducts : fewerSteps;
+  return `${less} ${t`But of the recurrence’s ${grouped(recurrence.waiting)} steps each waits for the one before; the numbers of a product do not wait for each other, so a processor may compute them at once.`}`;
 }

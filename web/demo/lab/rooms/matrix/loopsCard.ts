@@ -1,13 +1,15 @@
 import { panel, slider } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
+import { grouped } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { loopsWords, ofLoop, ofProducts, ofRecurrence, WIDTH, type Operations } from "./loops.js";
 import type { fields } from "./settings.js";
 
 const COUNTED: Readonly<Record<keyof Operations, string>> = {
-  multiplications: "Multiplications",
-  waiting: "Steps, one after the other",
-  path: "Steps from the first position to the last",
+  multiplications: t`Multiplications`,
+  waiting: t`Steps, one after the other`,
+  path: t`Steps from the first position to the last`,
 };
 
 /** One product instead of loops and recurrence: the operations of both, counted. */
@@ -17,13 +19,13 @@ export class LoopsCard {
   readonly #words = element("p", { class: "hint" });
 
   constructor(state: State<typeof fields>) {
-    const head = ["", "two products", "a loop over queries", "a recurrence"].map((name) =>
+    const head = ["", t`two products`, t`a loop over queries`, t`a recurrence`].map((name) =>
       element(name ? "th" : "td", name ? { scope: "col" } : {}, name),
     );
     this.node = card(
-      "One product instead of loops",
+      t`One product instead of loops`,
       element("p", { class: "hint" }, LOOPS_WORDS),
-      panel(slider(state, "length", "Positions S", (exponent) => (2 ** exponent).toLocaleString("en"))),
+      panel(slider(state, "length", t`Positions S`, (exponent) => grouped(2 ** exponent))),
       element("table", { class: "figures" }, element("thead", {}, element("tr", {}, ...head)), this.#rows),
       this.#words,
     );
@@ -37,7 +39,7 @@ export class LoopsCard {
         "tr",
         {},
         element("th", { scope: "row" }, COUNTED[what]),
-        ...columns.map((operations) => element("td", {}, operations[what].toLocaleString("en"))),
+        ...columns.map((operations) => element("td", {}, grouped(operations[what]))),
       ),
     );
     this.#rows.replaceChildren(...rows);
@@ -45,4 +47,4 @@ export class LoopsCard {
   }
 }
 
-const LOOPS_WORDS = `A recurrence reads one position after the other and keeps what it knows in a state of width ${WIDTH}. Attention compares all positions in one product, Q·Kᵀ, and mixes their values in another, P·V. A loop over the queries gives the same rows, one by one.`;
+const LOOPS_WORDS = t`A recurrence reads one position after the other and keeps what it knows in a state of width ${WIDTH}. Attention compares all positions in one product, Q·Kᵀ, and mixes their values in another, P·V. A loop over the queries gives the same rows, one by one.`;

@@ -1,7 +1,9 @@
 import type { Matrix } from "../../shell/matrix.js";
+import { counted, grouped } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { defined } from "./definition.js";
+import { LINE, LINES } from "./lines.js";
 import { placeName, type Scene } from "./parts.js";
-import { count } from "./words.js";
 
 /** The token whose row of X is changed to see what depends on it. */
 const CHANGED = 1;
@@ -13,9 +15,8 @@ export function localWords({ inputs, form }: Pick<Scene, "inputs" | "form">): st
   const { x } = inputs;
   const data = x.data.map((value, i) => (Math.floor(i / x.columns) === CHANGED ? value + 1 + (i % 3) : value));
   const [before, after] = [defined(inputs), defined({ ...inputs, x: { ...x, data } })];
-  const line = form === "columns" ? "column" : "row";
   const changed = changedRows(before.y, after.y);
-  return `Another vector for ${placeName(inputs, "S", CHANGED)} in X changes one ${line} of Q, K and V, its own. Only P·V mixes tokens: of the ${count(x.rows, line)} of Y it changes ${changed}.`;
+  return t`Another vector for ${placeName(inputs, "S", CHANGED)} in X changes one ${LINE[form]} of Q, K and V, its own. Only P·V mixes tokens: of the ${x.rows} ${LINES[form]} of Y it changes ${changed}.`;
 }
 
 export function changedRows(one: Matrix, other: Matrix): number {
@@ -30,13 +31,15 @@ export function queryWords(
   { parts, inputs, form }: Pick<Scene, "parts" | "inputs" | "form">,
   oneQuery: boolean,
 ): string {
-  const line = form === "columns" ? "column" : "row";
+  const [line, lines] = [LINE[form], LINES[form]];
   const mask = inputs.causal || inputs.excludeSelf;
   if (!oneQuery)
-    return `Each ${line} of P belongs to one query. If the weights did not depend on the query, every token would get the same ${line} of Y${mask ? ", but for the mask" : ""}. “One query for all” shows it.`;
+    return mask
+      ? t`Each ${line} of P belongs to one query. If the weights did not depend on the query, every token would get the same ${line} of Y, but for the mask. “One query for all” shows it.`
+      : t`Each ${line} of P belongs to one query. If the weights did not depend on the query, every token would get the same ${line} of Y. “One query for all” shows it.`;
   return areEqual(parts.p) && areEqual(parts.yn)
-    ? `W_Q is 0 here, so all queries are equal. So are all ${line}s of P and of Y: attention gives every token the same.`
-    : `W_Q is 0 here, so all queries are equal. The ${line}s of P differ only because the mask hides other keys from each token.`;
+    ? t`W_Q is 0 here, so all queries are equal. So are all ${lines} of P and of Y: attention gives every token the same.`
+    : t`W_Q is 0 here, so all queries are equal. The ${lines} of P differ only because the mask hides other keys from each token.`;
 }
 
 function areEqual({ rows, columns, data }: Matrix): boolean {
@@ -47,6 +50,5 @@ function areEqual({ rows, columns, data }: Matrix): boolean {
 /** What it would cost to put the values side by side instead. */
 export function concatenationWords({ inputs: { sizes } }: Pick<Scene, "inputs">): string {
   const { positions: S, valueDim: O, numHeads: N, inputDim: I } = sizes;
-  const numbers = (value: number) => value.toLocaleString("en");
-  return `Why not put the values side by side? For ${count(S, "token")} that is S·O = ${numbers(S * O)} numbers in each head instead of ${numbers(O)}. W_O would need ${numbers(S * N * O * I)} numbers instead of ${numbers(N * O * I)}, and fit only this number of tokens. And every token would get the same.`;
+  return t`Why not put the values side by side? For ${counted(S, "token")} that is S·O = ${grouped(S * O)} numbers in each head instead of ${grouped(O)}. W_O would need ${grouped(S * N * O * I)} numbers instead of ${grouped(N * O * I)}, and fit only this number of tokens. And every token would get the same.`;
 }

@@ -1,6 +1,7 @@
 import { panel, toggle } from "../../shell/controls.js";
 import { card, element, withIndices } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { concatenationWords, localWords, queryWords } from "./mixing.js";
 import type { Scene } from "./parts.js";
 import type { fields } from "./settings.js";
@@ -12,8 +13,8 @@ export class MixingCard {
 
   constructor(state: State<typeof fields>) {
     this.node = card(
-      "Who mixes, and why by queries",
-      panel(toggle(state, "oneQuery", "One query for all")),
+      t`Who mixes, and why by queries`,
+      panel(toggle(state, "oneQuery", t`One query for all`)),
       this.#said,
     );
   }

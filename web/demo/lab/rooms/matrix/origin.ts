@@ -1,7 +1,9 @@
 import { at, type Matrix } from "../../shell/matrix.js";
 import type { Cell } from "../../shell/numberGrid.js";
 import { decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { whyHidden } from "./definition.js";
+import { LINE } from "./lines.js";
 import { nameOf, placeName, SHAPES, type Name, type Scene } from "./parts.js";
 import type { Editable } from "./sizes.js";
 
@@ -95,7 +97,7 @@ function joinedOrigin({ row, column }: Cell, scene: Scene): Origin {
   if (head !== scene.head)
     return {
       lights: {},
-      lines: [`This number of Y comes from head ${head + 1}. Choose head ${head + 1} above to see how.`],
+      lines: [t`This number of Y comes from head ${head + 1}. Choose head ${head + 1} above to see how.`],
     };
   const { lights, lines } = origins("yn", { row, column: inHead }, scene);
   return { lights: { ...lights, yn: only({ row, column: inHead }) }, lines };
@@ -110,17 +112,17 @@ function inputOrigin(name: Editable, { row, column }: Cell, scene: Scene): Origi
     return {
       lights,
       lines: [
-        `Type over it: this number of X enters every number of ${placeName(scene.inputs, "S", row)} in Q, K and V.`,
+        t`Type over it: this number of X enters every number of ${placeName(scene.inputs, "S", row)} in Q, K and V.`,
       ],
     };
   }
   const into = ({ q: "q", k: "k", v: "v", o: "out" } as const)[name[1] as "q" | "k" | "v" | "o"];
-  const verb = name.startsWith("b") ? "is added to" : "enters";
+  const words = name.startsWith("b")
+    ? t`Type over it: this number of ${shown} is added to feature ${column + 1} of ${called(into, scene)}, for every position.`
+    : t`Type over it: this number of ${shown} enters feature ${column + 1} of ${called(into, scene)}, for every position.`;
   return {
     lights: { [into]: feature },
-    lines: [
-      `Type over it: this number of ${shown} ${verb} feature ${column + 1} of ${called(into, scene)}, for every position.`,
-    ],
+    lines: [words],
   };
 }
 
@@ -138,54 +140,56 @@ function similarityWords(name: ProductName, cell: Cell, scene: Scene): string {
   const ordered = form === "columns" ? factors.map(([a, b]) => [b!, a!]) : factors;
   const terms = ordered.map(([a, b]) => `${bracketed(a!)}·${bracketed(b!)}`);
   const all = bias ? [...terms, `${bracketed(at(parts[bias], 0, column))} (${called(bias, scene)})`] : terms;
-  const [first, second] =
-    form === "columns"
-      ? [`Row ${columnName} of ${called(right, scene)}`, `column ${rowName} of ${called(left, scene)}`]
-      : [`Row ${rowName} of ${called(left, scene)}`, `column ${columnName} of ${called(right, scene)}`];
-  return `${first} times ${second}: ${all.join(" + ")} = ${decimal(at(parts[name], row, column))}.`;
+  const [leftName, rightName] = [called(left, scene), called(right, scene)];
+  const [sum, value] = [all.join(" + "), decimal(at(parts[name], row, column))];
+  return form === "columns"
+    ? t`Row ${columnName} of ${rightName} times column ${rowName} of ${leftName}: ${sum} = ${value}.`
+    : t`Row ${rowName} of ${leftName} times column ${columnName} of ${rightName}: ${sum} = ${value}.`;
 }
 
 /** "Row “phone” of Y₁ is a mixture of the rows of V₁: 0.01·(row “my”) + …" */
 function mixtureWords(name: ProductName, row: number, scene: Scene): string {
   const [left, right, bias] = PRODUCTS[name];
-  const line = scene.form === "columns" ? "column" : "row";
+  const line = LINE[scene.form];
   const parts = Array.from(
     { length: scene.parts[left].columns },
     (_, k) => `${bracketed(at(scene.parts[left], row, k))}·(${line} ${placeName(scene.inputs, SHAPES[right][0], k)})`,
   );
   const all = bias ? [...parts, called(bias, scene)] : parts;
-  const whole = `${capital(line)} ${placeName(scene.inputs, "S", row)} of ${called(name, scene)}`;
-  return `${whole} is a mixture of the ${line}s of ${called(right, scene)}: ${all.join(" + ")}.`;
+  const [place, sum] = [placeName(scene.inputs, "S", row), all.join(" + ")];
+  return scene.form === "columns"
+    ? t`Column ${place} of ${called(name, scene)} is a mixture of the columns of ${called(right, scene)}: ${sum}.`
+    : t`Row ${place} of ${called(name, scene)} is a mixture of the rows of ${called(right, scene)}: ${sum}.`;
 }
 
 function maskedWords({ row, column }: Cell, { parts, inputs }: Scene): string {
   const why = hiddenWords(row, column, inputs);
-  if (why) return `${why}: the score is −∞.`;
+  if (why) return t`${why}: the score is −∞.`;
   const [before, after] = [at(parts.raw, row, column), at(parts.masked, row, column)].map((value) => decimal(value));
-  const pair = `The score of ${placeName(inputs, "S", row)} for ${placeName(inputs, "S", column)}`;
+  const [query, key] = [placeName(inputs, "S", row), placeName(inputs, "S", column)];
   return inputs.scale
-    ? `${pair}, divided by √D: ${before} / √${inputs.sizes.headDim} = ${after}.`
-    : `${pair}: the scale is off, it stays ${after}.`;
+    ? t`The score of ${query} for ${key}, divided by √D: ${before!} / √${inputs.sizes.headDim} = ${after!}.`
+    : t`The score of ${query} for ${key}: the scale is off, it stays ${after!}.`;
 }
 
 function weightWords({ row, column }: Cell, { parts, inputs }: Scene): string {
   const [query, key] = [placeName(inputs, "S", row), placeName(inputs, "S", column)];
   const why = hiddenWords(row, column, inputs);
-  if (why) return `${why}: the weight is 0.`;
+  if (why) return t`${why}: the weight is 0.`;
   const weight = decimal(at(parts.p, row, column));
-  if (!inputs.softmax) return `Softmax is off: the weight that ${query} gives to ${key} is the score, ${weight}.`;
+  if (!inputs.softmax) return t`Softmax is off: the weight that ${query} gives to ${key} is the score, ${weight}.`;
   const powers = rowOf(parts.masked, row)
     .filter((score) => score !== -Infinity)
     .map(power);
   const own = power(at(parts.masked, row, column));
-  return `The weight that ${query} gives to ${key}: ${own} / (${powers.join(" + ")}) = ${weight}.`;
+  return t`The weight that ${query} gives to ${key}: ${own} / (${powers.join(" + ")}) = ${weight}.`;
 }
 
 function hiddenWords(row: number, column: number, inputs: Scene["inputs"]): string | undefined {
   const why = whyHidden(inputs, row, column);
   if (why === "later")
-    return `${placeName(inputs, "S", row)} may not see ${placeName(inputs, "S", column)}, which comes later`;
-  return why && `${placeName(inputs, "S", row)} may not see itself`;
+    return t`${placeName(inputs, "S", row)} may not see ${placeName(inputs, "S", column)}, which comes later`;
+  return why && t`${placeName(inputs, "S", row)} may not see itself`;
 }
 
 /** Adds the lights of the matrices that a head's parts are cut from. */
@@ -221,10 +225,6 @@ function power(exponent: number): string {
 function bracketed(value: number): string {
   const text = decimal(value);
   return text.startsWith("−") ? `(${text})` : text;
-}
-
-function capital(word: string): string {
-  return word[0]!.toUpperCase() + word.slice(1);
 }
 
 /** The name of a matrix in a sentence. */

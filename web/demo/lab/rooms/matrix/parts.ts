@@ -1,4 +1,5 @@
 import { transposed, type Matrix } from "../../shell/matrix.js";
+import { t } from "../../texts/t.js";
 import type { Form, Inputs, Steps } from "./steps.js";
 import { binOf } from "./definition.js";
 import { EXTENTS, type Editable, type Extent } from "./sizes.js";
@@ -79,25 +80,26 @@ export function nameOf(name: Name, { head, form, inputs }: Pick<Scene, "head" | 
     v: "V",
     qn: `Q${n}`,
     kt: `K${n}ᵀ`,
-    raw: "scores",
+    raw: t`scores`,
     masked: preparedName(inputs),
-    p: "weights P",
+    p: t`weights P`,
     vn: `V${n}`,
     yn: `Y${n}`,
     y: "Y",
-    out: "output",
+    out: t`output`,
   }[name];
 }
 
 /** What the scores are before the softmax: only those that a mask has met are "masked". */
 function preparedName({ scale, causal, excludeSelf }: Inputs): string {
-  const done = [...(scale ? ["scaled"] : []), ...(causal || excludeSelf ? ["masked"] : [])];
-  return done.join(", ") || "scores, unchanged";
+  const isMasked = causal || excludeSelf;
+  if (scale) return isMasked ? t`scaled, masked` : t`scaled`;
+  return isMasked ? t`masked` : t`scores, unchanged`;
 }
 
 /** A row or column of this extent in words: “phone”, or the number of a feature, from 1. */
 export function placeName({ names }: Pick<Inputs, "names">, extent: Extent, index: number): string {
-  return extent === "S" ? `“${names[index]!}”` : String(index + 1);
+  return extent === "S" ? t`“${names[index]!}”` : String(index + 1);
 }
 
 /** What stands beside the cells of an axis. Only positions have names. */

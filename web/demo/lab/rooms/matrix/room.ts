@@ -5,6 +5,7 @@ import { cardName } from "../../embed/cards.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, withIndices } from "../../shell/element.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
+import { t } from "../../texts/t.js";
 import { calculate } from "./calculation.js";
 import type { Form, Inputs, Steps } from "./steps.js";
 import { defined } from "./definition.js";
@@ -14,6 +15,7 @@ import { DictionaryCard } from "./dictionaryCard.js";
 import { FormsCard } from "./forms.js";
 import { GrowthCard } from "./growthCard.js";
 import { HeadsCard } from "./heads.js";
+import { LINES } from "./lines.js";
 import { LoopsCard } from "./loopsCard.js";
 import { MixingCard } from "./mixingCard.js";
 import { sceneOf, type Scene } from "./parts.js";
@@ -27,7 +29,7 @@ import { VarianceCard } from "./varianceCard.js";
 import { biasWords, finding, maskWords, maximumWords, scaleWords, softmaxWords, symmetryWords } from "./words.js";
 
 export const room = makeRoom(fields, open, {
-  random: "Random here: only the vectors of “Why 1/√D”. They are the same every time.",
+  random: t`Random here: only the vectors of “Why 1/√D”. They are the same every time.`,
 });
 
 function open(view: RoomView<typeof fields>): void {
@@ -40,7 +42,7 @@ function open(view: RoomView<typeof fields>): void {
   const [growth, dictionary, loops] = [new GrowthCard(state), new DictionaryCard(state), new LoopsCard(state)];
   const [mixing, source] = [new MixingCard(state), new SourcePanel(state)];
   const said = element("ul", { class: "said" });
-  const cards = [card("What these numbers say", said), ...[heads, variance, growth, dictionary, loops, mixing].map(({ node }) => node)]; // prettier-ignore
+  const cards = [card(t`What these numbers say`, said), ...[heads, variance, growth, dictionary, loops, mixing].map(({ node }) => node)]; // prettier-ignore
   const stops = [forms.node, ...cards].map((node) => ({ name: cardName(node), nodes: [node] }));
   const stepper = new Stepper([...diagram.stopsWith(source.node), ...stops], (stop) => state.set({ stop }));
   stage.append(
@@ -88,10 +90,10 @@ function differences({ rows, columns }: Record<Form, Steps>, exact: Steps) {
   const compare = (what: string, numbers: (steps: Steps) => readonly number[]) =>
     difference(what, [...numbers(rows), ...numbers(columns)], [...numbers(exact), ...numbers(exact)]);
   return [
-    compare("scores", ({ heads }) => heads.flatMap(({ raw, masked }) => [...raw.data, ...masked.data])),
-    compare("weights", ({ heads }) => heads.flatMap(({ weights }) => weights.data)),
+    compare(t`scores`, ({ heads }) => heads.flatMap(({ raw, masked }) => [...raw.data, ...masked.data])),
+    compare(t`weights`, ({ heads }) => heads.flatMap(({ weights }) => weights.data)),
     compare("Y", ({ y }) => y.data),
-    compare("output", ({ out }) => out.data),
+    compare(t`output`, ({ out }) => out.data),
   ];
 }
 
@@ -111,14 +113,14 @@ function controls({ state }: RoomView<typeof fields>): HTMLElement {
   const sizes = (Object.keys(LETTERS) as (keyof Sizes)[]).map((name) => slider(state, name, LETTERS[name]));
   const group = panel(
     ...sizes,
-    choices(state, "form", "Positions are", { rows: "rows", columns: "columns" }),
-    choices(state, "reading", "Read a product as", { similarities: "similarities", mixtures: "mixtures" }),
-    toggle(state, "scale", "Scale 1/√D"),
-    toggle(state, "softmax", "Softmax"),
-    toggle(state, "causal", "Causal"),
-    toggle(state, "excludeSelf", "No token sees itself"),
-    toggle(state, "bias", "Biases"),
-    toggle(state, "sameKeys", "Equal projections"),
+    choices(state, "form", t`Positions are`, LINES),
+    choices(state, "reading", t`Read a product as`, { similarities: t`similarities`, mixtures: t`mixtures` }),
+    toggle(state, "scale", t`Scale 1/√D`),
+    toggle(state, "softmax", t`Softmax`),
+    toggle(state, "causal", t`Causal`),
+    toggle(state, "excludeSelf", t`No token sees itself`),
+    toggle(state, "bias", t`Biases`),
+    toggle(state, "sameKeys", t`Equal projections`),
   );
   group.classList.add("matrix-controls");
   return group;

@@ -1,3 +1,5 @@
+import { t } from "../../texts/t.js";
+
 /** The sizes of the calculation, by headwise's words. */
 export interface Sizes {
   readonly positions: number;
@@ -12,11 +14,11 @@ export type Extent = "S" | "I" | "D" | "O" | "N·D" | "N·O" | "1";
 
 /** What each letter stands for. D and O are widths of one head. */
 export const LETTERS = {
-  positions: "S positions",
-  inputDim: "I input width",
-  headDim: "D key width",
-  valueDim: "O value width",
-  numHeads: "N heads",
+  positions: t`S positions`,
+  inputDim: t`I input width`,
+  headDim: t`D key width`,
+  valueDim: t`O value width`,
+  numHeads: t`N heads`,
 } as const satisfies Readonly<Record<keyof Sizes, string>>;
 
 export function extentOf({ positions, inputDim, headDim, valueDim, numHeads }: Sizes, extent: Extent): number {

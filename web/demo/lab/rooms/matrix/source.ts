@@ -1,3 +1,4 @@
+import { t } from "../../texts/t.js";
 import { matrix, parseMatrix, type Matrix } from "../../shell/matrix.js";
 import { EXAMPLE, LARGEST, WORDS } from "./example.js";
 
@@ -16,7 +17,7 @@ interface Origin {
 }
 
 /** The channels of the time series, in the order of the columns of X. */
-export const CHANNELS = ["temperature", "wind", "rain"] as const;
+export const CHANNELS = [t`temperature`, t`wind`, t`rain`] as const;
 /** A patch has so many pixels on a side, and the image so many patches in a row. */
 export const PATCH = 2;
 export const PATCHES_IN_ROW = 3;
@@ -24,7 +25,7 @@ export const PATCHES_IN_ROW = 3;
 const ORIGINS: Readonly<Record<Source, Origin>> = {
   words: { names: WORDS, x: EXAMPLE.x, width: 7, positions: 5 },
   series: {
-    names: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat"],
+    names: [t`Mon`, t`Tue`, t`Wed`, t`Thu`, t`Fri`, t`Sat`],
     x: filled("0.5 -0.5 0; 1 -0.5 0; 0 1 0.5; -0.5 1 1; -1 0.5 0.5; 0.5 0 -0.5"),
     width: CHANNELS.length,
     positions: 6,

@@ -1,13 +1,14 @@
 import { choices } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { ofSource, type fields, type Settings } from "./settings.js";
 import type { Source } from "./source.js";
 import { sourcePicture } from "./sourcePicture.js";
 import { sourceWords } from "./sourceWords.js";
 import type { Inputs } from "./steps.js";
 
-const NAMES = { words: "words", series: "days of a time series", image: "patches of an image" };
+const NAMES = { words: t`words`, series: t`days of a time series`, image: t`patches of an image` };
 
 /** What the rows of X stand for: the visitor chooses, and sees it drawn. */
 export class SourcePanel {
@@ -16,10 +17,10 @@ export class SourcePanel {
   readonly #words = element("p");
 
   constructor(state: State<typeof fields>) {
-    const choice = choices(state, "source", "X holds", NAMES);
+    const choice = choices(state, "source", t`X holds`, NAMES);
     // Its numbers and sizes come with a source, in one change.
     choice.addEventListener("change", ({ target }) => state.set(ofSource((target as HTMLInputElement).value as Source)), { capture: true }); // prettier-ignore
-    const group = { class: "panel source-panel", role: "group", "aria-label": "What X holds" };
+    const group = { class: "panel source-panel", role: "group", "aria-label": t`What X holds` };
     this.node = element("div", group, choice, this.#words, this.#picture);
   }
 

@@ -1,5 +1,6 @@
 import { element, svg } from "../../shell/element.js";
 import { at, type Matrix } from "../../shell/matrix.js";
+import { t } from "../../texts/t.js";
 import { CHANNELS, PATCH, PATCHES_IN_ROW, type Source } from "./source.js";
 
 const [PIXEL, GAP, STEP, HEIGHT] = [26, 8, 64, 130];
@@ -22,11 +23,12 @@ function seriesPicture(x: Matrix, names: readonly string[]): Element {
   const largest = Math.max(1, ...shown.map(Math.abs));
   const place = (moment: number) => STEP * (moment + 0.5);
   const level = (value: number) => 10 + (1 - value / largest) * ((HEIGHT - 40) / 2);
+  const label = t`Curves of ${CHANNELS.slice(0, channels).join(", ")} over ${x.rows} days`;
   const curve = (channel: number) =>
     Array.from({ length: x.rows }, (_, moment) => `${place(moment)},${level(at(x, moment, channel)).toFixed(1)}`);
   return svg(
     "svg",
-    { viewBox: `0 0 ${STEP * x.rows} ${HEIGHT}`, class: "source-picture series", role: "img", "aria-label": `Curves of ${CHANNELS.slice(0, channels).join(", ")} over ${x.rows} days` }, // prettier-ignore
+    { viewBox: `0 0 ${STEP * x.rows} ${HEIGHT}`, class: "source-picture series", role: "img", "aria-label": label }, // prettier-ignore
     svg("path", { class: "axis", d: `M0 ${level(0)}H${STEP * x.rows}` }),
     ...Array.from({ length: channels }, (_, channel) => svg("polyline", { class: `channel${channel + 1}`, points: curve(channel).join(" ") })), // prettier-ignore
     ...Array.from({ length: x.rows }, (_, moment) => svg("text", { x: place(moment), y: HEIGHT - 6, "text-anchor": "middle" }, names[moment]!)), // prettier-ignore
@@ -50,7 +52,7 @@ function imagePicture(x: Matrix, names: readonly string[]): Element {
     return [...pixels, svg("rect", { class: "frame", x: left, y: top, width: side, height: side }), name];
   });
   const size = `-2 -2 ${PATCHES_IN_ROW * (side + GAP) - GAP + 4} ${rows * (side + label) + 4}`;
-  const name = `An image in ${x.rows} patches of ${PATCH} × ${PATCH} pixels`;
+  const name = t`An image in ${x.rows} patches of ${PATCH} × ${PATCH} pixels`;
   return svg(
     "svg",
     { viewBox: size, class: "source-picture image", role: "img", "aria-label": name },

@@ -1,5 +1,6 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
+import { t } from "../../texts/t.js";
 
 /** A stop of a phone's way through the room: its name, and what is to be seen there. */
 export interface Stop {
@@ -28,13 +29,13 @@ export class Stepper {
     this.#stops = stops;
     this.#list = element(
       "select",
-      { "aria-label": "Step" },
-      ...stops.map(({ name }, at) => element("option", { value: String(at + 1) }, `${at + 1} of ${stops.length} · ${name}`)), // prettier-ignore
+      { "aria-label": t`Step` },
+      ...stops.map(({ name }, at) => element("option", { value: String(at + 1) }, t`${at + 1} of ${stops.length} · ${name}`)), // prettier-ignore
     );
     this.#list.onchange = () => go(Number(this.#list.value));
-    this.#back = button("Back", () => go(this.#shown - 1));
-    this.#next = button("Next", () => go(this.#shown + 1));
-    const group = { class: "stepper", role: "group", "aria-label": "Steps of the calculation" };
+    this.#back = button(t`Back`, () => go(this.#shown - 1));
+    this.#next = button(t`Next`, () => go(this.#shown + 1));
+    const group = { class: "stepper", role: "group", "aria-label": t`Steps of the calculation` };
     this.node = element("div", group, this.#back, this.#list, this.#next);
   }
 

@@ -1,6 +1,7 @@
 import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
+import { t } from "../../texts/t.js";
 import { percent } from "./percent.js";
 
 const QUERIES = 64;
@@ -44,5 +45,5 @@ function variance(values: Float32Array): number {
 }
 
 export function statisticsWords(name: string, { variance, peak }: ScoreStatistics): string {
-  return `${name}: variance ${decimal(variance, 1)}. The softmax gives its favourite ${percent(peak)} on average.`;
+  return t`${name}: variance ${decimal(variance, 1)}. The softmax gives its favourite ${percent(peak)} on average.`;
 }

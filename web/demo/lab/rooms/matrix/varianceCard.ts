@@ -2,6 +2,7 @@ import { panel, slider } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";
 import { histogram } from "../../shell/histogram.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import type { fields } from "./settings.js";
 import { statisticsWords, type ScoreStatistics } from "./variance.js";
 import varianceTex from "./variance.tex";
@@ -13,10 +14,10 @@ export class VarianceCard {
 
   constructor(state: State<typeof fields>) {
     this.node = card(
-      "Why 1/√D",
+      t`Why 1/√D`,
       formula(varianceTex),
       element("p", { class: "hint" }, VARIANCE_WORDS),
-      panel(slider(state, "dim", "Features D")),
+      panel(slider(state, "dim", t`Features D`)),
       this.#charts,
     );
   }
@@ -42,5 +43,4 @@ export class VarianceCard {
   }
 }
 
-const VARIANCE_WORDS =
-  "64 random queries and 64 random keys, of mean 0 and variance 1. The wider the scores spread, the more the softmax gives to a single key.";
+const VARIANCE_WORDS = t`64 random queries and 64 random keys, of mean 0 and variance 1. The wider the scores spread, the more the softmax gives to a single key.`;
