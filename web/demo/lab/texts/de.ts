@@ -452,6 +452,71 @@ export const GERMAN: Texts = {
 
   // ——— Flash
 
+  Step: "Schritt",
+  Steps: "Schritte",
+  Play: "Abspielen",
+  Pause: "Pause",
+  First: "Anfang",
+  Back: "Zurück",
+  Last: "Ende",
+  "tile {0} of {1}": "Kachel {0} von {1}",
+  "{0} of the {1} keys that it sees": "{0} der {1} Schlüssel, die sie sieht",
+  "the only key that it sees": "den einzigen Schlüssel, den sie sieht",
+  "all {0} keys that it sees": "alle {0} Schlüssel, die sie sieht",
+  "After {0} of {1}, row {2} has met {3}, and remembers {4} numbers: its maximum m, its sum ℓ and {5} sums o.":
+    "Nach {0} von {1} kennt Zeile {2} schon {3}. Sie merkt sich {4} Zahlen: ihr Maximum m, ihre Summe ℓ und {5} Summen o.",
+  "{0} computed; none is skipped.": "{0} berechnet; keine wird übersprungen.",
+  "{0} computed; {1} skipped, because nothing in it is visible.":
+    "{0} berechnet; {1} übersprungen, weil in ihr nichts sichtbar ist.",
+  "{0} computed; {1} skipped, because nothing in them is visible.":
+    "{0} berechnet; {1} übersprungen, weil in ihnen nichts sichtbar ist.",
+  "Row {0} is not finished: {1} to come. A larger score would raise m, and α would shrink the sums.":
+    "Zeile {0} ist nicht fertig: {1} noch offen. Ein größerer Score würde m erhöhen, und α würde die Summen verkleinern.",
+  "Row {0} is finished: o/ℓ = ({1}).": "Zeile {0} ist fertig: o/ℓ = ({1}).",
+  "{0} The output that headwise computes for this row is exactly the same.":
+    "{0} Die Ausgabe, die headwise für diese Zeile berechnet, ist genau dieselbe.",
+  "{0} The output that headwise computes for this row is the same to {1}.":
+    "{0} Die Ausgabe, die headwise für diese Zeile berechnet, ist dieselbe bis auf {1}.",
+  "Tiles move {0} fewer bytes and compute the same.": "Kacheln bewegen {0} weniger Bytes und berechnen dasselbe.",
+  "{0} The mask leaves out whole tiles: {1} fewer operations, whichever way the others are computed.":
+    "{0} Die Maske lässt ganze Kacheln weg: {1} weniger Rechenoperationen, wie auch immer die anderen berechnet werden.",
+  "key {0}": "Schlüssel {0}",
+  "keys {0} to {1}": "Schlüssel {0} bis {1}",
+  now: "jetzt",
+  done: "fertig",
+  "to come": "kommt noch",
+  skipped: "übersprungen",
+  "Queries, keys and values are random numbers, the same at every visit.":
+    "Anfragen, Schlüssel und Werte sind Zufallszahlen, bei jedem Besuch dieselben.",
+  Tokens: "Token",
+  "Tile: queries": "Kachel: Anfragen",
+  "Tile: keys": "Kachel: Schlüssel",
+  Causal: "Kausal",
+  "scores of this tile": "Scores dieser Kachel",
+  "Row to follow": "Zeile, der du folgst",
+  "What the row remembers": "Was sich die Zeile merkt",
+  "Cost of both ways": "Kosten beider Wege",
+  "Tokens of one head": "Token eines Kopfs",
+  "The score matrix, tile by tile": "Die Score-Matrix, Kachel für Kachel",
+  "The tile": "Die Kachel",
+  "What a row remembers": "Was sich eine Zeile merkt",
+  "Steps of the row": "Schritte der Zeile",
+  "What it costs, at length": "Was es bei langen Folgen kostet",
+  "One head of {0} features in float32, in tiles of {1} × {2}. Counted, not measured; headwise chooses its tiles by the shape.":
+    "Ein Kopf mit {0} Merkmalen in float32, in Kacheln von {1} × {2}. Gezählt, nicht gemessen; headwise wählt seine Kacheln nach der Form.",
+  Costs: "Kosten",
+  "row {0}": "Zeile {0}",
+  tile: "Kachel",
+  largest: "größter",
+  "S × S arrays": "Arrays S × S",
+  tiles: "Kacheln",
+  "times less": "Ersparnis",
+  "tiles that the mask leaves": "Kacheln, die die Maske lässt",
+  "the mask saves": "die Maske spart",
+  "Extra memory": "Zusätzlicher Speicher",
+  "Bytes moved": "Bewegte Bytes",
+  Operations: "Rechenoperationen",
+
   // ——— end of Flash
 
   // ——— Train
