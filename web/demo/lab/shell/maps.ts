@@ -4,6 +4,7 @@ import { type AttentionHeads, type AttentionMap, defineElements } from "headwise
 export function attentionMap(label: string): AttentionMap {
   defineElements();
   const map = document.createElement("attention-map");
+  map.lang = "en"; // its buttons and sentences are the package's
   map.label = label;
   map.controls = true;
   return map;
@@ -13,6 +14,7 @@ export function attentionMap(label: string): AttentionMap {
 export function attentionHeads(label: string): AttentionHeads {
   defineElements();
   const heads = document.createElement("attention-heads");
+  heads.lang = "en"; // as above
   heads.label = label;
   heads.controls = true;
   return heads;

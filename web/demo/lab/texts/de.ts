@@ -444,6 +444,125 @@ export const GERMAN: Texts = {
 
   // ——— Positions
 
+  learned: "gelernt",
+  sinusoidal: "sinusförmig",
+  rotary: "rotierend",
+  "with learned positions": "mit gelernten Positionen",
+  "with sinusoidal positions": "mit sinusförmigen Positionen",
+  "with rotary positions": "mit rotierenden Positionen",
+  "No word stands twice here. Write one again: without positions its two rows are the same.":
+    "Hier steht kein Wort zweimal. Schreib eines noch einmal: Ohne Positionen sind seine zwei Zeilen gleich.",
+  "{0} they are the same, number for number.": "{0} sind sie gleich, Zahl für Zahl.",
+  "{0} they differ by {1}.": "{0} unterscheiden sie sich um {1}.",
+  "Without positions the rows of {0} and {1} are the same, number for number; {2}":
+    "Ohne Positionen sind die Zeilen von „{0}“ und „{1}“ gleich, Zahl für Zahl; {2}",
+  "Without positions the rows of {0} and {1} differ by {2}; {3}":
+    "Ohne Positionen unterscheiden sich die Zeilen von „{0}“ und „{1}“ um {2}; {3}",
+  "less than {0} percentage points": "weniger als {0} Prozentpunkte",
+  "up to {0} percentage points": "bis zu {0} Prozentpunkte",
+  "at most {0} percentage points": "höchstens {0} Prozentpunkte",
+  "The text has no word, so “word” stands for one.": "Der Text hat kein Wort, deshalb steht „word“ für eines.",
+  "A punctuation mark counts as a word, and capitals do not matter.":
+    "Ein Satzzeichen zählt als Wort, und Groß- oder Kleinschreibung ist egal.",
+  "The first {0} of {1} words are shown; the last one is left out. {2}":
+    "Von {1} Wörtern sind die ersten {0} zu sehen; das letzte fehlt. {2}",
+  "The first {0} of {1} words are shown; the last {2} are left out. {3}":
+    "Von {1} Wörtern sind die ersten {0} zu sehen; die letzten {2} fehlen. {3}",
+  "Both texts begin at place 1. Move one of them with the slider.":
+    "Beide Texte beginnen an Stelle 1. Verschiebe einen mit dem Regler.",
+  "No: {0} later every weight is the same, number for number.":
+    "Nein: {0} weiter ist jedes Gewicht dasselbe, Zahl für Zahl.",
+  "No: {0} later every weight is the same, but for rounding ({1}).":
+    "Nein: {0} weiter ist jedes Gewicht dasselbe, bis auf Rundung ({1}).",
+  "Yes: {0} later the weights change by {1}.": "Ja: {0} weiter ändern sich die Gewichte um {1}.",
+  "Side by side: learned positions change weights by {0}, sinusoidal ones by {1}, rotary ones by {2}.":
+    "Nebeneinander: Gelernte Positionen ändern Gewichte um {0}, sinusförmige um {1}, rotierende um {2}.",
+  "How much {0} scores itself at each distance. Both curves begin at place 1, so they are one.":
+    "Welchen Score sich „{0}“ in jedem Abstand selbst gibt. Beide Kurven beginnen an Stelle 1, also sind sie eine.",
+  "Solid: the text begins at place 1. Dashed: it begins at place {0}.":
+    "Durchgezogen: Der Text beginnt an Stelle 1. Gestrichelt: Er beginnt an Stelle {0}.",
+  "{0} The curves are one: only the distance counts.": "{0} Die Kurven sind eine: Nur der Abstand zählt.",
+  "less than {0}": "weniger als {0}",
+  "up to {0}": "bis zu {0}",
+  "{0} They part by {1}: the place itself counts.": "{0} Sie weichen um {1} voneinander ab: Die Stelle selbst zählt.",
+  "in the learned table": "in der gelernten Tabelle",
+  "in the sinusoidal table": "in der Tabelle der Sinuskurven",
+  "{0} and {1} are both": "„{0}“ und „{1}“ werden beide",
+  "Place {0} has one row {1}, and every word that stands there gets it: {2} moved by the same {3} numbers, the largest of size {4}.":
+    "Stelle {0} hat eine Zeile {1}, und jedes Wort, das dort steht, bekommt sie: {2} um dieselben {3} Zahlen verschoben, die größte vom Betrag {4}.",
+  "Pair {0}, features {1} and {2}: sine and cosine of place × {3}. The wave repeats every {4} places.":
+    "Paar {0}, Merkmale {1} und {2}: Sinus und Kosinus von Stelle × {3}. Die Welle wiederholt sich alle {4} Stellen.",
+  "Both stand in one place, so the angle between them stays as it was.":
+    "Beide stehen an einer Stelle, also bleibt der Winkel zwischen ihnen, wie er war.",
+  "The key stands {0} before the query, so the angle between them changes by {1}.":
+    "Der Schlüssel steht {0} vor der Anfrage, also ändert sich der Winkel zwischen ihnen um {1}.",
+  "The key stands {0} after the query, so the angle between them changes by {1}.":
+    "Der Schlüssel steht {0} hinter der Anfrage, also ändert sich der Winkel zwischen ihnen um {1}.",
+  "The query of {0} at place {1} turns by {2}, the key of {3} at place {4} by {5}. {6} Their product in this plane is {7}, wherever the text begins.":
+    "Die Anfrage von „{0}“ an Stelle {1} dreht sich um {2}, der Schlüssel von „{3}“ an Stelle {4} um {5}. {6} Ihr Produkt in dieser Ebene ist {7}, wo immer der Text beginnt.",
+  "There is one word only: it can look at nothing but itself.":
+    "Es gibt nur ein Wort: Es kann auf nichts schauen als auf sich selbst.",
+  "Every word after the first looks most at the word before it, with at least {0}. Nothing stands before the first word: it looks most at itself, with at least {1}.":
+    "Jedes Wort nach dem ersten schaut am meisten auf das Wort davor, mit mindestens {0}. Vor dem ersten Wort steht nichts: Es schaut am meisten auf sich selbst, mit mindestens {1}.",
+  "Every word looks most at the first one, with at least {0}.":
+    "Jedes Wort schaut am meisten auf das erste, mit mindestens {0}.",
+  "Every word looks most at itself, with at least {0}.":
+    "Jedes Wort schaut am meisten auf sich selbst, mit mindestens {0}.",
+  "No filter of a convolution does this: the first word is at another distance from each word. A head asks for it by its place.":
+    "Kein Filter einer Faltung kann das: Das erste Wort ist von jedem Wort anders weit entfernt. Ein Kopf fragt nach seiner Stelle.",
+  "A filter of a convolution with weight 1 one place back looks there too: the weights of this head after the first word differ from it by {0}.":
+    "Auch ein Filter einer Faltung mit Gewicht 1 eine Stelle zurück schaut dorthin: Nach dem ersten Wort unterscheiden sich die Gewichte dieses Kopfs von ihm um {0}.",
+  "A filter of a convolution with weight 1 at the place itself looks there too: the weights of this head differ from it by {0}.":
+    "Auch ein Filter einer Faltung mit Gewicht 1 an der Stelle selbst schaut dorthin: Die Gewichte dieses Kopfs unterscheiden sich von ihm um {0}.",
+  "{0} A filter has the same weights for every word, and a fixed width; a head makes its weights from what it reads.":
+    "{0} Ein Filter hat für jedes Wort dieselben Gewichte und eine feste Breite; ein Kopf macht seine Gewichte aus dem, was er liest.",
+  "the first word": "das erste Wort",
+  "Random numbers stand for what a model would have learned: the vectors of the words, W_Q, W_K and the table of learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.":
+    "Zufallszahlen stehen für das, was ein Modell gelernt hätte: die Vektoren der Wörter, W_Q, W_K und die Tabelle der gelernten Positionen. Sie sind bei jedem Besuch dieselben. Sinuskurven, Drehungen und die Köpfe von Hand sind nicht zufällig.",
+  "without positions": "ohne Positionen",
+  "hand-made": "von Hand",
+  "Weights without positions": "Gewichte ohne Positionen",
+  "Weights with positions": "Gewichte mit Positionen",
+  "Weights of heads made by hand": "Gewichte der Köpfe von Hand",
+  "Base b": "Basis b",
+  "Word in its place": "Wort an seiner Stelle",
+  "Another word, put there": "Ein anderes Wort, dorthin gesetzt",
+  "Query of": "Anfrage von",
+  "Key of": "Schlüssel von",
+  "Words, some of them twice": "Wörter, einige davon zweimal",
+  "Without positions": "Ohne Positionen",
+  "Does it matter where the text begins?": "Ist es wichtig, wo der Text beginnt?",
+  "Move the text by (places)": "Text verschieben um (Stellen)",
+  "Added: every place has its row": "Addiert: Jede Stelle hat ihre Zeile",
+  "Sinusoids: a clock for each pair of features": "Sinuskurven: eine Uhr für jedes Paar von Merkmalen",
+  "Pair m": "Paar m",
+  "Rotary: a pair of features turns in its plane": "Rotierend: Ein Paar von Merkmalen dreht sich in seiner Ebene",
+  "Pale: the pair before its rotation. Strong: after it. Move the text: both turn on, and keep their angle.":
+    "Blass: das Paar vor seiner Drehung. Kräftig: danach. Verschiebe den Text: Beide drehen sich weiter und behalten ihren Winkel.",
+  "Heads made by hand: they know places, not words": "Köpfe von Hand: Sie kennen Stellen, keine Wörter",
+  "Queries and keys are made of the sinusoidal rows p alone. One back: W_Q turns each pair back by one place. The first word: every query is the row of place 1. Itself: W_Q changes nothing. s is the sharpness.":
+    "Anfragen und Schlüssel bestehen nur aus den Zeilen p der Sinuskurven. Eins zurück: W_Q dreht jedes Paar um eine Stelle zurück. Das erste Wort: Jede Anfrage ist die Zeile der Stelle 1. Sich selbst: W_Q ändert nichts. s ist die Schärfe.",
+  "The head looks at": "Der Kopf schaut auf",
+  "Sharpness s": "Schärfe s",
+  "one head": "ein Kopf",
+  "begins at place {0}": "beginnt an Stelle {0}",
+  "distance {0}": "Abstand {0}",
+  "Scores by distance. {0}": "Scores nach Abstand. {0}",
+  "{0} and {1}: the words": "„{0}“ und „{1}“: die Wörter",
+  "+ the row of place {0}, twice": "+ die Zeile der Stelle {0}, zweimal",
+  "= what the projections get": "= was die Projektionen bekommen",
+  "{0}, feature {1}": "„{0}“, Merkmal {1}",
+  "The sinusoidal table, places 0 to {0}. {1}": "Die Tabelle der Sinuskurven, Stellen 0 bis {0}. {1}",
+  "place {0}, feature {1}": "Stelle {0}, Merkmal {1}",
+  "Features 0 to {0} from top to bottom, places 0 to {1} from left to right. Frames: this pair, and the places of the text.":
+    "Merkmale 0 bis {0} von oben nach unten, Stellen 0 bis {1} von links nach rechts. Rahmen: dieses Paar und die Stellen des Texts.",
+  sine: "Sinus",
+  cosine: "Kosinus",
+  "place {0}": "Stelle {0}",
+  "Solid: the sine. Dashed: the cosine.": "Durchgezogen: der Sinus. Gestrichelt: der Kosinus.",
+  "q of {0}": "q von {0}",
+  "k of {0}": "k von {0}",
+
   // ——— end of Positions
 
   // ——— Masks
