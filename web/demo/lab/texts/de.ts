@@ -436,6 +436,127 @@ export const GERMAN: Texts = {
 
   // ——— Sentence
 
+  "Before and after": "Vorher und nachher",
+  Before: "Vorher",
+  After: "Nachher",
+  "Difference, in percentage points": "Unterschied, in Prozentpunkten",
+  "{0}, in percent": "{0}, in Prozent",
+  Cosines: "Kosinus",
+  "All heads of the sentence": "Alle Köpfe des Satzes",
+  "All heads of the other sentence": "Alle Köpfe des anderen Satzes",
+  "Links between the tokens": "Verbindungen zwischen den Token",
+  "Compare with": "Vergleichen mit",
+  links: "Verbindungen",
+  "all heads": "alle Köpfe",
+  scores: "Scores",
+  "rollout of both layers": "Rollout beider Schichten",
+  "two sentences": "zwei Sätze",
+  "Look closer": "Genauer hinsehen",
+  Show: "Zeigen",
+  "One token": "Ein Token",
+  "The other token": "Das andere Token",
+  "phone and RAM": "„phone“ und „RAM“",
+  "Each direction has its own score": "Jede Richtung hat ihren eigenen Score",
+  "score, {0} of the attention": "Score, {0} der Aufmerksamkeit",
+  "The picture": "Das Bild",
+  "Weights of the head": "Gewichte des Kopfs",
+  "Most of a habit": "Am meisten von einer Gewohnheit",
+  "Eight heads, three habits": "Acht Köpfe, drei Gewohnheiten",
+  "How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself. Choose a head, or jump to the one that does most of it.":
+    "Wie viel seiner Aufmerksamkeit ein Kopf im Mittel dem Token davor gibt, dem ersten Token und dem Token selbst. Wähle einen Kopf, oder spring zu dem, der am meisten davon tut.",
+  "Habits of the heads": "Gewohnheiten der Köpfe",
+  Habits: "Gewohnheiten",
+  "Hide tokens": "Token verbergen",
+  "Undo all changes": "Alle Änderungen rückgängig machen",
+  On: "An",
+  "Strength of its output": "Stärke seiner Ausgabe",
+  "Attention moved": "Verschobene Aufmerksamkeit",
+  "What if …": "Was wäre, wenn …",
+  "Switch a head off or scale it, or hide a token from all others. A head’s own map stays; the heads of the layer after it attend differently.":
+    "Schalte einen Kopf aus, mach ihn stärker oder schwächer, oder verbirg ein Token vor allen anderen. Die Karte des Kopfs selbst bleibt; die Köpfe der Schicht danach schauen anders.",
+  Heads: "Köpfe",
+  "Strength of {0}": "Stärke von {0}",
+  "{0} is on": "{0} ist an",
+  rollout: "Rollout",
+  "Weights of {0}, in percent": "Gewichte von {0}, in Prozent",
+  "What each word looks at, in percent": "Worauf jedes Wort schaut, in Prozent",
+  "The rows of {0}, with positions and without, in percent": "Die Zeilen von {0}, mit Positionen und ohne, in Prozent",
+  "The two rows of {0}, positions on and off": "Die zwei Zeilen von {0}, mit Positionen und ohne",
+  embedding: "Einbettung",
+  "The sentences are being read.": "Die Sätze werden gelesen.",
+  "Strongest links of this head": "Stärkste Verbindungen dieses Kopfs",
+  "Sentences, one per line": "Sätze, einer pro Zeile",
+  "Similarity board": "Ähnlichkeiten",
+  "The cosine of the angle between two sentences’ embeddings: 1 is the same meaning, 0 is unrelated.":
+    "Der Kosinus des Winkels zwischen den Einbettungen zweier Sätze: 1 heißt dieselbe Bedeutung, 0 heißt nicht verwandt.",
+  "Tell the model where each word stands": "Dem Modell sagen, wo jedes Wort steht",
+  "Which {0} is which?": "Welches {0} ist welches?",
+  "What does each word look at?": "Worauf schaut jedes Wort?",
+  "There is nothing to read yet: type a sentence.": "Noch gibt es nichts zu lesen: Schreib einen Satz.",
+  "Without positions, {0} look alike.": "Ohne Positionen schauen {0} genau gleich.",
+  "Without positions, {0} differ by up to {1}.": "Ohne Positionen unterscheiden sich {0} um bis zu {1}.",
+  "Told where they stand, they are equal.": "Auch wenn sie wissen, wo sie stehen, sind sie gleich.",
+  "Told where they stand, they differ by up to {0}.":
+    "Wenn sie wissen, wo sie stehen, unterscheiden sie sich um bis zu {0}.",
+  "Besides itself, {0} looks most at {1} ({2}) and {3} at {4} ({5}).":
+    "Außer auf sich selbst schaut {0} am meisten auf {1} ({2}) und {3} auf {4} ({5}).",
+  "Without positions their rows are equal.": "Ohne Positionen sind ihre Zeilen gleich.",
+  "Without positions their rows differ by up to {0}.": "Ohne Positionen unterscheiden sich ihre Zeilen um bis zu {0}.",
+  "The model knows no word of this text. It was trained on English.":
+    "Das Modell kennt kein Wort dieses Texts. Es hat nur Englisch gelernt.",
+  "The strongest link from word to word in {0} is {1}.": "Die stärkste Verbindung von Wort zu Wort in {0} ist {1}.",
+  "No word looks at a word in {0}.": "In {0} schaut kein Wort auf ein Wort.",
+  "{0} looks at {1} ({2})": "{0} schaut auf {1} ({2})",
+  "{0} looks only at itself (100 %)": "{0} schaut nur auf sich selbst (100 %)",
+  "Positions on: the rows are equal": "Mit Positionen: Die Zeilen sind gleich",
+  "Positions on: the rows differ by up to {0}": "Mit Positionen: Die Zeilen unterscheiden sich um bis zu {0}",
+  "Positions off: the rows are equal": "Ohne Positionen: Die Zeilen sind gleich",
+  "Positions off: the rows differ by up to {0}": "Ohne Positionen: Die Zeilen unterscheiden sich um bis zu {0}",
+  "{0} gives {1} of its attention to itself (score {2}).":
+    "{0} gibt {1} seiner Aufmerksamkeit sich selbst (Score {2}).",
+  "{0} gives {1} of its attention to {2} (score {3}).": "{0} gibt {1} seiner Aufmerksamkeit an {2} (Score {3}).",
+  "The other way, {0} gives {1} of its attention to {2} (score {3}).":
+    "Umgekehrt gibt {0} {1} seiner Aufmerksamkeit an {2} (Score {3}).",
+  "No word spreads any attention, as every token is hidden.":
+    "Kein Wort verteilt Aufmerksamkeit, denn jedes Token ist verborgen.",
+  "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.":
+    "Jede Zeile ist ein Wort: wie es 100 % seiner Aufmerksamkeit auf alle Wörter verteilt. Zeig auf eine Zahl.",
+  "{0} with itself has one score only. Choose two tokens.":
+    "{0} mit sich selbst hat nur einen Score. Wähle zwei Token.",
+  "The two scores are equal.": "Die zwei Scores sind gleich.",
+  "The two scores are {0} apart.": "Die zwei Scores liegen {0} auseinander.",
+  "{0} Queries and keys come from different matrices; from one matrix, both scores would be equal.":
+    "{0} Anfragen und Schlüssel kommen aus verschiedenen Matrizen; aus einer Matrix wären beide Scores gleich.",
+  "{0} of what is known at {1} comes from the token itself.":
+    "{0} von dem, was bei {1} bekannt ist, kommt vom Token selbst.",
+  "{0} of what is known at {1} comes from {2}.": "{0} von dem, was bei {1} bekannt ist, kommt von {2}.",
+  " The model reads {0}: the last {1} is left out.": " Das Modell liest {0}: Am Ende fehlt {1}.",
+  " The model reads {0}: the last {1} are left out.": " Das Modell liest {0}: Am Ende fehlen {1}.",
+  "The first {0} of {1} are read.": "Die ersten {0} von {1} werden gelesen.",
+  "{0} is read.": "{0} wird gelesen.",
+  "{0} are read.": "{0} werden gelesen.",
+  "Nothing is changed. Switch a head off, or hide a token, to see two maps here.":
+    "Nichts ist verändert. Schalte einen Kopf aus oder verbirg ein Token, um hier zwei Karten zu sehen.",
+  "The sentence’s embedding turned: its cosine with the original is {0}.":
+    "Die Einbettung des Satzes hat sich gedreht: Ihr Kosinus mit der ursprünglichen ist {0}.",
+  "No weight of attention changes.": "Kein Gewicht der Aufmerksamkeit ändert sich.",
+  "{0} changes most: {1} of its attention is elsewhere.":
+    "{0} ändert sich am meisten: {1} der Aufmerksamkeit liegt woanders.",
+  "{0} changes most: from {1} to {2}.": "{0} ändert sich am meisten: von {1} auf {2}.",
+  "one back": "eins zurück",
+  "at the first": "auf das erste",
+  "at itself": "auf sich selbst",
+  "Cosine of the two sentences: {0}. Both maps show the same head.":
+    "Kosinus der zwei Sätze: {0}. Beide Karten zeigen denselben Kopf.",
+  "What you see first was computed by headwise when this page was built. When you change something, your browser loads the model ({0} MB) and computes with headwise itself. The weights are stored as float16. Over {1}, with positions and without, this moves no weight of attention by more than {2} percentage points, and every embedding keeps a cosine of at least {3} with the original’s.":
+    "Was du zuerst siehst, hat headwise berechnet, als diese Seite gebaut wurde. Wenn du etwas änderst, lädt dein Browser das Modell ({0} MB) und rechnet selbst, mit headwise. Die Gewichte sind als float16 gespeichert. Gemessen an {1}, mit Positionen und ohne: Kein Gewicht der Aufmerksamkeit ändert sich dadurch um mehr als {2} Prozentpunkte, und jede Einbettung behält einen Kosinus von mindestens {3} mit der ursprünglichen.",
+  "The only token is hidden: no token looks at anything, and every weight is 0 %.":
+    "Das einzige Token ist verborgen: Kein Token schaut auf etwas, und jedes Gewicht ist 0 %.",
+  "All {0} tokens are hidden: no token looks at anything, and every weight is 0 %.":
+    "Alle {0} Token sind verborgen: Kein Token schaut auf etwas, und jedes Gewicht ist 0 %.",
+  "less than 1 percentage point": "weniger als 1 Prozentpunkt",
+  "{0} percentage point": "{0} Prozentpunkt",
+
   // ——— end of Sentence
 
   // ——— Matrix
