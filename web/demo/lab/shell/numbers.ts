@@ -21,6 +21,11 @@ export function decimal(value: number, digits = 2): string {
   return shown.replace(".", POINT);
 }
 
+/** Numbers with this many decimals, one after another: "0.25, 0.5"; "0,25; 0,5" where a comma stands before decimals. */
+export function series(values: readonly number[], digits?: number): string {
+  return values.map((value) => decimal(value, digits)).join(POINT === "," ? "; " : ", ");
+}
+
 /** A number rounded to this many digits, without an exponent: "2,820", "0.00000013". */
 export function significant(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return decimal(value);

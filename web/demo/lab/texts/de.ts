@@ -434,6 +434,127 @@ export const GERMAN: Texts = {
 
   // ——— Sentence
 
+  "Before and after": "Vorher und nachher",
+  Before: "Vorher",
+  After: "Nachher",
+  "Difference, in percentage points": "Unterschied, in Prozentpunkten",
+  "{0}, in percent": "{0}, in Prozent",
+  Cosines: "Kosinus",
+  "All heads of the sentence": "Alle Köpfe des Satzes",
+  "All heads of the other sentence": "Alle Köpfe des anderen Satzes",
+  "Links between the tokens": "Verbindungen zwischen den Token",
+  "Compare with": "Vergleichen mit",
+  links: "Verbindungen",
+  "all heads": "alle Köpfe",
+  scores: "Scores",
+  "rollout of both layers": "Rollout beider Schichten",
+  "two sentences": "zwei Sätze",
+  "Look closer": "Genauer hinsehen",
+  Show: "Zeigen",
+  "One token": "Ein Token",
+  "The other token": "Das andere Token",
+  "phone and RAM": "„phone“ und „RAM“",
+  "Each direction has its own score": "Jede Richtung hat ihren eigenen Score",
+  "score, {0} of the attention": "Score, {0} der Aufmerksamkeit",
+  "The picture": "Das Bild",
+  "Weights of the head": "Gewichte des Kopfs",
+  "Most of a habit": "Am meisten von einer Gewohnheit",
+  "Eight heads, three habits": "Acht Köpfe, drei Gewohnheiten",
+  "How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself. Choose a head, or jump to the one that does most of it.":
+    "Wie viel seiner Aufmerksamkeit ein Kopf im Mittel dem Token davor gibt, dem ersten Token und dem Token selbst. Wähle einen Kopf, oder spring zu dem, der am meisten davon tut.",
+  "Habits of the heads": "Gewohnheiten der Köpfe",
+  Habits: "Gewohnheiten",
+  "Hide tokens": "Token verbergen",
+  "Undo all changes": "Alle Änderungen rückgängig machen",
+  On: "An",
+  "Strength of its output": "Stärke seiner Ausgabe",
+  "Attention moved": "Verschobene Aufmerksamkeit",
+  "What if …": "Was wäre, wenn …",
+  "Switch a head off or scale it, or hide a token from all others. A head’s own map stays; the heads of the layer after it attend differently.":
+    "Schalte einen Kopf aus, mach ihn stärker oder schwächer, oder verbirg ein Token vor allen anderen. Die Karte des Kopfs selbst bleibt; die Köpfe der Schicht danach schauen anders.",
+  Heads: "Köpfe",
+  "Strength of {0}": "Stärke von {0}",
+  "{0} is on": "{0} ist an",
+  rollout: "Rollout",
+  "Weights of {0}, in percent": "Gewichte von {0}, in Prozent",
+  "What each word looks at, in percent": "Worauf jedes Wort schaut, in Prozent",
+  "The rows of {0}, with positions and without, in percent": "Die Zeilen von {0}, mit Positionen und ohne, in Prozent",
+  "The two rows of {0}, positions on and off": "Die zwei Zeilen von {0}, mit Positionen und ohne",
+  embedding: "Einbettung",
+  "The sentences are being read.": "Die Sätze werden gelesen.",
+  "Strongest links of this head": "Stärkste Verbindungen dieses Kopfs",
+  "Sentences, one per line": "Sätze, einer pro Zeile",
+  "Similarity board": "Ähnlichkeiten",
+  "The cosine of the angle between two sentences’ embeddings: 1 is the same meaning, 0 is unrelated.":
+    "Der Kosinus des Winkels zwischen den Einbettungen zweier Sätze: 1 heißt dieselbe Bedeutung, 0 heißt nicht verwandt.",
+  "Tell the model where each word stands": "Dem Modell sagen, wo jedes Wort steht",
+  "Which {0} is which?": "Welches {0} ist welches?",
+  "What does each word look at?": "Worauf schaut jedes Wort?",
+  "There is nothing to read yet: type a sentence.": "Noch gibt es nichts zu lesen: Schreib einen Satz.",
+  "Without positions, {0} look alike.": "Ohne Positionen schauen {0} genau gleich.",
+  "Without positions, {0} differ by up to {1}.": "Ohne Positionen unterscheiden sich {0} um bis zu {1}.",
+  "Told where they stand, they are equal.": "Auch wenn sie wissen, wo sie stehen, sind sie gleich.",
+  "Told where they stand, they differ by up to {0}.":
+    "Wenn sie wissen, wo sie stehen, unterscheiden sie sich um bis zu {0}.",
+  "Besides itself, {0} looks most at {1} ({2}) and {3} at {4} ({5}).":
+    "Außer auf sich selbst schaut {0} am meisten auf {1} ({2}) und {3} auf {4} ({5}).",
+  "Without positions their rows are equal.": "Ohne Positionen sind ihre Zeilen gleich.",
+  "Without positions their rows differ by up to {0}.": "Ohne Positionen unterscheiden sich ihre Zeilen um bis zu {0}.",
+  "The model knows no word of this text. It was trained on English.":
+    "Das Modell kennt kein Wort dieses Texts. Es hat nur Englisch gelernt.",
+  "The strongest link from word to word in {0} is {1}.": "Die stärkste Verbindung von Wort zu Wort in {0} ist {1}.",
+  "No word looks at a word in {0}.": "In {0} schaut kein Wort auf ein Wort.",
+  "{0} looks at {1} ({2})": "{0} schaut auf {1} ({2})",
+  "{0} looks only at itself (100 %)": "{0} schaut nur auf sich selbst (100 %)",
+  "Positions on: the rows are equal": "Mit Positionen: Die Zeilen sind gleich",
+  "Positions on: the rows differ by up to {0}": "Mit Positionen: Die Zeilen unterscheiden sich um bis zu {0}",
+  "Positions off: the rows are equal": "Ohne Positionen: Die Zeilen sind gleich",
+  "Positions off: the rows differ by up to {0}": "Ohne Positionen: Die Zeilen unterscheiden sich um bis zu {0}",
+  "{0} gives {1} of its attention to itself (score {2}).":
+    "{0} gibt {1} seiner Aufmerksamkeit sich selbst (Score {2}).",
+  "{0} gives {1} of its attention to {2} (score {3}).": "{0} gibt {1} seiner Aufmerksamkeit an {2} (Score {3}).",
+  "The other way, {0} gives {1} of its attention to {2} (score {3}).":
+    "Umgekehrt gibt {0} {1} seiner Aufmerksamkeit an {2} (Score {3}).",
+  "No word spreads any attention, as every token is hidden.":
+    "Kein Wort verteilt Aufmerksamkeit, denn jedes Token ist verborgen.",
+  "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.":
+    "Jede Zeile ist ein Wort: wie es 100 % seiner Aufmerksamkeit auf alle Wörter verteilt. Zeig auf eine Zahl.",
+  "{0} with itself has one score only. Choose two tokens.":
+    "{0} mit sich selbst hat nur einen Score. Wähle zwei Token.",
+  "The two scores are equal.": "Die zwei Scores sind gleich.",
+  "The two scores are {0} apart.": "Die zwei Scores liegen {0} auseinander.",
+  "{0} Queries and keys come from different matrices; from one matrix, both scores would be equal.":
+    "{0} Anfragen und Schlüssel kommen aus verschiedenen Matrizen; aus einer Matrix wären beide Scores gleich.",
+  "{0} of what is known at {1} comes from the token itself.":
+    "{0} von dem, was bei {1} bekannt ist, kommt vom Token selbst.",
+  "{0} of what is known at {1} comes from {2}.": "{0} von dem, was bei {1} bekannt ist, kommt von {2}.",
+  " The model reads {0}: the last {1} is left out.": " Das Modell liest {0}: Am Ende fehlt {1}.",
+  " The model reads {0}: the last {1} are left out.": " Das Modell liest {0}: Am Ende fehlen {1}.",
+  "The first {0} of {1} are read.": "Die ersten {0} von {1} werden gelesen.",
+  "{0} is read.": "{0} wird gelesen.",
+  "{0} are read.": "{0} werden gelesen.",
+  "Nothing is changed. Switch a head off, or hide a token, to see two maps here.":
+    "Nichts ist verändert. Schalte einen Kopf aus oder verbirg ein Token, um hier zwei Karten zu sehen.",
+  "The sentence’s embedding turned: its cosine with the original is {0}.":
+    "Die Einbettung des Satzes hat sich gedreht: Ihr Kosinus mit der ursprünglichen ist {0}.",
+  "No weight of attention changes.": "Kein Gewicht der Aufmerksamkeit ändert sich.",
+  "{0} changes most: {1} of its attention is elsewhere.":
+    "{0} ändert sich am meisten: {1} der Aufmerksamkeit liegt woanders.",
+  "{0} changes most: from {1} to {2}.": "{0} ändert sich am meisten: von {1} auf {2}.",
+  "one back": "eins zurück",
+  "at the first": "auf das erste",
+  "at itself": "auf sich selbst",
+  "Cosine of the two sentences: {0}. Both maps show the same head.":
+    "Kosinus der zwei Sätze: {0}. Beide Karten zeigen denselben Kopf.",
+  "What you see first was computed by headwise when this page was built. When you change something, your browser loads the model ({0} MB) and computes with headwise itself. The weights are stored as float16. Over {1}, with positions and without, this moves no weight of attention by more than {2} percentage points, and every embedding keeps a cosine of at least {3} with the original’s.":
+    "Was du zuerst siehst, hat headwise berechnet, als diese Seite gebaut wurde. Wenn du etwas änderst, lädt dein Browser das Modell ({0} MB) und rechnet selbst, mit headwise. Die Gewichte sind als float16 gespeichert. Gemessen an {1}, mit Positionen und ohne: Kein Gewicht der Aufmerksamkeit ändert sich dadurch um mehr als {2} Prozentpunkte, und jede Einbettung behält einen Kosinus von mindestens {3} mit der ursprünglichen.",
+  "The only token is hidden: no token looks at anything, and every weight is 0 %.":
+    "Das einzige Token ist verborgen: Kein Token schaut auf etwas, und jedes Gewicht ist 0 %.",
+  "All {0} tokens are hidden: no token looks at anything, and every weight is 0 %.":
+    "Alle {0} Token sind verborgen: Kein Token schaut auf etwas, und jedes Gewicht ist 0 %.",
+  "less than 1 percentage point": "weniger als 1 Prozentpunkt",
+  "{0} percentage point": "{0} Prozentpunkt",
+
   // ——— end of Sentence
 
   // ——— Matrix
@@ -693,6 +814,125 @@ export const GERMAN: Texts = {
 
   // ——— Positions
 
+  learned: "gelernt",
+  sinusoidal: "sinusförmig",
+  rotary: "rotierend",
+  "with learned positions": "mit gelernten Positionen",
+  "with sinusoidal positions": "mit sinusförmigen Positionen",
+  "with rotary positions": "mit rotierenden Positionen",
+  "No word stands twice here. Write one again: without positions its two rows are the same.":
+    "Hier steht kein Wort zweimal. Schreib eines noch einmal: Ohne Positionen sind seine zwei Zeilen gleich.",
+  "{0} they are the same, number for number.": "{0} sind sie gleich, Zahl für Zahl.",
+  "{0} they differ by {1}.": "{0} unterscheiden sie sich um {1}.",
+  "Without positions the rows of {0} and {1} are the same, number for number; {2}":
+    "Ohne Positionen sind die Zeilen von „{0}“ und „{1}“ gleich, Zahl für Zahl; {2}",
+  "Without positions the rows of {0} and {1} differ by {2}; {3}":
+    "Ohne Positionen unterscheiden sich die Zeilen von „{0}“ und „{1}“ um {2}; {3}",
+  "less than {0} percentage points": "weniger als {0} Prozentpunkte",
+  "up to {0} percentage points": "bis zu {0} Prozentpunkte",
+  "at most {0} percentage points": "höchstens {0} Prozentpunkte",
+  "The text has no word, so “word” stands for one.": "Der Text hat kein Wort, deshalb steht „word“ für eines.",
+  "A punctuation mark counts as a word, and capitals do not matter.":
+    "Ein Satzzeichen zählt als Wort, und Groß- oder Kleinschreibung ist egal.",
+  "The first {0} of {1} words are shown; the last one is left out. {2}":
+    "Von {1} Wörtern sind die ersten {0} zu sehen; das letzte fehlt. {2}",
+  "The first {0} of {1} words are shown; the last {2} are left out. {3}":
+    "Von {1} Wörtern sind die ersten {0} zu sehen; die letzten {2} fehlen. {3}",
+  "Both texts begin at place 1. Move one of them with the slider.":
+    "Beide Texte beginnen an Stelle 1. Verschiebe einen mit dem Regler.",
+  "No: {0} later every weight is the same, number for number.":
+    "Nein: {0} weiter ist jedes Gewicht dasselbe, Zahl für Zahl.",
+  "No: {0} later every weight is the same, but for rounding ({1}).":
+    "Nein: {0} weiter ist jedes Gewicht dasselbe, bis auf Rundung ({1}).",
+  "Yes: {0} later the weights change by {1}.": "Ja: {0} weiter ändern sich die Gewichte um {1}.",
+  "Side by side: learned positions change weights by {0}, sinusoidal ones by {1}, rotary ones by {2}.":
+    "Nebeneinander: Gelernte Positionen ändern Gewichte um {0}, sinusförmige um {1}, rotierende um {2}.",
+  "How much {0} scores itself at each distance. Both curves begin at place 1, so they are one.":
+    "Welchen Score sich „{0}“ in jedem Abstand selbst gibt. Beide Kurven beginnen an Stelle 1, also sind sie eine.",
+  "Solid: the text begins at place 1. Dashed: it begins at place {0}.":
+    "Durchgezogen: Der Text beginnt an Stelle 1. Gestrichelt: Er beginnt an Stelle {0}.",
+  "{0} The curves are one: only the distance counts.": "{0} Die Kurven sind eine: Nur der Abstand zählt.",
+  "less than {0}": "weniger als {0}",
+  "up to {0}": "bis zu {0}",
+  "{0} They part by {1}: the place itself counts.": "{0} Sie weichen um {1} voneinander ab: Die Stelle selbst zählt.",
+  "in the learned table": "in der gelernten Tabelle",
+  "in the sinusoidal table": "in der Tabelle der Sinuskurven",
+  "{0} and {1} are both": "„{0}“ und „{1}“ werden beide",
+  "Place {0} has one row {1}, and every word that stands there gets it: {2} moved by the same {3} numbers, the largest of size {4}.":
+    "Stelle {0} hat eine Zeile {1}, und jedes Wort, das dort steht, bekommt sie: {2} um dieselben {3} Zahlen verschoben, die größte vom Betrag {4}.",
+  "Pair {0}, features {1} and {2}: sine and cosine of place × {3}. The wave repeats every {4} places.":
+    "Paar {0}, Merkmale {1} und {2}: Sinus und Kosinus von Stelle × {3}. Die Welle wiederholt sich alle {4} Stellen.",
+  "Both stand in one place, so the angle between them stays as it was.":
+    "Beide stehen an einer Stelle, also bleibt der Winkel zwischen ihnen, wie er war.",
+  "The key stands {0} before the query, so the angle between them changes by {1}.":
+    "Der Schlüssel steht {0} vor der Anfrage, also ändert sich der Winkel zwischen ihnen um {1}.",
+  "The key stands {0} after the query, so the angle between them changes by {1}.":
+    "Der Schlüssel steht {0} hinter der Anfrage, also ändert sich der Winkel zwischen ihnen um {1}.",
+  "The query of {0} at place {1} turns by {2}, the key of {3} at place {4} by {5}. {6} Their product in this plane is {7}, wherever the text begins.":
+    "Die Anfrage von „{0}“ an Stelle {1} dreht sich um {2}, der Schlüssel von „{3}“ an Stelle {4} um {5}. {6} Ihr Produkt in dieser Ebene ist {7}, wo immer der Text beginnt.",
+  "There is one word only: it can look at nothing but itself.":
+    "Es gibt nur ein Wort: Es kann auf nichts schauen als auf sich selbst.",
+  "Every word after the first looks most at the word before it, with at least {0}. Nothing stands before the first word: it looks most at itself, with at least {1}.":
+    "Jedes Wort nach dem ersten schaut am meisten auf das Wort davor, mit mindestens {0}. Vor dem ersten Wort steht nichts: Es schaut am meisten auf sich selbst, mit mindestens {1}.",
+  "Every word looks most at the first one, with at least {0}.":
+    "Jedes Wort schaut am meisten auf das erste, mit mindestens {0}.",
+  "Every word looks most at itself, with at least {0}.":
+    "Jedes Wort schaut am meisten auf sich selbst, mit mindestens {0}.",
+  "No filter of a convolution does this: the first word is at another distance from each word. A head asks for it by its place.":
+    "Kein Filter einer Faltung kann das: Das erste Wort ist von jedem Wort anders weit entfernt. Ein Kopf fragt nach seiner Stelle.",
+  "A filter of a convolution with weight 1 one place back looks there too: the weights of this head after the first word differ from it by {0}.":
+    "Auch ein Filter einer Faltung mit Gewicht 1 eine Stelle zurück schaut dorthin: Nach dem ersten Wort unterscheiden sich die Gewichte dieses Kopfs von ihm um {0}.",
+  "A filter of a convolution with weight 1 at the place itself looks there too: the weights of this head differ from it by {0}.":
+    "Auch ein Filter einer Faltung mit Gewicht 1 an der Stelle selbst schaut dorthin: Die Gewichte dieses Kopfs unterscheiden sich von ihm um {0}.",
+  "{0} A filter has the same weights for every word, and a fixed width; a head makes its weights from what it reads.":
+    "{0} Ein Filter hat für jedes Wort dieselben Gewichte und eine feste Breite; ein Kopf macht seine Gewichte aus dem, was er liest.",
+  "the first word": "das erste Wort",
+  "Random numbers stand for what a model would have learned: the vectors of the words, W_Q, W_K and the table of learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.":
+    "Zufallszahlen stehen für das, was ein Modell gelernt hätte: die Vektoren der Wörter, W_Q, W_K und die Tabelle der gelernten Positionen. Sie sind bei jedem Besuch dieselben. Sinuskurven, Drehungen und die Köpfe von Hand sind nicht zufällig.",
+  "without positions": "ohne Positionen",
+  "hand-made": "von Hand",
+  "Weights without positions": "Gewichte ohne Positionen",
+  "Weights with positions": "Gewichte mit Positionen",
+  "Weights of heads made by hand": "Gewichte der Köpfe von Hand",
+  "Base b": "Basis b",
+  "Word in its place": "Wort an seiner Stelle",
+  "Another word, put there": "Ein anderes Wort, dorthin gesetzt",
+  "Query of": "Anfrage von",
+  "Key of": "Schlüssel von",
+  "Words, some of them twice": "Wörter, einige davon zweimal",
+  "Without positions": "Ohne Positionen",
+  "Does it matter where the text begins?": "Ist es wichtig, wo der Text beginnt?",
+  "Move the text by (places)": "Text verschieben um (Stellen)",
+  "Added: every place has its row": "Addiert: Jede Stelle hat ihre Zeile",
+  "Sinusoids: a clock for each pair of features": "Sinuskurven: eine Uhr für jedes Paar von Merkmalen",
+  "Pair m": "Paar m",
+  "Rotary: a pair of features turns in its plane": "Rotierend: Ein Paar von Merkmalen dreht sich in seiner Ebene",
+  "Pale: the pair before its rotation. Strong: after it. Move the text: both turn on, and keep their angle.":
+    "Blass: das Paar vor seiner Drehung. Kräftig: danach. Verschiebe den Text: Beide drehen sich weiter und behalten ihren Winkel.",
+  "Heads made by hand: they know places, not words": "Köpfe von Hand: Sie kennen Stellen, keine Wörter",
+  "Queries and keys are made of the sinusoidal rows p alone. One back: W_Q turns each pair back by one place. The first word: every query is the row of place 1. Itself: W_Q changes nothing. s is the sharpness.":
+    "Anfragen und Schlüssel bestehen nur aus den Zeilen p der Sinuskurven. Eins zurück: W_Q dreht jedes Paar um eine Stelle zurück. Das erste Wort: Jede Anfrage ist die Zeile der Stelle 1. Sich selbst: W_Q ändert nichts. s ist die Schärfe.",
+  "The head looks at": "Der Kopf schaut auf",
+  "Sharpness s": "Schärfe s",
+  "one head": "ein Kopf",
+  "begins at place {0}": "beginnt an Stelle {0}",
+  "distance {0}": "Abstand {0}",
+  "Scores by distance. {0}": "Scores nach Abstand. {0}",
+  "{0} and {1}: the words": "„{0}“ und „{1}“: die Wörter",
+  "+ the row of place {0}, twice": "+ die Zeile der Stelle {0}, zweimal",
+  "= what the projections get": "= was die Projektionen bekommen",
+  "{0}, feature {1}": "„{0}“, Merkmal {1}",
+  "The sinusoidal table, places 0 to {0}. {1}": "Die Tabelle der Sinuskurven, Stellen 0 bis {0}. {1}",
+  "place {0}, feature {1}": "Stelle {0}, Merkmal {1}",
+  "Features 0 to {0} from top to bottom, places 0 to {1} from left to right. Frames: this pair, and the places of the text.":
+    "Merkmale 0 bis {0} von oben nach unten, Stellen 0 bis {1} von links nach rechts. Rahmen: dieses Paar und die Stellen des Texts.",
+  sine: "Sinus",
+  cosine: "Kosinus",
+  "place {0}": "Stelle {0}",
+  "Solid: the sine. Dashed: the cosine.": "Durchgezogen: der Sinus. Gestrichelt: der Kosinus.",
+  "q of {0}": "q von {0}",
+  "k of {0}": "k von {0}",
+
   // ——— end of Positions
 
   // ——— Masks
@@ -866,6 +1106,71 @@ export const GERMAN: Texts = {
   // ——— end of Masks
 
   // ——— Flash
+
+  Step: "Schritt",
+  Steps: "Schritte",
+  Play: "Abspielen",
+  Pause: "Pause",
+  First: "Anfang",
+  Back: "Zurück",
+  Last: "Ende",
+  "tile {0} of {1}": "Kachel {0} von {1}",
+  "{0} of the {1} keys that it sees": "{0} der {1} Schlüssel, die sie sieht",
+  "the only key that it sees": "den einzigen Schlüssel, den sie sieht",
+  "all {0} keys that it sees": "alle {0} Schlüssel, die sie sieht",
+  "After {0} of {1}, row {2} has met {3}, and remembers {4} numbers: its maximum m, its sum ℓ and {5} sums o.":
+    "Nach {0} von {1} kennt Zeile {2} schon {3}. Sie merkt sich {4} Zahlen: ihr Maximum m, ihre Summe ℓ und {5} Summen o.",
+  "{0} computed; none is skipped.": "{0} berechnet; keine wird übersprungen.",
+  "{0} computed; {1} skipped, because nothing in it is visible.":
+    "{0} berechnet; {1} übersprungen, weil in ihr nichts sichtbar ist.",
+  "{0} computed; {1} skipped, because nothing in them is visible.":
+    "{0} berechnet; {1} übersprungen, weil in ihnen nichts sichtbar ist.",
+  "Row {0} is not finished: {1} to come. A larger score would raise m, and α would shrink the sums.":
+    "Zeile {0} ist nicht fertig: {1} noch offen. Ein größerer Score würde m erhöhen, und α würde die Summen verkleinern.",
+  "Row {0} is finished: o/ℓ = ({1}).": "Zeile {0} ist fertig: o/ℓ = ({1}).",
+  "{0} The output that headwise computes for this row is exactly the same.":
+    "{0} Die Ausgabe, die headwise für diese Zeile berechnet, ist genau dieselbe.",
+  "{0} The output that headwise computes for this row is the same to {1}.":
+    "{0} Die Ausgabe, die headwise für diese Zeile berechnet, ist dieselbe bis auf {1}.",
+  "Tiles move {0} fewer bytes and compute the same.": "Kacheln bewegen {0} weniger Bytes und berechnen dasselbe.",
+  "{0} The mask leaves out whole tiles: {1} fewer operations, whichever way the others are computed.":
+    "{0} Die Maske lässt ganze Kacheln weg: {1} weniger Rechenoperationen, wie auch immer die anderen berechnet werden.",
+  "key {0}": "Schlüssel {0}",
+  "keys {0} to {1}": "Schlüssel {0} bis {1}",
+  now: "jetzt",
+  done: "fertig",
+  "to come": "kommt noch",
+  skipped: "übersprungen",
+  "Queries, keys and values are random numbers, the same at every visit.":
+    "Anfragen, Schlüssel und Werte sind Zufallszahlen, bei jedem Besuch dieselben.",
+  Tokens: "Token",
+  "Tile: queries": "Kachel: Anfragen",
+  "Tile: keys": "Kachel: Schlüssel",
+  Causal: "Kausal",
+  "scores of this tile": "Scores dieser Kachel",
+  "Row to follow": "Zeile, der du folgst",
+  "What the row remembers": "Was sich die Zeile merkt",
+  "Cost of both ways": "Kosten beider Wege",
+  "Tokens of one head": "Token eines Kopfs",
+  "The score matrix, tile by tile": "Die Score-Matrix, Kachel für Kachel",
+  "The tile": "Die Kachel",
+  "What a row remembers": "Was sich eine Zeile merkt",
+  "Steps of the row": "Schritte der Zeile",
+  "What it costs, at length": "Was es bei langen Folgen kostet",
+  "One head of {0} features in float32, in tiles of {1} × {2}. Counted, not measured; headwise chooses its tiles by the shape.":
+    "Ein Kopf mit {0} Merkmalen in float32, in Kacheln von {1} × {2}. Gezählt, nicht gemessen; headwise wählt seine Kacheln nach der Form.",
+  Costs: "Kosten",
+  "row {0}": "Zeile {0}",
+  tile: "Kachel",
+  largest: "größter",
+  "S × S arrays": "Arrays S × S",
+  tiles: "Kacheln",
+  "times less": "Ersparnis",
+  "tiles that the mask leaves": "Kacheln, die die Maske lässt",
+  "the mask saves": "die Maske spart",
+  "Extra memory": "Zusätzlicher Speicher",
+  "Bytes moved": "Bewegte Bytes",
+  Operations: "Rechenoperationen",
 
   // ——— end of Flash
 

@@ -1,5 +1,6 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
+import { t } from "../../texts/t.js";
 
 const STEP_MS = 700;
 
@@ -7,7 +8,7 @@ const STEP_MS = 700;
 export class Player {
   readonly node: HTMLElement;
   readonly #onStep: (step: number) => void;
-  readonly #slider = element("input", { type: "range", min: "0", "aria-label": "Step" });
+  readonly #slider = element("input", { type: "range", min: "0", "aria-label": t`Step` });
   readonly #place = element("output");
   readonly #play: HTMLButtonElement;
   #step = 0;
@@ -17,15 +18,15 @@ export class Player {
   constructor(onStep: (step: number) => void) {
     this.#onStep = onStep;
     this.#slider.oninput = () => this.#go(this.#slider.valueAsNumber);
-    this.#play = button("Play", () => (this.#timer === undefined ? this.#start() : this.stop()), "primary");
+    this.#play = button(t`Play`, () => (this.#timer === undefined ? this.#start() : this.stop()), "primary");
     this.node = element(
       "div",
-      { class: "player", role: "group", "aria-label": "Steps" },
-      button("First", () => this.#go(0)),
-      button("Back", () => this.#go(this.#step - 1)),
+      { class: "player", role: "group", "aria-label": t`Steps` },
+      button(t`First`, () => this.#go(0)),
+      button(t`Back`, () => this.#go(this.#step - 1)),
       this.#play,
-      button("Next", () => this.#go(this.#step + 1)),
-      button("Last", () => this.#go(this.#last)),
+      button(t`Next`, () => this.#go(this.#step + 1)),
+      button(t`Last`, () => this.#go(this.#last)),
       this.#slider,
       this.#place,
     );
@@ -36,21 +37,21 @@ export class Player {
     this.#last = last;
     this.#slider.max = String(last);
     this.#slider.value = String(step);
-    this.#place.textContent = `tile ${step + 1} of ${last + 1}`;
+    this.#place.textContent = t`tile ${step + 1} of ${last + 1}`;
     if (step >= last) this.stop();
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#play.textContent = "Play";
+    this.#play.textContent = t`Play`;
   }
 
   /** Shows step after step. If the visitor prefers reduced motion, it shows the last step at once. */
   #start(): void {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.#onStep(this.#last);
     if (this.#step >= this.#last) this.#onStep(0);
-    this.#play.textContent = "Pause";
+    this.#play.textContent = t`Pause`;
     this.#timer = setInterval(() => this.#onStep(Math.min(this.#step + 1, this.#last)), STEP_MS);
   }
 

@@ -5,9 +5,10 @@ import { panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, formula, scrollable } from "../../shell/element.js";
 import { headMatrix, type Matrix } from "../../shell/matrix.js";
 import { NumberGrid } from "../../shell/numberGrid.js";
-import { bytes, decimal, many } from "../../shell/numbers.js";
+import { bytes, decimal, grouped, many } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { tileLegend, tilePicture } from "../../shell/tilePicture.js";
+import { t } from "../../texts/t.js";
 import { HEAD_DIM, squareCost, TILE, tiledCost, type Cost } from "./cost.js";
 import { momentOf, tensorsOf, type Moment } from "./moment.js";
 import onlineTex from "./online.tex";
@@ -17,14 +18,14 @@ import { snippet } from "./snippet.js";
 import { costWords, finding, keysName, resultWords, tileWords, timesWords } from "./words.js";
 
 const LEGEND = [
-  ["now", "now"],
-  ["whole", "done"],
-  ["edge", "to come"],
-  ["skipped", "skipped"],
+  ["now", t`now`],
+  ["whole", t`done`],
+  ["edge", t`to come`],
+  ["skipped", t`skipped`],
 ] as const;
 
 export const room = makeRoom(fields, open, {
-  random: "Queries, keys and values are random numbers, the same at every visit.",
+  random: t`Queries, keys and values are random numbers, the same at every visit.`,
 });
 
 function open(view: RoomView<typeof fields>): void {
@@ -33,10 +34,10 @@ function open(view: RoomView<typeof fields>): void {
   const picture = new Picture(view, player);
   stage.append(
     panel(
-      slider(state, "length", "Tokens"),
-      slider(state, "tileQueries", "Tile: queries"),
-      slider(state, "tileKeys", "Tile: keys"),
-      toggle(state, "causal", "Causal"),
+      slider(state, "length", t`Tokens`),
+      slider(state, "tileQueries", t`Tile: queries`),
+      slider(state, "tileKeys", t`Tile: keys`),
+      toggle(state, "causal", t`Causal`),
     ),
     picture.node,
   );
@@ -70,37 +71,37 @@ class Picture {
   readonly #player: Player;
   readonly #tiles = element("div", { class: "tile-box" });
   readonly #what = element("p", { class: "finding" });
-  readonly #scores = new NumberGrid({ name: "scores of this tile", onCell: () => {} });
-  readonly #rows = element("div", { class: "chips", role: "group", "aria-label": "Row to follow" });
-  readonly #table = element("table", { class: "ledger stacks", "aria-label": "What the row remembers" });
+  readonly #scores = new NumberGrid({ name: t`scores of this tile`, onCell: () => {} });
+  readonly #rows = element("div", { class: "chips", role: "group", "aria-label": t`Row to follow` });
+  readonly #table = element("table", { class: "ledger stacks", "aria-label": t`What the row remembers` });
   readonly #result = element("p", { class: "finding" });
   readonly #saving = element("p", { class: "finding" });
-  readonly #costs = element("table", { class: "costs stacks", "aria-label": "Cost of both ways" });
+  readonly #costs = element("table", { class: "costs stacks", "aria-label": t`Cost of both ways` });
 
   constructor(view: RoomView<typeof fields>, player: Player) {
     this.#view = view;
     this.#player = player;
-    const long = slider(view.state, "long", "Tokens of one head", (power) => (2 ** power).toLocaleString("en"));
+    const long = slider(view.state, "long", t`Tokens of one head`, (power) => grouped(2 ** power));
     this.node = element(
       "div",
       { class: "halves" },
-      card("The score matrix, tile by tile", player.node, this.#tiles, tileLegend(...LEGEND), this.#what),
+      card(t`The score matrix, tile by tile`, player.node, this.#tiles, tileLegend(...LEGEND), this.#what),
       element(
         "div",
         { class: "column" },
-        card("The tile", this.#rows, element("div", { class: "row" }, this.#scores.node)),
-        card("What a row remembers", formula(onlineTex), scrollable("Steps of the row", this.#table), this.#result),
+        card(t`The tile`, this.#rows, element("div", { class: "row" }, this.#scores.node)),
+        card(t`What a row remembers`, formula(onlineTex), scrollable(t`Steps of the row`, this.#table), this.#result),
       ),
       card(
-        "What it costs, at length",
+        t`What it costs, at length`,
         panel(long),
         this.#saving,
         element(
           "p",
           { class: "hint" },
-          `One head of ${HEAD_DIM} features in float32, in tiles of ${TILE} × ${TILE}. Counted, not measured; headwise chooses its tiles by the shape.`,
+          t`One head of ${HEAD_DIM} features in float32, in tiles of ${TILE} × ${TILE}. Counted, not measured; headwise chooses its tiles by the shape.`,
         ),
-        scrollable("Costs", this.#costs),
+        scrollable(t`Costs`, this.#costs),
       ),
     );
     this.node.lastElementChild!.classList.add("across");
@@ -148,13 +149,13 @@ class Picture {
         }),
       );
     [...this.#rows.children].forEach((chip, index) => {
-      chip.textContent = `row ${rows[index]}`;
+      chip.textContent = t`row ${rows[index]!}`;
       chip.ariaPressed = String(rows[index] === row);
     });
   }
 
   #showLedger({ history, met, tile }: Moment): void {
-    const head = ["tile", "largest", "m", "α", "ℓ", ...Array.from({ length: DIM }, (_, d) => `o${d}`)];
+    const head = [t`tile`, t`largest`, "m", "α", "ℓ", ...Array.from({ length: DIM }, (_, d) => `o${d}`)];
     const rows = history.map(({ scores, correction, after }, index) => [
       keysName(met[index]!.keyTile * tile.keys, scores.length),
       decimal(Math.max(...scores)),
@@ -182,7 +183,7 @@ class Picture {
 }
 
 function costRows(length: number, causal: boolean): HTMLElement[] {
-  const head = ["", "S × S arrays", "tiles", "times less", ...(causal ? ["tiles that the mask leaves", "the mask saves"] : [])]; // prettier-ignore
+  const head = ["", t`S × S arrays`, t`tiles`, t`times less`, ...(causal ? [t`tiles that the mask leaves`, t`the mask saves`] : [])]; // prettier-ignore
   const [square, tiled, masked] = [squareCost(length), tiledCost(length, false), tiledCost(length, true)];
   const row = (name: string, of: (cost: Cost) => number, unit: (value: number) => string) => {
     const bar = (cost: Cost, label: string) => {
@@ -211,9 +212,9 @@ function costRows(length: number, causal: boolean): HTMLElement[] {
     element(
       "tbody",
       {},
-      row("Extra memory", ({ memory }) => memory, bytes),
-      row("Bytes moved", ({ traffic }) => traffic, bytes),
-      row("Operations", ({ flops }) => flops, many),
+      row(t`Extra memory`, ({ memory }) => memory, bytes),
+      row(t`Bytes moved`, ({ traffic }) => traffic, bytes),
+      row(t`Operations`, ({ flops }) => flops, many),
     ),
   ];
 }

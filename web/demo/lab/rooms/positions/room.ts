@@ -9,13 +9,14 @@ import { attentionMap } from "../../shell/maps.js";
 import { matrix, transposed } from "../../shell/matrix.js";
 import { significant } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
+import { t } from "../../texts/t.js";
 import addedTex from "./added.tex";
 import { calculate, REACH, type Calculation } from "./calculation.js";
 import { HANDS, handmadeCall, type Hand } from "./handmade.js";
 import handsTex from "./hands.tex";
 import { heatGrid } from "./heatGrid.js";
 import noneTex from "./none.tex";
-import { FIRST, placed } from "./placing.js";
+import { FIRST, placed, type PlacedKind } from "./placing.js";
 import { plane } from "./plane.js";
 import rotaryTex from "./rotary.tex";
 import { fields, placingOf, settled, type Settings } from "./settings.js";
@@ -34,17 +35,21 @@ import {
   planeWords,
   splitting,
   waveWords,
+  WITH_POSITIONS,
 } from "./words.js";
 
 /** The places of the sinusoidal table that are drawn: all at which a word may stand, and a few more. */
 const SHOWN = 80;
 
-const HAND_NAMES: Readonly<Record<Hand, string>> = { back: "one back", first: "the first word", itself: "itself" };
+const HAND_NAMES: Readonly<Record<Hand, string>> = { back: t`one back`, first: t`the first word`, itself: t`itself` };
+const KIND_NAMES: Readonly<Record<PlacedKind, string>> = {
+  learned: t`learned`,
+  sinusoidal: t`sinusoidal`,
+  rotary: t`rotary`,
+};
 
 export const room = makeRoom(fields, open, {
-  random:
-    "Random numbers stand for what a model would have learned: the vectors of the words, W_Q, W_K and the table of " +
-    "learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.",
+  random: t`Random numbers stand for what a model would have learned: the vectors of the words, W_Q, W_K and the table of learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.`,
 });
 
 type View = RoomView<typeof fields>;
@@ -72,9 +77,9 @@ async function check({ engine }: View, settings: Settings) {
   const x = embeddings(words);
   const whole = ({ data, shape }: Floats): Floats => ({ data, shape: shape.length === 4 ? shape : [1, 1, ...shape] });
   const calls = {
-    "without positions": await placed(engine, x, FIRST, { ...placing, kind: "none" }),
-    [settings.kind]: await placed(engine, x, FIRST, placing),
-    "hand-made": handmadeCall(words.length, settings.sharpness),
+    [t`without positions`]: await placed(engine, x, FIRST, { ...placing, kind: "none" }),
+    [KIND_NAMES[settings.kind]]: await placed(engine, x, FIRST, placing),
+    [t`hand-made`]: handmadeCall(words.length, settings.sharpness),
   };
   const differences = [];
   for (const [name, call] of Object.entries(calls)) {
@@ -87,13 +92,17 @@ async function check({ engine }: View, settings: Settings) {
   return differences;
 }
 
+function capital(text: string): string {
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
 /** What the room draws. */
 class Picture {
   readonly #view: View;
-  readonly #plain = attentionMap("Weights without positions");
-  readonly #placed = attentionMap("Weights with positions");
-  readonly #hands = attentionMap("Weights of heads made by hand");
-  readonly #placedTitle = element("h2", {}, "With positions");
+  readonly #plain = attentionMap(t`Weights without positions`);
+  readonly #placed = attentionMap(t`Weights with positions`);
+  readonly #hands = attentionMap(t`Weights of heads made by hand`);
+  readonly #placedTitle = element("h2");
   readonly #formula = element("div");
   readonly #splitting = element("p", { class: "hint", "aria-live": "polite" });
   readonly #beginning = element("p", { class: "finding" });
@@ -117,13 +126,13 @@ class Picture {
     const { state } = view;
     const power = (value: number) => significant(10 ** value);
     const nameOf = (index: number) => this.#names[index] ?? "";
-    const base = () => slider(state, "base", "Base b", power);
+    const base = () => slider(state, "base", t`Base b`, power);
     const word = (name: "word" | "other" | "query" | "key", label: string) => slider(state, name, label, nameOf);
     const [first, other, query, key] = [
-      word("word", "Word in its place"),
-      word("other", "Another word, put there"),
-      word("query", "Query of"),
-      word("key", "Key of"),
+      word("word", t`Word in its place`),
+      word("other", t`Another word, put there`),
+      word("query", t`Query of`),
+      word("key", t`Key of`),
     ];
     this.#wordSliders = [first, other, query, key];
     this.#base = base();
@@ -132,64 +141,63 @@ class Picture {
     this.#hands.addEventListener("headchange", ({ detail }) => state.set({ hand: HANDS[detail.head]! }));
     this.cards = [
       panel(
-        lines(state, "words", "Words, some of them twice", 1),
-        choices(state, "kind", "Positions"),
+        lines(state, "words", t`Words, some of them twice`, 1),
+        choices(state, "kind", t`Positions`, KIND_NAMES),
         this.#base,
         this.#splitting,
       ),
       element(
         "div",
         { class: "halves" },
-        card("Without positions", this.#plain, formula(noneTex)),
+        card(t`Without positions`, this.#plain, formula(noneTex)),
         element("section", { class: "card" }, this.#placedTitle, this.#placed, this.#formula),
       ),
       element(
         "div",
         { class: "halves" },
         card(
-          "Does it matter where the text begins?",
-          panel(slider(state, "offset", "Move the text by (places)")),
+          t`Does it matter where the text begins?`,
+          panel(slider(state, "offset", t`Move the text by (places)`)),
           this.#beginning,
           this.#kindsWords,
           this.#curves,
         ),
-        card("Added: every place has its row", panel(first, other), this.#added, this.#addedWords),
+        card(t`Added: every place has its row`, panel(first, other), this.#added, this.#addedWords),
       ),
       element(
         "div",
         { class: "halves" },
         card(
-          "Sinusoids: a clock for each pair of features",
+          t`Sinusoids: a clock for each pair of features`,
           formula(wavesTex),
-          panel(slider(state, "pair", "Pair m"), base()),
+          panel(slider(state, "pair", t`Pair m`), base()),
           this.#table,
           this.#waves,
           this.#waveWords,
         ),
         card(
-          "Rotary: a pair of features turns in its plane",
+          t`Rotary: a pair of features turns in its plane`,
           formula(rotaryTex),
-          panel(slider(state, "pair", "Pair m"), base(), query, key),
+          panel(slider(state, "pair", t`Pair m`), base(), query, key),
           element(
             "p",
             { class: "hint" },
-            "Pale: the pair before its rotation. Strong: after it. Move the text: both turn on, and keep their angle.",
+            t`Pale: the pair before its rotation. Strong: after it. Move the text: both turn on, and keep their angle.`,
           ),
-          panel(slider(state, "offset", "Move the text by (places)")),
+          panel(slider(state, "offset", t`Move the text by (places)`)),
           this.#plane,
           this.#planeWords,
         ),
       ),
       card(
-        "Heads made by hand: they know places, not words",
+        t`Heads made by hand: they know places, not words`,
         formula(handsTex),
         element(
           "p",
           { class: "hint" },
-          "Queries and keys are made of the sinusoidal rows p alone. One back: W_Q turns each pair back by one place. " +
-            "The first word: every query is the row of place 1. Itself: W_Q changes nothing. s is the sharpness.",
+          t`Queries and keys are made of the sinusoidal rows p alone. One back: W_Q turns each pair back by one place. The first word: every query is the row of place 1. Itself: W_Q changes nothing. s is the sharpness.`,
         ),
-        panel(choices(state, "hand", "The head looks at", HAND_NAMES), slider(state, "sharpness", "Sharpness s")),
+        panel(choices(state, "hand", t`The head looks at`, HAND_NAMES), slider(state, "sharpness", t`Sharpness s`)),
         this.#handWords,
         this.#filterWords,
         this.#hands,
@@ -204,7 +212,7 @@ class Picture {
   show(found: Calculation, settings: Settings): void {
     const { names } = found;
     for (const map of [this.#plain, this.#placed, this.#hands]) map.tokens = names;
-    for (const map of [this.#plain, this.#placed]) map.headNames = ["one head"];
+    for (const map of [this.#plain, this.#placed]) map.headNames = [t`one head`];
     const { kind } = settings;
     this.#base.hidden = kind !== "sinusoidal" && kind !== "rotary";
     this.#view.finding(finding(found, settings));
@@ -224,7 +232,7 @@ class Picture {
 
   #showMaps({ names, plain, placed, hands }: Calculation, { kind, hand }: Settings): void {
     const shape = [1, names.length, names.length];
-    this.#placedTitle.textContent = `With ${kind} positions`;
+    this.#placedTitle.textContent = capital(WITH_POSITIONS[kind]);
     this.#formula.replaceChildren(formula(kind === "rotary" ? turnedTex : addedTex));
     this.#plain.probs = { data: plain, shape };
     this.#placed.probs = { data: placed, shape };
@@ -237,26 +245,26 @@ class Picture {
     const [here, there] = found.curves;
     const said = curvesWords(found, settings);
     const drawn = [
-      { name: "begins at place 1", values: here },
-      { name: `begins at place ${FIRST + settings.offset}`, values: there },
+      { name: t`begins at place ${FIRST}`, values: here },
+      { name: t`begins at place ${FIRST + settings.offset}`, values: there },
     ];
-    const chart = lineChart(drawn, [`−${REACH}`, "distance 0", `+${REACH}`], `Scores by distance. ${said}`);
+    const chart = lineChart(drawn, [`−${REACH}`, t`distance ${0}`, `+${REACH}`], t`Scores by distance. ${said}`);
     this.#curves.replaceChildren(chart, element("figcaption", {}, said));
   }
 
   #showAdded(found: Calculation, settings: Settings): void {
     const { words, row, sums, place } = found.added;
-    const names = [found.names[settings.word]!, found.names[settings.other]!];
+    const names = [found.names[settings.word]!, found.names[settings.other]!] as const;
     const largest = Math.max(...[...words, row, ...sums].flatMap(({ data }) => data.map(Math.abs)));
     const parts = [
-      { title: `${names.join(" and ")}: the words`, rows: words },
-      { title: `+ the row of place ${place}, twice`, rows: [row, row] },
-      { title: "= what the projections get", rows: sums },
+      { title: t`${names[0]} and ${names[1]}: the words`, rows: words },
+      { title: t`+ the row of place ${place}, twice`, rows: [row, row] },
+      { title: t`= what the projections get`, rows: sums },
     ];
     this.#added.replaceChildren(
       ...parts.map(({ title, rows }) => {
         const both = matrix(2, DIM, (i, column) => rows[i]!.data[column]!);
-        const name = (i: number, column: number) => `${names[i]}, feature ${column}`;
+        const name = (i: number, column: number) => t`${names[i]!}, feature ${column}`;
         const cell = { width: 20, height: 20 };
         const grid = heatGrid(both, { label: title, cell, largest, name });
         return element("figure", {}, element("figcaption", {}, title), grid);
@@ -271,24 +279,28 @@ class Picture {
     const table = transposed(matrix(SHOWN, DIM, (place, feature) => found.table.data[place * DIM + feature]!));
     const start = FIRST + settings.offset;
     const grid = heatGrid(table, {
-      label: `The sinusoidal table, places 0 to ${SHOWN - 1}. ${said}`,
+      label: t`The sinusoidal table, places 0 to ${SHOWN - 1}. ${said}`,
       cell: { width: 6, height: 10 },
       largest: 1,
-      name: (feature, place) => `place ${place}, feature ${feature}`,
+      name: (feature, place) => t`place ${place}, feature ${feature}`,
       frames: [
         { rows: [2 * pair, 2 * pair + 2], columns: [0, SHOWN] },
         { rows: [0, DIM], columns: [start, start + found.names.length] },
       ],
     });
-    const about = `Features 0 to ${DIM - 1} from top to bottom, places 0 to ${SHOWN - 1} from left to right. Frames: this pair, and the places of the text.`;
+    const about = t`Features 0 to ${DIM - 1} from top to bottom, places 0 to ${SHOWN - 1} from left to right. Frames: this pair, and the places of the text.`;
     this.#table.replaceChildren(grid, element("figcaption", {}, about));
     const line = (feature: number, name: string) => ({
       name,
       values: Array.from({ length: SHOWN }, (_, place) => table.data[feature * SHOWN + place]!),
     });
     this.#waves.replaceChildren(
-      lineChart([line(2 * pair, "sine"), line(2 * pair + 1, "cosine")], ["place 0", "", `place ${SHOWN - 1}`], said),
-      element("figcaption", {}, "Solid: the sine. Dashed: the cosine."),
+      lineChart(
+        [line(2 * pair, t`sine`), line(2 * pair + 1, t`cosine`)],
+        [t`place ${0}`, "", t`place ${SHOWN - 1}`],
+        said,
+      ),
+      element("figcaption", {}, t`Solid: the sine. Dashed: the cosine.`),
     );
     this.#waveWords.textContent = said;
   }
@@ -297,8 +309,8 @@ class Picture {
     const { query, key } = found.turned;
     const [q, k] = [found.names[settings.query]!, found.names[settings.key]!];
     const pairs = [
-      { name: `q of ${q}`, before: query.before, after: query.after },
-      { name: `k of ${k}`, before: key.before, after: key.after },
+      { name: t`q of ${q}`, before: query.before, after: query.after },
+      { name: t`k of ${k}`, before: key.before, after: key.after },
     ];
     this.#plane.replaceChildren(plane(pairs, planeWords(found, settings)));
   }

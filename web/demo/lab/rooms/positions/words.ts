@@ -1,10 +1,18 @@
 import { counted, decimal, significant } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import type { Calculation } from "./calculation.js";
 import { aimOf, HANDS } from "./handmade.js";
+import type { PlacedKind } from "./placing.js";
 import type { Settings } from "./settings.js";
 import { DIM, LONGEST, splitText } from "./vocabulary.js";
 
 // The sentences of the room. Each is a function of the settings and of the numbers that are drawn.
+
+export const WITH_POSITIONS: Readonly<Record<PlacedKind, string>> = {
+  learned: t`with learned positions`,
+  sinusoidal: t`with sinusoidal positions`,
+  rotary: t`with rotary positions`,
+};
 
 /** Two equal words of the text, by index; undefined if no word stands twice. */
 export function twinsOf(words: readonly string[]): readonly [first: number, second: number] | undefined {
@@ -23,62 +31,67 @@ export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): n
 }
 
 /** The room's finding: what positions change for a word that stands twice. */
-export function finding({ names, plain, placed }: Calculation, { kind, words }: Settings): string {
+export function finding({ names, plain, placed: withPositions }: Calculation, { kind, words }: Settings): string {
   const twins = twinsOf(splitText(words).slice(0, LONGEST));
-  if (!twins) return "No word stands twice here. Write one again: without positions its two rows are the same.";
+  if (!twins) return t`No word stands twice here. Write one again: without positions its two rows are the same.`;
   const [first, second] = twins.map((word) => names[word]!) as [string, string];
-  const [without, withThem] = [plain, placed].map((weights) => rowsApart(weights, names.length, twins)) as [
+  const [without, withThem] = [plain, withPositions].map((weights) => rowsApart(weights, names.length, twins)) as [
     number,
     number,
   ];
-  return (
-    `Without positions the rows of ${first} and ${second} ${apart(without)}; ` +
-    `with ${kind} positions they ${apart(withThem)}.`
-  );
-}
-
-function apart(difference: number): string {
-  return difference === 0 ? "are the same, number for number" : `differ by ${upTo(difference)}`;
+  const placed = WITH_POSITIONS[kind];
+  const they =
+    withThem === 0
+      ? t`${placed} they are the same, number for number.`
+      : t`${placed} they differ by ${upTo(withThem)}.`;
+  return without === 0
+    ? t`Without positions the rows of ${first} and ${second} are the same, number for number; ${they}`
+    : t`Without positions the rows of ${first} and ${second} differ by ${upTo(without)}; ${they}`;
 }
 
 /** "up to 12.3 percentage points" */
 function upTo(share: number): string {
   const points = 100 * share;
-  return points < 0.05 ? "less than 0.1 percentage points" : `up to ${decimal(points, 1)} percentage points`;
+  return points < 0.05
+    ? t`less than ${decimal(0.1, 1)} percentage points`
+    : t`up to ${decimal(points, 1)} percentage points`;
 }
 
 /** How the text became words, and how many are left out. */
 export function splitting({ words }: Settings): string {
   const all = splitText(words).length;
-  if (all === 0) return "The text has no word, so “word” stands for one.";
-  const rule = "A punctuation mark counts as a word, and capitals do not matter.";
+  if (all === 0) return t`The text has no word, so “word” stands for one.`;
+  const rule = t`A punctuation mark counts as a word, and capitals do not matter.`;
   if (all <= LONGEST) return `${counted(all, "word")}. ${rule}`;
   const left = all - LONGEST;
-  return `The first ${LONGEST} of ${all} words are shown; the last ${left === 1 ? "one is" : `${left} are`} left out. ${rule}`;
+  return left === 1
+    ? t`The first ${LONGEST} of ${all} words are shown; the last one is left out. ${rule}`
+    : t`The first ${LONGEST} of ${all} words are shown; the last ${left} are left out. ${rule}`;
 }
 
 /** Whether the weights depend on where the text begins. */
 export function beginning({ placed, moved }: Calculation, { kind, offset }: Settings): string {
-  if (offset === 0) return "Both texts begin at place 1. Move one of them with the slider.";
+  if (offset === 0) return t`Both texts begin at place 1. Move one of them with the slider.`;
   const change = largestDifference(placed, moved);
-  const later = `${counted(offset, "place")} later`;
-  if (change === 0) return `No: ${later} every weight is the same, number for number.`;
-  if (kind === "rotary") return `No: ${later} every weight is the same, but for rounding (${rounding(change)}).`;
-  return `Yes: ${later} the weights change by ${upTo(change)}.`;
+  const places = counted(offset, "place");
+  if (change === 0) return t`No: ${places} later every weight is the same, number for number.`;
+  if (kind === "rotary")
+    return t`No: ${places} later every weight is the same, but for rounding (${rounding(change)}).`;
+  return t`Yes: ${places} later the weights change by ${upTo(change)}.`;
 }
 
 /** The same for each kind of positions, side by side; "" where no text is moved. */
 export function kindsWords({ changes }: Pick<Calculation, "changes">, { offset }: Pick<Settings, "offset">): string {
   if (offset === 0) return "";
   const { learned, sinusoidal, rotary } = changes;
-  return `Side by side: learned positions change weights by ${upTo(learned)}, sinusoidal ones by ${upTo(sinusoidal)}, rotary ones by ${upTo(rotary)}.`;
+  return t`Side by side: learned positions change weights by ${upTo(learned)}, sinusoidal ones by ${upTo(sinusoidal)}, rotary ones by ${upTo(rotary)}.`;
 }
 
 function rounding(change: number): string {
   const points = 100 * change;
   return points < 0.001
-    ? "less than 0.001 percentage points"
-    : `at most ${decimal(roundedUp(points), 3)} percentage points`;
+    ? t`less than ${decimal(0.001, 3)} percentage points`
+    : t`at most ${decimal(roundedUp(points), 3)} percentage points`;
 }
 
 const roundedUp = (points: number) => Math.ceil(1000 * points) / 1000;
@@ -87,23 +100,21 @@ const roundedUp = (points: number) => Math.ceil(1000 * points) / 1000;
 export function curvesWords({ names, curves: [here, there] }: Calculation, { kind, offset }: Settings): string {
   const word = names[0]!;
   if (offset === 0)
-    return `How much ${word} scores itself at each distance. Both curves begin at place 1, so they are one.`;
-  const keys = `Solid: the text begins at place 1. Dashed: it begins at place ${1 + offset}.`;
+    return t`How much ${word} scores itself at each distance. Both curves begin at place 1, so they are one.`;
+  const keys = t`Solid: the text begins at place 1. Dashed: it begins at place ${1 + offset}.`;
   const difference = largestDifference(here, there);
-  if (kind === "rotary" || difference === 0) return `${keys} The curves are one: only the distance counts.`;
-  const parting = difference < 0.005 ? "less than 0.01" : `up to ${decimal(difference)}`;
-  return `${keys} They part by ${parting}: the place itself counts.`;
+  if (kind === "rotary" || difference === 0) return t`${keys} The curves are one: only the distance counts.`;
+  const parting = difference < 0.005 ? t`less than ${decimal(0.01)}` : t`up to ${decimal(difference)}`;
+  return t`${keys} They part by ${parting}: the place itself counts.`;
 }
 
 /** That two words in one place are moved by the same row. */
 export function addedWords({ names, added }: Calculation, { kind, word, other }: Settings): string {
-  const table = kind === "learned" ? "learned" : "sinusoidal";
+  const where = kind === "learned" ? t`in the learned table` : t`in the sinusoidal table`;
   const largest = Math.max(...added.row.data.map(Math.abs));
-  const pair = word === other ? `${names[word]} is` : `${names[word]} and ${names[other]} are both`;
-  return (
-    `Place ${added.place} has one row in the ${table} table, and every word that stands there gets it: ${pair} moved by ` +
-    `the same ${DIM} numbers, the largest of size ${decimal(largest)}.`
-  );
+  const [one, another] = [names[word]!, names[other]!];
+  const both = word === other ? t`${one} is` : t`${one} and ${another} are both`;
+  return t`Place ${added.place} has one row ${where}, and every word that stands there gets it: ${both} moved by the same ${DIM} numbers, the largest of size ${decimal(largest)}.`;
 }
 
 /** The angle per place of a pair of features. */
@@ -115,10 +126,7 @@ export function frequencyOf({ base, pair }: Pick<Settings, "base" | "pair">): nu
 export function waveWords(settings: Settings): string {
   const frequency = frequencyOf(settings);
   const { pair } = settings;
-  return (
-    `Pair ${pair}, features ${2 * pair} and ${2 * pair + 1}: sine and cosine of place × ${significant(frequency)}. ` +
-    `The wave repeats every ${significant((2 * Math.PI) / frequency)} places.`
-  );
+  return t`Pair ${pair}, features ${2 * pair} and ${2 * pair + 1}: sine and cosine of place × ${significant(frequency)}. The wave repeats every ${significant((2 * Math.PI) / frequency)} places.`;
 }
 
 /** How a pair of features of a query and of a key turns. */
@@ -127,34 +135,30 @@ export function planeWords({ names, turned: { query, key, product } }: Calculati
   const angle = (places: number) => `${significant(places * frequency)} rad`;
   const [q, k] = [names[settings.query]!, names[settings.key]!];
   const distance = Math.abs(query.place - key.place);
-  const order = query.place > key.place ? "before" : "after";
+  const places = counted(distance, "place");
   const where =
     distance === 0
-      ? "Both stand in one place, so the angle between them stays as it was."
-      : `The key stands ${counted(distance, "place")} ${order} the query, so the angle between them changes by ${angle(distance)}.`;
-  return (
-    `The query of ${q} at place ${query.place} turns by ${angle(query.place)}, the key of ${k} at place ${key.place} by ${angle(key.place)}. ` +
-    `${where} Their product in this plane is ${decimal(product)}, wherever the text begins.`
-  );
+      ? t`Both stand in one place, so the angle between them stays as it was.`
+      : query.place > key.place
+        ? t`The key stands ${places} before the query, so the angle between them changes by ${angle(distance)}.`
+        : t`The key stands ${places} after the query, so the angle between them changes by ${angle(distance)}.`;
+  return t`The query of ${q} at place ${query.place} turns by ${angle(query.place)}, the key of ${k} at place ${key.place} by ${angle(key.place)}. ${where} Their product in this plane is ${decimal(product)}, wherever the text begins.`;
 }
 
 /** What the chosen hand-made head does. */
 export function handWords({ names, hands }: Calculation, { hand }: Settings): string {
   const size = names.length;
-  if (size === 1) return "There is one word only: it can look at nothing but itself.";
+  if (size === 1) return t`There is one word only: it can look at nothing but itself.`;
   const head = HANDS.indexOf(hand);
   const share = (word: number) => hands[(head * size + word) * size + aimOf(hand, word)]!;
   const shares = names.map((_, word) => share(word));
   switch (hand) {
     case "back":
-      return (
-        `Every word after the first looks most at the word before it, with at least ${percentDown(Math.min(...shares.slice(1)))}. ` +
-        `Nothing stands before the first word: it looks most at itself, with at least ${percentDown(shares[0]!)}.`
-      );
+      return t`Every word after the first looks most at the word before it, with at least ${percentDown(Math.min(...shares.slice(1)))}. Nothing stands before the first word: it looks most at itself, with at least ${percentDown(shares[0]!)}.`;
     case "first":
-      return `Every word looks most at the first one, with at least ${percentDown(Math.min(...shares))}.`;
+      return t`Every word looks most at the first one, with at least ${percentDown(Math.min(...shares))}.`;
     case "itself":
-      return `Every word looks most at itself, with at least ${percentDown(Math.min(...shares))}.`;
+      return t`Every word looks most at itself, with at least ${percentDown(Math.min(...shares))}.`;
     default:
       return hand satisfies never;
   }
@@ -168,14 +172,17 @@ export function filterWords(
   const size = names.length;
   if (size === 1) return "";
   if (hand === "first")
-    return "No filter of a convolution does this: the first word is at another distance from each word. A head asks for it by its place.";
+    return t`No filter of a convolution does this: the first word is at another distance from each word. A head asks for it by its place.`;
   const head = HANDS.indexOf(hand);
   const distance = hand === "back" ? 1 : 0;
   const weight = (word: number) => hands[(head * size + word) * size + word - distance]!;
   const words = names.map((_, word) => word).slice(distance);
   const apart = Math.max(...words.map((word) => 1 - weight(word)));
-  const [place, which] = distance === 1 ? ["one place back", " after the first word"] : ["at the place itself", ""];
-  return `A filter of a convolution with weight 1 ${place} looks there too: the weights of this head${which} differ from it by ${upTo(apart)}. A filter has the same weights for every word, and a fixed width; a head makes its weights from what it reads.`;
+  const looks =
+    distance === 1
+      ? t`A filter of a convolution with weight 1 one place back looks there too: the weights of this head after the first word differ from it by ${upTo(apart)}.`
+      : t`A filter of a convolution with weight 1 at the place itself looks there too: the weights of this head differ from it by ${upTo(apart)}.`;
+  return t`${looks} A filter has the same weights for every word, and a fixed width; a head makes its weights from what it reads.`;
 }
 
 /** A share in percent, rounded down. */

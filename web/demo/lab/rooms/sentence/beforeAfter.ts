@@ -2,6 +2,7 @@ import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { movedAttention } from "../../../model/change.js";
 import { card, element, scrollable } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
+import { t } from "../../texts/t.js";
 import { MOST_NUMBERS, weightsTable } from "./picture.js";
 import { isChanged, namesOf, type Seen } from "./seen.js";
 import { changedLink, effect, mostMoved } from "./words.js";
@@ -15,7 +16,7 @@ export class BeforeAfter {
   readonly #words = element("p", { class: "hint" });
 
   constructor() {
-    this.node = card("Before and after", this.#effect, this.#title, this.#maps, this.#words);
+    this.node = card(t`Before and after`, this.#effect, this.#title, this.#maps, this.#words);
   }
 
   show(seen: Seen): void {
@@ -27,10 +28,10 @@ export class BeforeAfter {
     this.#title.textContent = headName(before);
     this.#words.textContent = changedLink(seen, head);
     this.#maps.replaceChildren(
-      column("Before", before.probs, seen),
-      column("After", after.probs, seen),
+      column(t`Before`, before.probs, seen),
+      column(t`After`, after.probs, seen),
       column(
-        "Difference, in percentage points",
+        t`Difference, in percentage points`,
         after.probs.map((prob, i) => prob - before.probs[i]!),
         seen,
         true,
@@ -61,7 +62,7 @@ function column(title: string, weights: Float32Array, seen: Seen, signed = false
   }
   const table = scrollable(title);
   const rows = names.map((name, token) => ({ name, weights: rowOf(weights, token) }));
-  table.innerHTML = weightsTable({ names, title: `${title}, in percent`, rows, signed });
+  table.innerHTML = weightsTable({ names, title: t`${title}, in percent`, rows, signed });
   figure.append(table);
   return figure;
 }

@@ -1,6 +1,6 @@
 import { element } from "../../shell/element.js";
 
-/** Fills a group with one button for each text. Buttons stay in the page while their texts stay. */
+/** Fills a group with one button for each of the visitor's texts. Buttons stay in the page while their texts stay. */
 export function chips(
   group: HTMLElement,
   texts: readonly string[],
@@ -8,7 +8,7 @@ export function chips(
   onChoose: (index: number) => void,
 ): void {
   if ([...group.children].map(({ textContent }) => textContent).join("\n") !== texts.join("\n"))
-    group.replaceChildren(...texts.map((text) => element("button", { type: "button" }, text)));
+    group.replaceChildren(...texts.map((text) => element("button", { type: "button", translate: "no" }, text)));
   [...group.children].forEach((chip, index) => {
     (chip as HTMLButtonElement).onclick = () => onChoose(index);
     chip.ariaPressed = String(index === chosen);

@@ -3,6 +3,7 @@ import { choices } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
 import { attentionHeads, attentionMap } from "../../shell/maps.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { chips } from "./chips.js";
 import type { Computed } from "./compute.js";
 import { fillLinks, fillMap } from "./maps.js";
@@ -13,23 +14,29 @@ import { compared } from "./words.js";
 export class Closer {
   readonly node: HTMLElement;
   readonly #state: State<typeof fields>;
-  readonly #map = attentionMap("All heads of the sentence");
-  readonly #otherMap = attentionMap("All heads of the other sentence");
-  readonly #links = attentionHeads("Links between the tokens");
+  readonly #map = attentionMap(t`All heads of the sentence`);
+  readonly #otherMap = attentionMap(t`All heads of the other sentence`);
+  readonly #links = attentionHeads(t`Links between the tokens`);
   readonly #maps = element("div", { class: "maps" });
-  readonly #others = element("div", { class: "chips", role: "group", "aria-label": "Compare with" });
+  readonly #others = element("div", { class: "chips", role: "group", "aria-label": t`Compare with` });
   readonly #compared = element("p", { class: "hint" });
 
   constructor(state: State<typeof fields>) {
     this.#state = state;
     for (const map of [this.#map, this.#otherMap])
       map.addEventListener("headchange", ({ detail }) => state.set({ head: detail.head }));
-    const names = { weights: "all heads", rollout: "rollout of both layers", compare: "two sentences" };
+    const names = {
+      links: t`links`,
+      weights: t`all heads`,
+      scores: t`scores`,
+      rollout: t`rollout of both layers`,
+      compare: t`two sentences`,
+    };
     this.node = element(
       "section",
       { class: "card" },
-      element("h2", {}, "Look closer"),
-      choices(state, "show", "Show", names),
+      element("h2", {}, t`Look closer`),
+      choices(state, "show", t`Show`, names),
       this.#others,
       this.#maps,
       this.#compared,

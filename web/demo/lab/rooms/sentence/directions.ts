@@ -5,6 +5,7 @@ import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { namesOf, shownHead, type Seen } from "./seen.js";
 import { type fields, type Settings, textsOf } from "./settings.js";
 import { directionWords, mostAsymmetricPair } from "./words.js";
@@ -13,12 +14,12 @@ import { directionWords, mostAsymmetricPair } from "./words.js";
 export class Directions {
   readonly node: HTMLElement;
   readonly #state: State<typeof fields>;
-  readonly #from = element("select", { "aria-label": "One token" });
-  readonly #to = element("select", { "aria-label": "The other token" });
+  readonly #from = element("select", { "aria-label": t`One token` });
+  readonly #to = element("select", { "aria-label": t`The other token` });
   readonly #there = element("div", { class: "direction" });
   readonly #back = element("div", { class: "direction" });
   readonly #words = element("p", { class: "hint" });
-  readonly #example = button("phone and RAM", () => this.#showExample());
+  readonly #example = button(t`phone and RAM`, () => this.#showExample());
 
   constructor(state: State<typeof fields>) {
     this.#state = state;
@@ -26,7 +27,7 @@ export class Directions {
     this.#from.onchange = set;
     this.#to.onchange = set;
     this.node = card(
-      "Each direction has its own score",
+      t`Each direction has its own score`,
       element("div", { class: "row pair" }, this.#from, this.#to, this.#example),
       element("div", { class: "directions" }, this.#there, this.#back),
       this.#words,
@@ -43,9 +44,9 @@ export class Directions {
     fill(this.#to, names, to);
     const { scores, probs } = shownHead(seen);
     const number = (i: number, j: number) => [
-      element("span", {}, `${names[i]} → ${names[j]}`),
+      element("span", { translate: "no" }, `${names[i]} → ${names[j]}`),
       element("b", {}, decimal(rowOf(scores, i)[j]!)),
-      element("span", {}, `score, ${percent(rowOf(probs, i)[j]!)} of the attention`),
+      element("span", {}, t`score, ${percent(rowOf(probs, i)[j]!)} of the attention`),
     ];
     this.#there.replaceChildren(...number(from, to));
     this.#back.replaceChildren(...number(to, from));
@@ -76,6 +77,8 @@ export function pairOf(seen: Seen, { from, to }: Pick<Settings, "from" | "to">):
 function fill(select: HTMLSelectElement, names: readonly string[], chosen: number): void {
   const shown = [...select.options].map(({ textContent }) => textContent).join("\n");
   if (shown !== names.join("\n"))
-    select.replaceChildren(...names.map((name, token) => element("option", { value: String(token) }, name)));
+    select.replaceChildren(
+      ...names.map((name, token) => element("option", { value: String(token), translate: "no" }, name)),
+    );
   select.value = String(chosen);
 }

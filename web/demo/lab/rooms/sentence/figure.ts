@@ -1,6 +1,7 @@
 import { headName, headsOf } from "../../../model/heads.js";
 import { element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
+import { t } from "../../texts/t.js";
 import { picture } from "./picture.js";
 import { headsTensor } from "./maps.js";
 import { namesOf, type Seen } from "./seen.js";
@@ -15,7 +16,7 @@ const MOVES: Readonly<Record<string, readonly [rows: number, columns: number]>> 
 
 /** The first picture of the room. Its cells can be pointed at, and reached with the arrow keys. */
 export class Figure {
-  readonly node = element("section", { class: "card picture", "aria-label": "The picture" });
+  readonly node = element("section", { class: "card picture", "aria-label": t`The picture` });
   readonly #onCell: (from: number, to: number) => void;
   readonly #onHead: (head: number) => void;
   /** The map of a sentence with too many tokens for numbers. */
@@ -47,7 +48,7 @@ export class Figure {
 
   #showLong(place: Element, seen: Seen): void {
     if (!this.#longMap) {
-      this.#longMap = attentionMap("Weights of the head");
+      this.#longMap = attentionMap(t`Weights of the head`);
       this.#longMap.controls = false;
       this.#longMap.addEventListener("headchange", ({ detail }) => this.#onHead(detail.head));
     }

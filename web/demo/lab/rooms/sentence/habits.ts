@@ -3,6 +3,7 @@ import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
+import { t } from "../../texts/t.js";
 import { isBlind, type Seen } from "./seen.js";
 import { HABIT_WORDS, habitWords } from "./words.js";
 
@@ -10,24 +11,24 @@ import { HABIT_WORDS, habitWords } from "./words.js";
 export class HabitsCard {
   readonly node: HTMLElement;
   readonly #onHead: (head: number) => void;
-  readonly #jumps = element("div", { class: "chips", role: "group", "aria-label": "Most of a habit" });
+  readonly #jumps = element("div", { class: "chips", role: "group", "aria-label": t`Most of a habit` });
   readonly #body = element("tbody");
 
   constructor(onHead: (head: number) => void) {
     this.#onHead = onHead;
-    const titles = ["Head", ...HABITS.map((habit) => HABIT_WORDS[habit])];
+    const titles = [t`Head`, ...HABITS.map((habit) => HABIT_WORDS[habit])];
     const head = element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)));
     this.node = card(
-      "Eight heads, three habits",
+      t`Eight heads, three habits`,
       element(
         "p",
         { class: "hint" },
-        "How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself. Choose a head, or jump to the one that does most of it.",
+        t`How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself. Choose a head, or jump to the one that does most of it.`,
       ),
       this.#jumps,
       scrollable(
-        "Habits of the heads",
-        element("table", { class: "habits", "aria-label": "Habits" }, element("thead", {}, head), this.#body),
+        t`Habits of the heads`,
+        element("table", { class: "habits", "aria-label": t`Habits` }, element("thead", {}, head), this.#body),
       ),
     );
   }

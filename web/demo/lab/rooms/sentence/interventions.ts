@@ -5,6 +5,7 @@ import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
+import { t } from "../../texts/t.js";
 import { namesOf, type Seen } from "./seen.js";
 import { type fields, formatGains, gainsOf, hiddenOf } from "./settings.js";
 
@@ -13,29 +14,29 @@ export class Interventions {
   readonly node: HTMLElement;
   readonly #state: State<typeof fields>;
   readonly #body = element("tbody");
-  readonly #tokens = element("div", { class: "chips", role: "group", "aria-label": "Hide tokens" });
+  readonly #tokens = element("div", { class: "chips", role: "group", "aria-label": t`Hide tokens` });
   #rows: readonly HeadRow[] = [];
   #names = "";
 
   constructor(state: State<typeof fields>) {
     this.#state = state;
-    const reset = button("Undo all changes", () => state.set({ gains: "", hidden: "" }));
+    const reset = button(t`Undo all changes`, () => state.set({ gains: "", hidden: "" }));
     const head = element(
       "tr",
       {},
-      ...["Head", "On", "Strength of its output", "Attention moved"].map((title) =>
+      ...[t`Head`, t`On`, t`Strength of its output`, t`Attention moved`].map((title) =>
         element("th", { scope: "col" }, title),
       ),
     );
     this.node = card(
-      "What if …",
+      t`What if …`,
       element(
         "p",
         { class: "hint" },
-        "Switch a head off or scale it, or hide a token from all others. A head’s own map stays; the heads of the layer after it attend differently.",
+        t`Switch a head off or scale it, or hide a token from all others. A head’s own map stays; the heads of the layer after it attend differently.`,
       ),
-      element("table", { class: "heads", "aria-label": "Heads" }, element("thead", {}, head), this.#body),
-      element("h3", {}, "Hide tokens"),
+      element("table", { class: "heads", "aria-label": t`Heads` }, element("thead", {}, head), this.#body),
+      element("h3", {}, t`Hide tokens`),
       this.#tokens,
       element("div", { class: "row" }, reset),
     );
@@ -61,10 +62,15 @@ export class Interventions {
   #showTokens(names: readonly string[]): void {
     const hidden = hiddenOf(this.#state.values, names.length);
     const text = names.join("\n");
-    if (text !== this.#names)
-      this.#tokens.replaceChildren(...names.map((name, token) => button(name, () => this.#toggle(token))));
+    if (text !== this.#names) this.#tokens.replaceChildren(...names.map((name, token) => this.#token(name, token)));
     this.#names = text;
     [...this.#tokens.children].forEach((chip, token) => (chip.ariaPressed = String(hidden.includes(token))));
+  }
+
+  #token(name: string, token: number): HTMLElement {
+    const chip = button(name, () => this.#toggle(token));
+    chip.translate = false;
+    return chip;
   }
 
   #toggle(token: number): void {
@@ -83,8 +89,8 @@ class HeadRow {
   readonly #movedText = element("span");
 
   constructor(name: string, onGain: (gain: number) => void) {
-    const strength = { type: "range", min: "0", max: "2", step: "0.1", "aria-label": `Strength of ${name}` };
-    this.#on = element("input", { type: "checkbox", "aria-label": `${name} is on` });
+    const strength = { type: "range", min: "0", max: "2", step: "0.1", "aria-label": t`Strength of ${name}` };
+    this.#on = element("input", { type: "checkbox", "aria-label": t`${name} is on` });
     this.#on.onchange = () => onGain(this.#on.checked ? 1 : 0);
     this.#gain = element("input", strength);
     this.#gain.oninput = () => onGain(this.#gain.valueAsNumber);

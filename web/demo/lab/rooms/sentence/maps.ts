@@ -3,6 +3,7 @@ import { headName, headsOf } from "../../../model/heads.js";
 import { tokenNames } from "../../../model/names.js";
 import { rollout } from "../../../model/rollout.js";
 import { type attentionHeads, type attentionMap } from "../../shell/maps.js";
+import { t } from "../../texts/t.js";
 import type { Computed } from "./compute.js";
 import type { Settings } from "./settings.js";
 import { cellWords, rolloutWords } from "./words.js";
@@ -31,7 +32,7 @@ export function fillMap(map: Map, seen: Computed, shown: Encoding, { show, head 
   map.tokens = names;
   map.kind = show === "scores" ? "scores" : "probs";
   if (show === "rollout") {
-    map.headNames = ["rollout"];
+    map.headNames = [t`rollout`];
     map.head = 0;
     map.probs = { data: rollout(shown), shape: [1, names.length, names.length] };
     map.describe = ({ query, key, value }) => rolloutWords(names, query, key, value ?? 0);

@@ -4,6 +4,7 @@ import { graphemes } from "../../../model/graphemes.js";
 import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { asMarkup, readable } from "../../../model/names.js";
 import { firstRepetition } from "../../../model/story.js";
+import { t } from "../../texts/t.js";
 import { namesOf, shownHead, type Seen } from "./seen.js";
 import { hint, quoted, twinRows } from "./words.js";
 
@@ -23,9 +24,9 @@ export function picture(seen: Seen): string {
   const rows = mapRows(seen, names, twins ?? []);
   const map = isLong
     ? `<div class="long-map"></div>`
-    : weightsTable({ names, title: `Weights of ${title}, in percent`, rows });
+    : weightsTable({ names, title: t`Weights of ${title}, in percent`, rows });
   return [
-    `<div class="whole"><h2>What each word looks at, in percent <small>${title}</small></h2>${map}</div>`,
+    `<div class="whole"><h2>${t`What each word looks at, in percent`} <small>${title}</small></h2>${map}</div>`,
     isLong ? "" : `<p class="reading" role="status">${asMarkup(hint(seen))}</p>`,
     twins ? twinsTable(seen, names, twins) : "",
   ].join("");
@@ -66,21 +67,23 @@ function twinsTable(seen: Seen, names: readonly string[], twins: readonly [numbe
     })),
   );
   const word = quoted(readable(shown.tokens[twins[0]]!));
-  const title = `The rows of ${word}, with positions and without, in percent`;
-  return `<div class="twins"><h2>The two rows of ${asMarkup(word)}, positions on and off</h2>${weightsTable({ names, title, rows })}</div>`;
+  const title = t`The rows of ${word}, with positions and without, in percent`;
+  return `<div class="twins"><h2>${asMarkup(t`The two rows of ${word}, positions on and off`)}</h2>${weightsTable({ names, title, rows })}</div>`;
 }
 
 /** Weights as a table of whole percents. */
 export function weightsTable({ names, title, rows, signed = false }: Table): string {
   const isShort = names.length <= SHORT.names && names.every((name) => name.length <= SHORT.letters);
   const kind = names.length > MOST_NUMBERS ? " dense" : isShort ? " short" : "";
-  const columns = names.map((name) => `<th scope="col" title="${asMarkup(name)}"><span>${asMarkup(name)}</span></th>`);
+  const columns = names.map(
+    (name) => `<th scope="col" translate="no" title="${asMarkup(name)}"><span>${asMarkup(name)}</span></th>`,
+  );
   const body = rows.map(({ name, weights, marked = false, above }, row) => {
     const cells = Array.from(weights, (weight, column) => cell(weight, { row, column, signed }));
     const line = above
       ? `<tr class="above"><th scope="rowgroup" colspan="${names.length + 1}">${asMarkup(above)}</th></tr>`
       : "";
-    return `${line}<tr${marked ? ' class="marked"' : ""}><th scope="row" title="${asMarkup(name)}">${asMarkup(name)}</th>${cells.join("")}</tr>`;
+    return `${line}<tr translate="no"${marked ? ' class="marked"' : ""}><th scope="row" title="${asMarkup(name)}">${asMarkup(name)}</th>${cells.join("")}</tr>`;
   });
   return (
     `<table class="weights${kind}" aria-label="${asMarkup(title)}">` +

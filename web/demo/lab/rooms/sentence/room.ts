@@ -8,6 +8,7 @@ import { difference, type Difference } from "../../engine/difference.js";
 import { lines, panel, toggle } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
+import { t } from "../../texts/t.js";
 import { BeforeAfter } from "./beforeAfter.js";
 import { SimilarityBoard } from "./board.js";
 import { chips } from "./chips.js";
@@ -52,8 +53,8 @@ async function check({ engine }: RoomView<typeof fields>, { shown, options }: Co
   const [exact] = await engine.encodeExactly([shown.text], options);
   const all = ({ layers }: Encoding) => layers.flatMap(({ probs }) => [...probs]);
   return [
-    difference("probabilities of all heads", all(shown), all(exact!)),
-    difference("embedding", shown.embedding, exact!.embedding),
+    difference(t`probabilities of all heads`, all(shown), all(exact!)),
+    difference(t`embedding`, shown.embedding, exact!.embedding),
   ];
 }
 
@@ -62,15 +63,15 @@ class Body {
   readonly nodes: readonly HTMLElement[];
   readonly #view: RoomView<typeof fields>;
   readonly #figure: Figure;
-  readonly #sentences = element("div", { class: "chips", role: "group", "aria-label": "Sentence" });
-  readonly #read = element("p", { class: "hint", "aria-live": "polite" }, "The sentences are being read.");
+  readonly #sentences = element("div", { class: "chips", role: "group", "aria-label": t`Sentence` });
+  readonly #read = element("p", { class: "hint", "aria-live": "polite" }, t`The sentences are being read.`);
   readonly #habits: HabitsCard;
   readonly #directions: Directions;
   readonly #interventions: Interventions;
   readonly #beforeAfter = new BeforeAfter();
   readonly #closer: Closer;
   readonly #strongest = element("ol", { class: "links" });
-  readonly #strongestCard = card("Strongest links of this head", this.#strongest);
+  readonly #strongestCard = card(t`Strongest links of this head`, this.#strongest);
   readonly #board = new SimilarityBoard();
   /** Empty until the first picture is drawn. */
   readonly #rest = element("div", { class: "sentence" });
@@ -91,7 +92,7 @@ class Body {
     const text = element(
       "div",
       { class: "column texts" },
-      lines(state, "texts", "Sentences, one per line", 3),
+      lines(state, "texts", t`Sentences, one per line`, 3),
       this.#sentences,
       this.#read,
     );
@@ -106,18 +107,18 @@ class Body {
         { class: "halves" },
         this.#strongestCard,
         card(
-          "Similarity board",
+          t`Similarity board`,
           element(
             "p",
             { class: "hint" },
-            "The cosine of the angle between two sentences’ embeddings: 1 is the same meaning, 0 is unrelated.",
+            t`The cosine of the angle between two sentences’ embeddings: 1 is the same meaning, 0 is unrelated.`,
           ),
           this.#board.node,
         ),
       ),
       element("p", { class: "hint" }, storageNote(storage)),
     );
-    const controls = panel(text, toggle(state, "positions", "Tell the model where each word stands"));
+    const controls = panel(text, toggle(state, "positions", t`Tell the model where each word stands`));
     this.nodes = [this.#figure.node, controls, this.#rest];
   }
 

@@ -10,7 +10,8 @@ import type { StorageError } from "../../../model/packed.js";
 import { similarity } from "../../../model/similarity.js";
 import { firstRepetition, knownWords, rowDifference } from "../../../model/story.js";
 import { unknownWords } from "../../../model/unknownWords.js";
-import { decimal } from "../../shell/numbers.js";
+import { counted, decimal } from "../../shell/numbers.js";
+import { t } from "../../texts/t.js";
 import { isBlind, isChanged, namesOf, shownHead, type Seen } from "./seen.js";
 
 /** Differences below this are rounding of float32: engines may add in different orders. */
@@ -19,38 +20,49 @@ const ROUNDING = 1e-6;
 /** The question that the room answers for this sentence. */
 export function question({ shown }: Pick<Seen, "shown">): string {
   const twins = firstRepetition(shown);
-  return twins ? `Which ${quoted(readable(shown.tokens[twins[0]]!))} is which?` : "What does each word look at?";
+  return twins ? t`Which ${quoted(readable(shown.tokens[twins[0]]!))} is which?` : t`What does each word look at?`;
 }
 
 /** The answer, from the rows of the head that is shown. */
 export function finding(seen: Seen): string {
   const { shown, placed, unplaced, head, options } = seen;
   const names = namesOf(seen);
-  if (names.length === 0) return "There is nothing to read yet: type a sentence.";
+  if (names.length === 0) return t`There is nothing to read yet: type a sentence.`;
   if (isBlind(seen)) return blindness(names.length);
   const twins = firstRepetition(shown);
   if (!twins) return strongestWords(seen);
   const apart = (encoding: Encoding) => rowDifference(headsOf(encoding)[head]!.probs, ...twins);
   if (options.positions === false) {
-    const rows = apart(shown) < ROUNDING ? "look alike" : `differ by up to ${points(apart(shown))}`;
-    const both = twins.map((token) => quoted(names[token]!)).join(" and ");
-    return `Without positions, ${both} ${rows}. Told where they stand, they ${difference(apart(placed))}.`;
+    const both = t`${quoted(names[twins[0]]!)} and ${quoted(names[twins[1]]!)}`;
+    const without =
+      apart(shown) < ROUNDING
+        ? t`Without positions, ${both} look alike.`
+        : t`Without positions, ${both} differ by up to ${points(apart(shown))}.`;
+    const told =
+      apart(placed) < ROUNDING
+        ? t`Told where they stand, they are equal.`
+        : t`Told where they stand, they differ by up to ${points(apart(placed))}.`;
+    return `${without} ${told}`;
   }
   const [one, other] = twins.map((token) => besidesItself(seen, names, token)) as [Besides, Besides];
   const looks =
     one.share > 0 && other.share > 0
-      ? `Besides itself, ${one.name} looks most at ${one.to} (${percent(one.share)}) and ${other.name} at ${other.to} (${percent(other.share)})`
-      : `${alone(one)}, ${alone(other)}`;
-  return `${looks}. Without positions their rows ${apart(unplaced) < ROUNDING ? "are equal" : difference(apart(unplaced))}.`;
+      ? t`Besides itself, ${one.name} looks most at ${one.to} (${percent(one.share)}) and ${other.name} at ${other.to} (${percent(other.share)}).`
+      : `${alone(one)}, ${alone(other)}.`;
+  const without =
+    apart(unplaced) < ROUNDING
+      ? t`Without positions their rows are equal.`
+      : t`Without positions their rows differ by up to ${points(apart(unplaced))}.`;
+  return `${looks} ${without}`;
 }
 
 /** The strongest link from word to word. What the model does not know, and signs such as “.”, are no words. */
 function strongestWords(seen: Seen): string {
   const words = knownWords(seen.shown);
-  if (words.length === 0) return "The model knows no word of this text. It was trained on English.";
+  if (words.length === 0) return t`The model knows no word of this text. It was trained on English.`;
   const [link] = linksInWords(seen, 1, words);
   const head = headName(shownHead(seen));
-  return link ? `The strongest link from word to word in ${head} is ${link}.` : `No word looks at a word in ${head}.`;
+  return link ? t`The strongest link from word to word in ${head} is ${link}.` : t`No word looks at a word in ${head}.`;
 }
 
 interface Besides {
@@ -67,47 +79,52 @@ function besidesItself(seen: Seen, names: readonly string[], token: number): Bes
 }
 
 function alone({ name, to, share }: Besides): string {
-  return share > 0 ? `${name} looks at ${to} (${percent(share)})` : `${name} looks only at itself (100 %)`;
-}
-
-/** "are equal" or "differ by up to 21 percentage points" */
-function difference(apart: number): string {
-  return apart < ROUNDING ? "are equal" : `differ by up to ${points(apart)}`;
+  return share > 0 ? t`${name} looks at ${to} (${percent(share)})` : t`${name} looks only at itself (100 %)`;
 }
 
 /** What positions do to the rows of a word that occurs twice. */
 export function twinRows({ placed, unplaced, head }: Seen, [first, second]: readonly [number, number]) {
-  const rows = (encoding: Encoding) => difference(rowDifference(headsOf(encoding)[head]!.probs, first, second));
-  return { on: `Positions on: the rows ${rows(placed)}`, off: `Positions off: the rows ${rows(unplaced)}` };
+  const apart = (encoding: Encoding) => rowDifference(headsOf(encoding)[head]!.probs, first, second);
+  return {
+    on:
+      apart(placed) < ROUNDING
+        ? t`Positions on: the rows are equal`
+        : t`Positions on: the rows differ by up to ${points(apart(placed))}`,
+    off:
+      apart(unplaced) < ROUNDING
+        ? t`Positions off: the rows are equal`
+        : t`Positions off: the rows differ by up to ${points(apart(unplaced))}`,
+  };
 }
 
 /** A cell in words, and the opposite direction: attention is not symmetric. */
 export function cellWords(seen: Seen, from: number, to: number): string {
   const names = namesOf(seen);
   const { probs, scores } = shownHead(seen);
-  const gives = (i: number, j: number) =>
-    `${percent(rowOf(probs, i)[j]!)} of its attention to ${i === j ? "itself" : quoted(names[j]!)}`;
-  const scored = (i: number, j: number) => `(score ${decimal(rowOf(scores, i)[j]!)})`;
-  const one = `${quoted(names[from]!)} gives ${gives(from, to)} ${scored(from, to)}.`;
-  if (from === to) return one;
-  return `${one} The other way, ${quoted(names[to]!)} gives ${gives(to, from)} ${scored(to, from)}.`;
+  const share = (i: number, j: number) => percent(rowOf(probs, i)[j]!);
+  const score = (i: number, j: number) => decimal(rowOf(scores, i)[j]!);
+  const [one, other] = [quoted(names[from]!), quoted(names[to]!)];
+  if (from === to) return t`${one} gives ${share(from, to)} of its attention to itself (score ${score(from, to)}).`;
+  const there = t`${one} gives ${share(from, to)} of its attention to ${other} (score ${score(from, to)}).`;
+  const back = t`The other way, ${other} gives ${share(to, from)} of its attention to ${one} (score ${score(to, from)}).`;
+  return `${there} ${back}`;
 }
 
 /** How the map is read, as long as no cell is chosen. */
 export function hint(seen: Pick<Seen, "shown" | "options">): string {
   return isBlind(seen)
-    ? "No word spreads any attention, as every token is hidden."
-    : "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.";
+    ? t`No word spreads any attention, as every token is hidden.`
+    : t`Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.`;
 }
 
 /** The two scores of a pair, and why they differ. */
 export function directionWords(seen: Seen, from: number, to: number): string {
   const names = namesOf(seen);
-  if (from === to) return `${quoted(names[from]!)} with itself has one score only. Choose two tokens.`;
+  if (from === to) return t`${quoted(names[from]!)} with itself has one score only. Choose two tokens.`;
   const { scores } = shownHead(seen);
   const apart = Math.abs(rowOf(scores, from)[to]! - rowOf(scores, to)[from]!);
-  const compared = apart < ROUNDING ? "The two scores are equal" : `The two scores are ${decimal(apart)} apart`;
-  return `${compared}. Queries and keys come from different matrices; from one matrix, both scores would be equal.`;
+  const compared = apart < ROUNDING ? t`The two scores are equal.` : t`The two scores are ${decimal(apart)} apart.`;
+  return t`${compared} Queries and keys come from different matrices; from one matrix, both scores would be equal.`;
 }
 
 /** The pair of words whose two scores differ most in the head that is shown. */
@@ -126,22 +143,28 @@ function isWord(token: string): boolean {
 
 /** What the map of all layers together says about a cell. */
 export function rolloutWords(names: readonly string[], from: number, to: number, share: number): string {
-  return `${percent(share)} of what is known at ${quoted(names[from]!)} comes from ${from === to ? "the token itself" : quoted(names[to]!)}.`;
+  const at = quoted(names[from]!);
+  return from === to
+    ? t`${percent(share)} of what is known at ${at} comes from the token itself.`
+    : t`${percent(share)} of what is known at ${at} comes from ${quoted(names[to]!)}.`;
 }
 
 export function tokensRead({ tokens, tokensLeftOut, unknown }: Encoding): string {
-  const beyond =
-    tokensLeftOut > 0
-      ? ` The model reads ${MAX_TOKENS}: the last ${tokensLeftOut} ${tokensLeftOut === 1 ? "is" : "are"} left out.`
-      : "";
-  return `${count(tokens.length, "token")}.${beyond}${unknownWords({ tokens, unknown })}`;
+  return `${counted(tokens.length, "token")}.${leftOut(tokensLeftOut)}${unknownWords({ tokens, unknown })}`;
+}
+
+function leftOut(tokens: number): string {
+  if (tokens === 0) return "";
+  return tokens === 1
+    ? t` The model reads ${MAX_TOKENS}: the last ${tokens} is left out.`
+    : t` The model reads ${MAX_TOKENS}: the last ${tokens} are left out.`;
 }
 
 /** How many of the sentences are read. */
 export function sentencesRead(read: number, given: number): string {
-  return given > read
-    ? `The first ${count(read, "sentence")} of ${given} are read.`
-    : `${count(read, "sentence")} ${read === 1 ? "is" : "are"} read.`;
+  const sentences = counted(read, "sentence");
+  if (given > read) return t`The first ${sentences} of ${given} are read.`;
+  return read === 1 ? t`${sentences} is read.` : t`${sentences} are read.`;
 }
 
 /** The strongest links of the head that is shown, or of those between some of the tokens. */
@@ -157,14 +180,14 @@ export function linksInWords(seen: Seen, most: number, among?: readonly number[]
 
 /** "“park₄” → “car”" or "“car” → itself" */
 function arrow(names: readonly string[], from: number, to: number): string {
-  return `${quoted(names[from]!)} → ${from === to ? "itself" : quoted(names[to]!)}`;
+  return `${quoted(names[from]!)} → ${from === to ? t`itself` : quoted(names[to]!)}`;
 }
 
 /** What the visitor's changes do to the sentence. */
 export function effect(seen: Seen): string {
   const { original, shown } = seen;
-  if (!isChanged(seen)) return "Nothing is changed. Switch a head off, or hide a token, to see two maps here.";
-  const cosine = `The sentence’s embedding turned: its cosine with the original is ${decimal(similarity(original.embedding, shown.embedding), 4)}.`;
+  if (!isChanged(seen)) return t`Nothing is changed. Switch a head off, or hide a token, to see two maps here.`;
+  const cosine = t`The sentence’s embedding turned: its cosine with the original is ${decimal(similarity(original.embedding, shown.embedding), 4)}.`;
   return `${cosine} ${movedWords(seen)}`;
 }
 
@@ -173,8 +196,8 @@ function movedWords(seen: Seen): string {
   const head = mostMoved(seen);
   const moved = movedByHead(seen.original, seen.shown)[head]!;
   return moved < ROUNDING
-    ? "No weight of attention changes."
-    : `${capital(headName(headsOf(seen.shown)[head]!))} changes most: ${percent(moved)} of its attention is elsewhere.`;
+    ? t`No weight of attention changes.`
+    : t`${capital(headName(headsOf(seen.shown)[head]!))} changes most: ${percent(moved)} of its attention is elsewhere.`;
 }
 
 /** The head whose attention has moved most. */
@@ -190,7 +213,7 @@ export function changedLink({ original, shown }: Seen, head: number): string {
   const most = before.reduce((best, _, i) => (apart(i) > apart(best) ? i : best), 0);
   const names = tokenNames(shown.tokens);
   const [from, to] = [Math.floor(most / names.length), most % names.length];
-  return `${arrow(names, from, to)} changes most: from ${percent(before[most]!)} to ${percent(after[most]!)}.`;
+  return t`${arrow(names, from, to)} changes most: from ${percent(before[most]!)} to ${percent(after[most]!)}.`;
 }
 
 /** The head that has most of a habit, in words. */
@@ -201,40 +224,32 @@ export function habitWords(encoding: Encoding, habit: Habit): string {
 }
 
 export const HABIT_WORDS: Readonly<Record<Habit, string>> = {
-  previous: "one back",
-  first: "at the first",
-  self: "at itself",
+  previous: t`one back`,
+  first: t`at the first`,
+  self: t`at itself`,
 };
 
 export function compared(one: Encoding, other: Encoding): string {
-  return `Cosine of the two sentences: ${decimal(similarity(one.embedding, other.embedding))}. Both maps show the same head.`;
+  return t`Cosine of the two sentences: ${decimal(similarity(one.embedding, other.embedding))}. Both maps show the same head.`;
 }
 
 /** What the storage of the model costs, in megabytes and in accuracy. Bounds are rounded to the safe side. */
 export function storageNote({ megabytes, sentences, cosine, weight }: StorageError): string {
   const bound = decimal(Math.ceil(weight * 1000) / 10, 1);
-  const least = (Math.floor(cosine * 1e6) / 1e6).toFixed(6);
-  return (
-    "What you see first was computed by headwise when this page was built. When you change something, your browser " +
-    `loads the model (${Math.ceil(megabytes)} MB) and computes with headwise itself. The weights are stored as float16. ` +
-    `Over ${count(sentences, "sentence")}, with positions and without, this moves no weight of attention by more than ` +
-    `${bound} percentage points, and every embedding keeps a cosine of at least ${least} with the original’s.`
-  );
+  const least = decimal(Math.floor(cosine * 1e6) / 1e6, 6);
+  return t`What you see first was computed by headwise when this page was built. When you change something, your browser loads the model (${Math.ceil(megabytes)} MB) and computes with headwise itself. The weights are stored as float16. Over ${counted(sentences, "sentence")}, with positions and without, this moves no weight of attention by more than ${bound} percentage points, and every embedding keeps a cosine of at least ${least} with the original’s.`;
 }
 
 function blindness(tokens: number): string {
-  const who = tokens === 1 ? "The only token is hidden" : `All ${tokens} tokens are hidden`;
-  return `${who}: no token looks at anything, and every weight is 0 %.`;
+  return tokens === 1
+    ? t`The only token is hidden: no token looks at anything, and every weight is 0 %.`
+    : t`All ${tokens} tokens are hidden: no token looks at anything, and every weight is 0 %.`;
 }
 
 /** "21 percentage points" */
 export function points(share: number): string {
   const rounded = Math.round(100 * share);
-  return rounded === 0 ? "less than 1 percentage point" : count(rounded, "percentage point");
-}
-
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+  return rounded === 0 ? t`less than 1 percentage point` : counted(rounded, "percentage point");
 }
 
 function capital(text: string): string {
@@ -242,5 +257,5 @@ function capital(text: string): string {
 }
 
 export function quoted(name: string): string {
-  return `“${name}”`;
+  return t`“${name}”`;
 }
