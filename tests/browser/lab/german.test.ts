@@ -3,10 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Page } from "playwright-core";
 
-import { LabPage } from "./labPage.js";
+import { LabPage, ROOMS } from "./labPage.js";
 
-/** The rooms that speak German. */
-const GERMAN_ROOMS = ["lesson", "matrix", "masks"];
 /** Words that German does not have. */
 const ENGLISH_WORDS =
   /\b(the|and|of|is|are|with|this|that|each|every|which|not|what|how|by|from|at|for|you|your|it)\b/i;
@@ -48,7 +46,7 @@ function englishOf(page: Page): Promise<string[]> {
 }
 
 describe("a browser that prefers German", () => {
-  test.each(GERMAN_ROOMS)("reads no English in the room %s", async (room) => {
+  test.each(ROOMS)("reads no English in the room %s", async (room) => {
     await lab.enter(room, german);
     expect(await german.evaluate(() => document.documentElement.lang)).toBe("de");
     await german.locator("#engine summary").click();

@@ -8,6 +8,7 @@ import { save } from "../../shell/save.js";
 import { onThemeChange } from "../../shell/themeChange.js";
 import type { RoomView } from "../../shell/room.js";
 import type { Film } from "../../share/film.js";
+import { language } from "../../texts/language.js";
 import { t } from "../../texts/t.js";
 import { Charts } from "./charts.js";
 import { Chosen } from "./chosen.js";
@@ -18,8 +19,6 @@ import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, sw
 import { Tiles } from "./tiles.js";
 import { Scrubber } from "./scrubber.js";
 import { finding, lookFor, speedWords } from "./words.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
 
 /** The training pauses by itself after so many steps. */
 const ROUND = 2000;
