@@ -6,7 +6,7 @@ import { type Page } from "playwright-core";
 import { LabPage } from "./labPage.js";
 
 /** The rooms that speak German. */
-const GERMAN_ROOMS = ["lesson"];
+const GERMAN_ROOMS = ["lesson", "sentence", "positions", "flash"];
 /** Words that German does not have. */
 const ENGLISH_WORDS =
   /\b(the|and|of|is|are|with|this|that|each|every|which|not|what|how|by|from|at|for|you|your|it)\b/i;
