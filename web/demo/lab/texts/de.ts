@@ -751,7 +751,7 @@ export const GERMAN: Texts = {
   "S × S arrays": "Arrays S × S",
   tiles: "Kacheln",
   "times less": "Ersparnis",
-  "tiles that the mask leaves": "Kacheln, die die Maske lässt",
+  "tiles that the mask leaves": "Kacheln mit Maske",
   "the mask saves": "die Maske spart",
   "Extra memory": "Zusätzlicher Speicher",
   "Bytes moved": "Bewegte Bytes",
