@@ -539,7 +539,7 @@ export const GERMAN: Texts = {
   "Cosine of the two sentences: {0}. Both maps show the same head.":
     "Kosinus der zwei Sätze: {0}. Beide Karten zeigen denselben Kopf.",
   "What you see first was computed by headwise when this page was built. When you change something, your browser loads the model ({0} MB) and computes with headwise itself. The weights are stored as float16. Over {1}, with positions and without, this moves no weight of attention by more than {2} percentage points, and every embedding keeps a cosine of at least {3} with the original’s.":
-    "Was du zuerst siehst, hat headwise berechnet, als diese Seite gebaut wurde. Wenn du etwas änderst, lädt dein Browser das Modell ({0} MB) und rechnet selbst, mit headwise. Die Gewichte sind als float16 gespeichert. Gemessen an {1}, mit Positionen und ohne: Kein Gewicht der Aufmerksamkeit ändert sich dadurch um mehr als {2} Prozentpunkte, und jede Einbettung behält einen Kosinus von mindestens {3} mit der ursprünglichen.",
+    "Was du zuerst siehst, hat headwise berechnet, als diese Seite gebaut wurde. Wenn du etwas änderst, lädt dein Browser das Modell ({0} MB) und rechnet selbst, mit headwise. Die Gewichte sind als float16 gespeichert. Gemessen über {1}, mit Positionen und ohne: Kein Gewicht der Aufmerksamkeit ändert sich dadurch um mehr als {2} Prozentpunkte, und jede Einbettung behält einen Kosinus von mindestens {3} mit der ursprünglichen.",
   "The only token is hidden: no token looks at anything, and every weight is 0 %.":
     "Das einzige Token ist verborgen: Kein Token schaut auf etwas, und jedes Gewicht ist 0 %.",
   "All {0} tokens are hidden: no token looks at anything, and every weight is 0 %.":
@@ -1149,7 +1149,7 @@ export const GERMAN: Texts = {
   "S × S arrays": "Arrays S × S",
   tiles: "Kacheln",
   "times less": "Ersparnis",
-  "tiles that the mask leaves": "Kacheln, die die Maske lässt",
+  "tiles that the mask leaves": "Kacheln mit Maske",
   "the mask saves": "die Maske spart",
   "Extra memory": "Zusätzlicher Speicher",
   "Bytes moved": "Bewegte Bytes",
