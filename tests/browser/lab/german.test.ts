@@ -50,7 +50,9 @@ describe("a browser that prefers German", () => {
     await lab.enter(room, german);
     expect(await german.evaluate(() => document.documentElement.lang)).toBe("de");
     await german.locator("#engine summary").click();
-    for (const closed of await german.locator("main details:not([open]) > summary").all()) await closed.click();
+    await german
+      .locator("main details:not([open]) > summary")
+      .evaluateAll((all) => all.forEach((closed) => (closed as HTMLElement).click()));
     const compare = german.getByRole("button", { name: "Mit doppelter Genauigkeit vergleichen" });
     if ((await compare.count()) > 0) {
       await compare.click();

@@ -21,7 +21,7 @@ export function randomDecoder(
     kind,
     characters,
     ...{ layers, heads, width, position: "rotary", context: 128 },
-    source: "Its weights are random numbers.",
+    source: "Random weights",
     figures: { parameters: 12_345, natsPerCharacter: 4.1, exact: 0, minutes: 0 },
     sample: "the words of a text that nobody has learned from. ".repeat(8),
     ...(kind === "sums" && { end: "\n", reversed: true }),

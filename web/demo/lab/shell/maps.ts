@@ -7,7 +7,6 @@ export function attentionMap(label: string): AttentionMap {
   defineElements();
   translateMaps();
   const map = document.createElement("attention-map");
-  map.lang = "en"; // its buttons and sentences are the package's
   map.label = label;
   map.controls = true;
   return map;
@@ -18,7 +17,6 @@ export function attentionHeads(label: string): AttentionHeads {
   defineElements();
   translateMaps();
   const heads = document.createElement("attention-heads");
-  heads.lang = "en"; // as above
   heads.label = label;
   heads.controls = true;
   return heads;

@@ -800,6 +800,9 @@ export const GERMAN: Texts = {
   "{0} millionths": "{0} Millionstel",
   'headwise computes both: layout "BSE" has a row for each position, "BES" a column. {0} Point at a number to find it in the other form.':
     'headwise berechnet beide: Das Layout "BSE" hat für jede Position eine Zeile, "BES" eine Spalte. {0} Zeige auf eine Zahl, um sie in der anderen Form zu finden.',
+  "if hidden": "wenn verborgen",
+  "(softmax by rows)": "(Softmax je Zeile)",
+  "(softmax by columns)": "(Softmax je Spalte)",
 
   // ——— end of Matrix
 

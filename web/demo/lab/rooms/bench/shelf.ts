@@ -112,7 +112,7 @@ export class Shelf {
         element("code", { translate: "no" }, command),
         " ",
       ],
-      ...(note ? [element("span", { class: "hint" }, note), " "] : []),
+      ...(note ? [element("span", { class: "hint", translate: "no" }, note), " "] : []),
       remove,
     );
   }

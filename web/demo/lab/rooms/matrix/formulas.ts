@@ -14,7 +14,17 @@ import softmax from "./formulas/softmax.tex";
 import softmaxColumns from "./formulas/softmaxColumns.tex";
 import unscaled from "./formulas/unscaled.tex";
 import unscaledColumns from "./formulas/unscaledColumns.tex";
+import { t } from "../../texts/t.js";
 import type { Scene } from "./parts.js";
+
+/** What the formulas say in words, by what their TeX says. */
+const WORDS: Readonly<Record<string, string>> = {
+  scores: t`scores`,
+  output: t`output`,
+  "if hidden": t`if hidden`,
+  "(softmax by rows)": t`(softmax by rows)`,
+  "(softmax by columns)": t`(softmax by columns)`,
+};
 
 /** In every form a number's first index is its row. */
 const FORMULAS = {
@@ -38,9 +48,18 @@ export function projectionFormulas({ form }: Scene): string[] {
 /** What one head computes, as it is set. */
 export function attentionFormulas({ form, inputs }: Scene): string[] {
   const all = FORMULAS[form];
-  return [all.scores, inputs.scale ? all.scaled : all.unscaled, inputs.softmax ? all.softmax : all.plain, all.mixture];
+  const scaling = inputs.scale ? all.scaled : all.unscaled;
+  return [all.scores, scaling, inputs.softmax ? all.softmax : all.plain, all.mixture].map(inLanguage);
 }
 
 export function joinFormulas({ form }: Scene): string[] {
-  return [FORMULAS[form].join];
+  return [FORMULAS[form].join].map(inLanguage);
+}
+
+/** The HTML of a formula with its words in the language of the page. */
+function inLanguage(html: string): string {
+  return html.replace(/>([^<>]+)</g, (whole, text: string) => {
+    const words = text.trim();
+    return whole.replace(words, WORDS[words.replace(/\s/g, " ")] ?? words);
+  });
 }
