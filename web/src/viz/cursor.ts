@@ -23,8 +23,8 @@ export interface CursorTexts {
  * with the cursor. They also draw the cursor: a frame around the cell, two bands, and two marked labels.
  */
 export class Cursor {
-  readonly #columnHeader = make("span", { role: "columnheader", class: "pill key" });
-  readonly #rowHeader = make("span", { role: "rowheader", class: "pill query" });
+  readonly #columnHeader = make("span", { role: "columnheader", class: "pill key", translate: "no" });
+  readonly #rowHeader = make("span", { role: "rowheader", class: "pill query", translate: "no" });
   readonly #frame = make("span", { role: "gridcell", id: "cell", class: "frame" });
   readonly #bands = [make("i", { class: "band row" }), make("i", { class: "band column" })] as const;
   readonly #headerRow = make("div", { role: "row", "aria-rowindex": "1" }, this.#columnHeader);

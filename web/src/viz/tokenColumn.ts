@@ -33,7 +33,7 @@ export class TokenColumn {
     readonly side: "query" | "key",
     readonly events: TokenColumnEvents,
   ) {
-    this.element = make("ul", { class: side, role: "listbox", "aria-multiselectable": "true" });
+    this.element = make("ul", { class: side, role: "listbox", translate: "no", "aria-multiselectable": "true" });
     this.element.addEventListener("click", (event) => this.#click(event));
     this.element.addEventListener("keydown", (event) => this.#key(event));
     this.element.addEventListener("pointerover", (event) => {
