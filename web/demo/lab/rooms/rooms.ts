@@ -1,5 +1,6 @@
 import type { Room } from "../shell/room.js";
 import { t } from "../texts/t.js";
+import { TITLES } from "./titles.js";
 
 /** What the navigation shows of a room before the room's code is loaded. */
 export interface Door {
@@ -16,69 +17,69 @@ export interface Door {
 export const DOORS: readonly Door[] = [
   {
     id: "lesson",
-    title: t`Lesson`,
+    title: TITLES.lesson,
     lede: t`Seven scenes, three minutes, with a sentence of yours. Scroll, or press → and ←.`,
     load: () => import("./lesson/room.js"),
   },
   {
     id: "sentence",
-    title: t`Sentence`,
+    title: TITLES.sentence,
     lede: t`A pretrained transformer reads your sentence, and shows what each word looks at.`,
     load: () => import("./sentence/room.js"),
   },
   {
     id: "matrix",
-    title: t`Matrix`,
+    title: TITLES.matrix,
     lede: t`Attention on numbers that you can follow. Change one, and see what it changes on its way to the output.`,
     load: () => import("./matrix/room.js"),
   },
   {
     id: "positions",
-    title: t`Positions`,
+    title: TITLES.positions,
     lede: t`The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.`,
     load: () => import("./positions/room.js"),
   },
   {
     id: "masks",
-    title: t`Masks`,
+    title: TITLES.masks,
     lede: t`Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, or write rules of your own, and see which pairs are left and what need not be computed.`,
     load: () => import("./masks/room.js"),
   },
   {
     id: "flash",
-    title: t`Flash`,
+    title: TITLES.flash,
     lede: t`How attention over long sequences fits in a few kilobytes: tile by tile, with a running maximum and a running sum.`,
     behind: "masks",
     load: () => import("./flash/room.js"),
   },
   {
     id: "train",
-    title: t`Train`,
+    title: TITLES.train,
     lede: t`Two attention layers learn to repeat what they have read. Watch their heads form, switch one off, and go back to the step where it happened.`,
     load: () => import("./train/room.js"),
   },
   {
     id: "generate",
-    title: t`Generate`,
+    title: TITLES.generate,
     lede: t`A small decoder continues what you type. See what it expects next, what every head looks at, and what its cache of keys and values keeps.`,
     load: () => import("./generate/room.js"),
   },
   {
     id: "tensors",
-    title: t`Your model`,
+    title: TITLES.tensors,
     lede: t`Drop a whole model, the weights of a layer, or queries, keys and values, and see what its heads do. Nothing leaves this page.`,
     load: () => import("./tensors/room.js"),
   },
   {
     id: "device",
-    title: t`Your device`,
+    title: TITLES.device,
     lede: t`How fast attention is on this machine, in this browser: every engine, checked before it is timed.`,
     behind: "engine",
     load: () => import("./device/room.js"),
   },
   {
     id: "bench",
-    title: t`Bench`,
+    title: TITLES.bench,
     lede: t`Times that others have measured, side by side: every shape, engine and device of the files that you drop.`,
     behind: "engine",
     load: () => import("./bench/room.js"),

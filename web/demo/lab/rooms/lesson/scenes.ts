@@ -3,6 +3,7 @@
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
 import { t } from "../../texts/t.js";
+import type { TITLES } from "../titles.js";
 import * as lesson from "./lesson.js";
 import type { Lesson } from "./lesson.js";
 
@@ -17,7 +18,7 @@ export interface Scene {
 /** A room at the state of the scene. */
 export interface Door {
   readonly words: string;
-  readonly room: string;
+  readonly room: keyof typeof TITLES;
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -193,7 +194,7 @@ function heads(seen: Lesson): Scene {
 function places(seen: Lesson): Scene {
   const twins = lesson.twinsOf(seen.placed);
   const text = { words: seen.placed.text };
-  const door = { words: t`positions with this sentence`, room: "positions", settings: text };
+  const door: Door = { words: t`positions with this sentence`, room: "positions", settings: text };
   if (!twins)
     return {
       title: t`Positions tell words apart`,

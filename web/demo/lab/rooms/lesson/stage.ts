@@ -4,7 +4,7 @@ import { headName } from "../../../model/heads.js";
 import { asMarkup } from "../../../model/names.js";
 import { formatAddress } from "../../shell/address.js";
 import { t } from "../../texts/t.js";
-import { DOORS } from "../rooms.js";
+import { TITLES } from "../titles.js";
 import { flow } from "./flow.js";
 import { namesOf, type Lesson } from "./lesson.js";
 import { paneOf } from "./panes.js";
@@ -62,7 +62,7 @@ export function cards(seen: Lesson): string {
 
 function card({ title, words, door, quiz }: Scene, number: number): string {
   const address = formatAddress({ room: door.room, query: new URLSearchParams(door.settings) });
-  const [heading, link] = [`${number} · ${title}`, t`Open ${door.words} in the room ${roomName(door.room)}`].map(
+  const [heading, link] = [`${number} · ${title}`, t`Open ${door.words} in the room ${TITLES[door.room]}`].map(
     asMarkup,
   );
   return (
@@ -80,10 +80,6 @@ function question({ question, answers }: Quiz): string {
 
 function end(): string {
   return `<p>${t`That is attention. Write a sentence of your own above, or go on with the tour: it asks what you expect, and headwise computes what is true.`}</p>`;
-}
-
-function roomName(room: string): string {
-  return DOORS.find(({ id }) => id === room)!.title;
 }
 
 function option(value: number, words: string, isChosen: boolean, marks = ""): string {
