@@ -895,6 +895,7 @@ export const GERMAN: Texts = {
   "Key of": "Schlüssel von",
   "Words, some of them twice": "Wörter, einige davon zweimal",
   "Without positions": "Ohne Positionen",
+  "With positions": "Mit Positionen",
   "Does it matter where the text begins?": "Ist es wichtig, wo der Text beginnt?",
   "Move the text by (places)": "Text verschieben um (Stellen)",
   "Added: every place has its row": "Addiert: Jede Stelle hat ihre Zeile",

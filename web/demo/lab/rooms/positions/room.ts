@@ -102,7 +102,7 @@ class Picture {
   readonly #plain = attentionMap(t`Weights without positions`);
   readonly #placed = attentionMap(t`Weights with positions`);
   readonly #hands = attentionMap(t`Weights of heads made by hand`);
-  readonly #placedTitle = element("h2");
+  readonly #placedTitle = element("h2", {}, t`With positions`);
   readonly #formula = element("div");
   readonly #splitting = element("p", { class: "hint", "aria-live": "polite" });
   readonly #beginning = element("p", { class: "finding" });
