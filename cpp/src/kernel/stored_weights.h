@@ -265,7 +265,7 @@ inline void multiply_bytes(const FixedPoint& x, const RowRun& weight, float* y) 
     const std::int64_t outputs = std::min<std::int64_t>(kByteRows, weight.count - o);
     const std::int8_t* row[kByteRows];  // rows past the end count as the last one
     for (int n = 0; n < kByteRows; ++n) row[n] = data + std::min(o + n, weight.count - 1) * weight.row_stride;
-    const bool touches = o + 2 * kByteRows <= weight.count && weight.row_stride >= x.count;
+    const bool touches = o + kByteRows + kByteRows <= weight.count && weight.row_stride >= x.count;
     const std::int8_t* const ahead = data + (o + kByteRows) * weight.row_stride;
     float sums[kByteRows] = {};
     std::copy_n(y + o, outputs, sums);
