@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import ts from "typescript";
 
-import { GERMAN } from "../../web/demo/lab/texts/de.js";
-import { type Texts } from "../../web/demo/lab/texts/texts.js";
+import { GERMAN } from "../../web/demo/texts/de.js";
+import { type Texts } from "../../web/demo/texts/texts.js";
 
 const DEMO = fileURLToPath(new URL("../../web/demo/", import.meta.url));
 

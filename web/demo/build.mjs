@@ -50,7 +50,7 @@ function ahead({ numbers, lesson, rooms, room }) {
 /** A worker speaks English, so that it needs no copy of another language. */
 const englishOnly = () => ({
   name: "english-only",
-  load: (id) => (id.endsWith("/lab/texts/de.ts") ? "export const GERMAN = {};" : undefined),
+  load: (id) => (id.endsWith("/demo/texts/de.ts") ? "export const GERMAN = {};" : undefined),
 });
 
 /** @returns {import("vite").InlineConfig} */

@@ -1,4 +1,4 @@
-import { t } from "../lab/texts/t.js";
+import { t } from "../texts/t.js";
 import type { Encoding } from "./encoder.js";
 
 /** One head of one layer. Its maps are square and row-major: [from, to]. */

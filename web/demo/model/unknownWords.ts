@@ -1,4 +1,4 @@
-import { t } from "../lab/texts/t.js";
+import { t } from "../texts/t.js";
 import type { Encoding } from "./encoder.js";
 import { readable } from "./names.js";
 

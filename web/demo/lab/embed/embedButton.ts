@@ -3,7 +3,7 @@ import type { Door } from "../rooms/rooms.js";
 import { element } from "../shell/element.js";
 import type { Fields } from "../shell/field.js";
 import type { State } from "../shell/state.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { cardName, CARDS } from "./cards.js";
 import { elementMarkup, frameMarkup, type ShownFigure } from "./markup.js";
 import "./embedButton.css";

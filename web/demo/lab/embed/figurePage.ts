@@ -1,6 +1,6 @@
 import type { HeightMessage } from "../../embed/heightMessage.js";
 import { byId, element } from "../shell/element.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { CARDS } from "./cards.js";
 import { ADDRESS_WRITTEN } from "../shell/trail.js";
 import "./figurePage.css";

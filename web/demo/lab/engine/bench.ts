@@ -7,7 +7,7 @@ import { bandwidth } from "./bandwidth.js";
 import { exactAttention } from "./exact.js";
 import { difference } from "./difference.js";
 import { roofline } from "./roofline.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 /** An engine to measure. */
 export interface BenchEngine {

@@ -1,7 +1,7 @@
 import { exactAttention, type ExactOptions } from "./exact.js";
 import { headWords } from "../shell/headWords.js";
 import type { Floats } from "./floats.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 /** The distance of headwise's numbers from those of a computation in double precision. */
 export interface Difference {

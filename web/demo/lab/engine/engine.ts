@@ -17,7 +17,7 @@ import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./pro
 import type { Floats } from "./floats.js";
 import { moduleWorker } from "./moduleWorker.js";
 import workerUrl from "./worker.js?worker&url";
-import { t } from "../texts/t.js";
+import { said, t } from "../../texts/t.js";
 import { troubleWords } from "./trouble.js";
 
 /** The progress of something that takes long. */
@@ -126,8 +126,8 @@ export class Engine {
   }
 
   /** A worker that was not loaded has no message. Loading its file again tells why. */
-  async #explain(worker: Worker, said: string): Promise<void> {
-    const message = said || t`${workerUrl} could not be loaded: ${await whyNotLoaded(workerUrl)}`;
+  async #explain(worker: Worker, words: string): Promise<void> {
+    const message = words || t`${workerUrl} could not be loaded: ${await whyNotLoaded(workerUrl)}`;
     if (worker === this.#worker) this.#giveUp({ message });
   }
 
@@ -153,7 +153,7 @@ export class Engine {
       case "unusable":
         return this.#giveUp(reply.reason);
       case "progress":
-        return this.#events.onProgress({ ...reply, what: PROGRESS[reply.what] ?? reply.what });
+        return this.#events.onProgress({ ...reply, what: said(reply.what) }); // a worker says it in English
       case "done":
         this.#events.onTime(reply.milliseconds);
         return this.#settle(reply.id, (call) => call.resolve(reply.gives as never));
@@ -171,9 +171,6 @@ export class Engine {
     if (call) settle(call);
   }
 }
-
-/** What the worker says while it works. */
-const PROGRESS: Readonly<Record<string, string>> = { "Loading the model": t`Loading the model` };
 
 async function whyNotLoaded(url: string): Promise<string> {
   try {

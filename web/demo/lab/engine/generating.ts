@@ -7,7 +7,7 @@ import worker from "./generateWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
 import type { PronounStudy } from "./pronounProtocol.js";
 import type { EngineChoice } from "./protocol.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 export interface GeneratingEvents {
   opened(config: DecoderConfig, threads: number): void;

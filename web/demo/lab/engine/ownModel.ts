@@ -6,7 +6,7 @@ import type { HeadPlace, ModelFacts, ModelOrder, ModelReply, ModelRequest, Seen 
 import worker from "./modelWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
 import type { EngineChoice } from "./protocol.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 interface Waiting {
   resolve(reply: ModelReply): void;

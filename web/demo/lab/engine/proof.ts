@@ -2,7 +2,7 @@ import type { ProofProgress, ProofRecord } from "../../../../tests/bench/proof/c
 import { moduleWorker } from "./moduleWorker.js";
 import type { ProofReply, ProofRequest } from "./proofProtocol.js";
 import worker from "./proofWorker.js?worker&url";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 /** A proof that runs in a worker of its own. */
 export class Proof {

@@ -4,7 +4,7 @@ import { EngineError } from "./engine.js";
 import { moduleWorker } from "./moduleWorker.js";
 import type { Gains, KeptPair, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
 import worker from "./trainWorker.js?worker&url";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "model" | "kept" | "checked" }>;
 

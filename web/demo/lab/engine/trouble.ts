@@ -1,4 +1,4 @@
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 /** What a worker could not do. A worker says it in English, and the page says it again in its own language. */
 export type Trouble =

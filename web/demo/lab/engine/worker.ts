@@ -2,7 +2,7 @@ import type { Attention } from "headwise";
 
 import { anatomyOf } from "../../model/anatomy.js";
 import { Encoder } from "../../model/encoder.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { bench } from "./bench.js";
 import { asFailure } from "./asFailure.js";
 import { openAttention } from "./openAttention.js";

@@ -1,5 +1,5 @@
 import type { Room } from "../shell/room.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { TITLES } from "./titles.js";
 
 /** What the navigation shows of a room before the room's code is loaded. */

@@ -1,4 +1,4 @@
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 /** What each room is called. */
 export const TITLES = {

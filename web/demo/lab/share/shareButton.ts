@@ -1,5 +1,5 @@
 import { button } from "../shell/controls.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import type { Film } from "./film.js";
 
 /** What can be shared of a room. */

@@ -3,7 +3,7 @@ import { button } from "../shell/controls.js";
 import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { save } from "../shell/save.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { chosenPictures, gifOf, type Film } from "./film.js";
 import { canvasOf, pictureOf, pngOf, svgOf } from "./picture.js";
 import "./share.css";

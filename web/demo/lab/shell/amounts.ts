@@ -1,4 +1,4 @@
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { counted } from "./numbers.js";
 
 /** "1 is", "0 are" */

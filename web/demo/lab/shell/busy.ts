@@ -1,5 +1,5 @@
 import type { Progress } from "../engine/engine.js";
-import { said, t } from "../texts/t.js";
+import { said, t } from "../../texts/t.js";
 import { byId } from "./element.js";
 import { grouped } from "./numbers.js";
 

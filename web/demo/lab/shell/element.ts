@@ -1,4 +1,4 @@
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { reachableWhenWide } from "./reachable.js";
 
 type Content = Node | string;

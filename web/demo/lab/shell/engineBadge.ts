@@ -1,7 +1,7 @@
 import type { Report } from "headwise";
 
 import type { Failure } from "../engine/protocol.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { choices, slider } from "./controls.js";
 import { element } from "./element.js";
 import { choice, number } from "./field.js";

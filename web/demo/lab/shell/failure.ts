@@ -1,4 +1,4 @@
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { adviceOf } from "./advice.js";
 import { button } from "./controls.js";
 import { byId, element } from "./element.js";

@@ -1,4 +1,4 @@
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 // People count heads and layers from 1. Code, files and addresses count heads from 0.
 

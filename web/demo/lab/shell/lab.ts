@@ -1,7 +1,7 @@
 import { Engine } from "../engine/engine.js";
 import { DOORS, ENGINE_DOORS, NAVIGATION, type Door } from "../rooms/rooms.js";
 import { formatAddress, parseAddress } from "./address.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { stepAddress } from "../tour/steps.js";
 import { Tour, tourFields } from "../tour/tour.js";
 import { Busy } from "./busy.js";

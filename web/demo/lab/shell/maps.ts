@@ -1,6 +1,6 @@
 import { type AttentionHeads, type AttentionMap, defineElements } from "headwise/viz";
 
-import { translateMaps } from "../texts/vizTexts.js";
+import { translateMaps } from "./mapWords.js";
 
 /** An `<attention-map>` of the package, with all its controls. */
 export function attentionMap(label: string): AttentionMap {

@@ -1,4 +1,4 @@
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { element, withIndices } from "./element.js";
 import { at, entryOf, type Matrix } from "./matrix.js";
 import { decimal } from "./numbers.js";

@@ -1,5 +1,5 @@
-import { language } from "../texts/language.js";
-import { said } from "../texts/t.js";
+import { language } from "../../texts/language.js";
+import { said } from "../../texts/t.js";
 
 // Numbers as the page's language writes them. In addresses, code, files and attributes numbers are those of JavaScript.
 

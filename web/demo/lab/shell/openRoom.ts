@@ -4,7 +4,7 @@ import type { Engine } from "../engine/engine.js";
 import type { Film } from "../share/film.js";
 import { shareButton } from "../share/shareButton.js";
 import { DOORS, neighbours, nextRoom, type Door } from "../rooms/rooms.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
 import { Failure, inWords } from "./failure.js";

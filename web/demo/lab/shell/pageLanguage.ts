@@ -1,5 +1,5 @@
-import { chooseLanguage, LANGUAGES, language, type Language } from "../texts/language.js";
-import { t } from "../texts/t.js";
+import { chooseLanguage, LANGUAGES, language, type Language } from "../../texts/language.js";
+import { t } from "../../texts/t.js";
 import { byId, element } from "./element.js";
 
 /** Says in the language of the page what index.html says in English, and lets the visitor choose another one. */

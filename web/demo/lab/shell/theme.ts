@@ -1,5 +1,5 @@
 import { figureTheme, isFigure } from "../embed/figurePage.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 
 const THEMES = ["auto", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];

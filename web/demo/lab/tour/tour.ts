@@ -4,7 +4,7 @@ import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { number } from "../shell/field.js";
 import type { State } from "../shell/state.js";
-import { t } from "../texts/t.js";
+import { t } from "../../texts/t.js";
 import type { Step } from "./step.js";
 import { STEPS, stepAddress } from "./steps.js";
 

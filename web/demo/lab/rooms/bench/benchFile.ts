@@ -2,7 +2,7 @@ import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
 
 import schema from "../../../../../tests/bench/schema/headwise-bench.json" with { type: "json" };
 import { beginningOf } from "../../../model/graphemes.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 export interface BenchDevice {
   readonly id: string;

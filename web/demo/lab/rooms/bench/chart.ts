@@ -1,7 +1,7 @@
 import { element } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
 import type { Bar, ShapeBars } from "./bars.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** More bars than these are not drawn. */
 export const MOST_BARS = 300;

@@ -1,7 +1,7 @@
 import { significant } from "../../shell/numbers.js";
 import { keyOf, type BenchDevice, type BenchEngine, type BenchFile, type Place } from "./benchFile.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** The spread of fewer samples is not reliable. */
 export const FEWEST_SAMPLES = 5;

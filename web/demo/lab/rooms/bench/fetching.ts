@@ -1,7 +1,7 @@
 import { beginningOf } from "../../../model/graphemes.js";
 import { bytes } from "../../shell/numbers.js";
 import { BenchFileError, MOST_BYTES } from "./benchFile.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The address of a file that may be fetched: https, or the page's own host. */
 export function allowedAddress(text: string, page: string): URL {

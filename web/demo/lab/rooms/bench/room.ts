@@ -13,7 +13,7 @@ import { fields } from "./settings.js";
 import { EXAMPLE, Shelf } from "./shelf.js";
 import { benchTable, MOST_ROWS } from "./table.js";
 import { chartWords, finding } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 export const room = makeRoom(fields, open);
 

@@ -5,7 +5,7 @@ import { inWords } from "../../shell/failure.js";
 import { checked, MOST_BYTES, readBench, type BenchDocument, type BenchFile } from "./benchFile.js";
 import example from "../../../../../tests/bench/schema/example.json" with { type: "json" };
 import { fetchText, tooLong } from "./fetching.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 export const EXAMPLE: BenchFile = { name: "example.json", document: checked("example.json", example) };
 

@@ -1,7 +1,7 @@
 import { element } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
 import type { Row } from "./rows.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** More rows than these are not drawn. The exports have all. */
 export const MOST_ROWS = 300;

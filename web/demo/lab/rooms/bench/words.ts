@@ -2,8 +2,8 @@ import { counted, significant } from "../../shell/numbers.js";
 import type { ShapeBars } from "./bars.js";
 import type { Row } from "./rows.js";
 import type { Settings } from "./settings.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** The room's finding: what is shown, and how far apart the engines are. */
 export function finding(rows: readonly Row[], files: number, isExample: boolean): string {

@@ -2,8 +2,8 @@ import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { element, svg } from "../../shell/element.js";
 import { chartLayout, HEIGHT, PLOT, WIDTH, type ChartLayout, type Label } from "./chartLayout.js";
 import { intensityOf } from "./words.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 const LABEL = t`Rate of each engine in each case, below its roof. The table after it has all numbers.`;
 const INTENSITY_TICKS = [1, 4, 16, 64, 256];

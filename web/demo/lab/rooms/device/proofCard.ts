@@ -7,7 +7,7 @@ import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
 import { save } from "../../shell/save.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The longest time of each kind of run. */
 const SECONDS = { whole: 480, quick: 60 };

@@ -14,7 +14,7 @@ import { markdown, packResult, unpackResult } from "./sharing.js";
 import type { BenchResult } from "./benchResult.js";
 import { snippet } from "./snippet.js";
 import { errorText, finding, measuredWords, pointsOf, rateText, timeText } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 const fields = {
   /** How long to measure each case on each engine. */

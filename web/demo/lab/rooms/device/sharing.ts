@@ -2,7 +2,7 @@ import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { significant } from "../../shell/numbers.js";
 import type { BenchResult } from "./benchResult.js";
 import { coverage } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** A result as text for the address. */
 export function packResult(result: BenchResult): string {

@@ -1,8 +1,8 @@
 import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { counted, scientific, significant } from "../../shell/numbers.js";
 import type { BenchResult } from "./benchResult.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** A time that was measured. */
 export interface Point {

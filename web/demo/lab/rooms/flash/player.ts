@@ -1,6 +1,6 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 const STEP_MS = 700;
 

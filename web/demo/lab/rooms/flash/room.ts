@@ -8,7 +8,7 @@ import { NumberGrid } from "../../shell/numberGrid.js";
 import { bytes, decimal, grouped, many } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { tileLegend, tilePicture } from "../../shell/tilePicture.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { HEAD_DIM, squareCost, TILE, tiledCost, type Cost } from "./cost.js";
 import { momentOf, tensorsOf, type Moment } from "./moment.js";
 import onlineTex from "./online.tex";

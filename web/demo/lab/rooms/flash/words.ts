@@ -1,7 +1,7 @@
 import { are } from "../../shell/amounts.js";
 import type { Matrix } from "../../shell/matrix.js";
 import { counted, decimal, many, scientific, series } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { squareCost, tiledCost } from "./cost.js";
 import type { Moment } from "./moment.js";
 import { finished } from "./online.js";

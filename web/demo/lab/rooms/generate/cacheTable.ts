@@ -3,8 +3,8 @@ import type { CacheState } from "../../engine/generateProtocol.js";
 import { element } from "../../shell/element.js";
 import { bytes } from "../../shell/numbers.js";
 import { cacheName, cacheWords, changeWords } from "./words.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 const HEAD = ["", t`memory`, t`tokens kept`, t`largest change of a chance`];
 

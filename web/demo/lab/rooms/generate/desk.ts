@@ -17,7 +17,7 @@ import { PronounsCard } from "./pronounsCard.js";
 import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
 import { TextView } from "./textView.js";
 import { beginningWords, finding, modelWords, speedWords, unreadWords } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** So many tokens are written at once. */
 const STRETCH = 300;

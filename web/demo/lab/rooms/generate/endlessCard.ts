@@ -4,7 +4,7 @@ import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { endlessChart } from "./endlessChart.js";
 import { endlessWords } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** A long text with all tokens, with a ring that keeps the first ones, and with one that does not. */
 export class EndlessCard {

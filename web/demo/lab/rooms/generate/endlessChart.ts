@@ -2,7 +2,7 @@ import type { Endless } from "../../engine/generateProtocol.js";
 import { element, svg } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import { countWords, type Unit } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 200, 44, 26];
 const NAMES = { whole: t`all tokens`, sinks: t`ring with the first ones`, window: t`ring of the last only` } as const;

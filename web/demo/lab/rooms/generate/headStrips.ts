@@ -5,7 +5,7 @@ import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import { placeName, type HeadPlace } from "./settings.js";
 import { headWords } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** What each head of the newest token looks at, as strips along the text. */
 export class HeadStrips {

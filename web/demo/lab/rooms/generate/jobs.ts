@@ -3,7 +3,7 @@ import type { FactKind } from "../../../stories/shapes.js";
 import type { HeadLoss } from "../../../train/storyFigures.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { headLabel } from "../../shell/headWords.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** What a word with a true answer is about, for people. */
 const NAMES: Readonly<Record<FactKind, string>> = {

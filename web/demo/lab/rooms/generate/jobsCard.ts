@@ -1,7 +1,7 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
 import { card, element } from "../../shell/element.js";
 import { choiceWords, jobWords } from "./jobs.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** What the model of stories can do, and which heads do it. */
 export class JobsCard {

@@ -3,7 +3,7 @@ import type { Candidate } from "../../../generate/sampling.js";
 import { percent } from "../../shell/amounts.js";
 import { element } from "../../shell/element.js";
 import { sign } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 const SHOWN = 12;
 

@@ -4,7 +4,7 @@ import type { Look, OwnPronoun, PronounFinding, PronounStudy } from "../../engin
 import { button } from "../../shell/controls.js";
 import { card, element, setText } from "../../shell/element.js";
 import { lookWords, ownWords, pronounTitle, pronounWords } from "./pronounWords.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** Which head finds whom "he" means, and what "it" means; with controls, and in the visitor's text. */
 export class PronounsCard {

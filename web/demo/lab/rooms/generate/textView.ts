@@ -4,7 +4,7 @@ import { card, element, setText } from "../../shell/element.js";
 import type { HeadPlace } from "./settings.js";
 import { storyVerdict } from "./verdict.js";
 import { headWords, sumWords, twinWords } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The text, coloured by what one head of its newest token looks at; and the text of the twin. */
 export class TextView {

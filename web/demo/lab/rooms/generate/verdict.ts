@@ -1,8 +1,8 @@
 import { textOf, tokensOf, vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import { judged } from "../../../stories/judge.js";
 import type { Written } from "../../engine/generateProtocol.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** What the grammar says of the sentences of a story so far, and whether the story has ended. */
 export function storyVerdict(config: DecoderConfig, { tokens, begun }: Pick<Written, "tokens" | "begun">): string {

@@ -6,8 +6,8 @@ import { listed, percent } from "../../shell/amounts.js";
 import { headWords } from "../../shell/headWords.js";
 import { bytes, counted, decimal, many, scientific } from "../../shell/numbers.js";
 import type { HeadPlace, STORY_BEGINNINGS } from "./settings.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 const SIGNS: Readonly<Record<string, string>> = { " ": "␣", "\n": "⏎", "\t": "⇥" };
 

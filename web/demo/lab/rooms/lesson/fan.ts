@@ -1,6 +1,6 @@
 import { asMarkup } from "../../../model/names.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { angles, asking, largest, namesOf, smallest, type Lesson } from "./lesson.js";
 
 const [WIDTH, HEIGHT] = [360, 190];

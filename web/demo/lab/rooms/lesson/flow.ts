@@ -1,7 +1,7 @@
 import { asMarkup } from "../../../model/names.js";
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { asking, namesOf, shownRow, type Lesson } from "./lesson.js";
 import { mostOf, strip } from "./strip.js";
 

@@ -1,5 +1,5 @@
 import { asMarkup } from "../../../model/names.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { arrowPath } from "./fan.js";
 import { namesOf, pairOf, Vectors, type Lesson } from "./lesson.js";
 import { planeOf } from "./plane.js";

@@ -4,7 +4,7 @@ import { SHOWN } from "../../../model/anatomy.js";
 import { asMarkup } from "../../../model/names.js";
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { fan } from "./fan.js";
 import { journey } from "./journey.js";
 import * as lesson from "./lesson.js";

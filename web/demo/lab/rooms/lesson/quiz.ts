@@ -1,4 +1,4 @@
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Quiz } from "./scenes.js";
 
 /** Shows whether an answer is right, and why. */

@@ -7,7 +7,7 @@ import { difference, type Difference } from "../../engine/difference.js";
 import type { Film } from "../../share/film.js";
 import { counted } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { expectArrivals, fly } from "./flights.js";
 import { lessonOf, type Lesson } from "./lesson.js";
 import { answer } from "./quiz.js";

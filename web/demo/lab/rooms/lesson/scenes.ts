@@ -2,7 +2,7 @@
 
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { TITLES } from "../titles.js";
 import * as lesson from "./lesson.js";
 import type { Lesson } from "./lesson.js";

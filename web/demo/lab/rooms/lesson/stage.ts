@@ -3,7 +3,7 @@
 import { headName } from "../../../model/heads.js";
 import { asMarkup } from "../../../model/names.js";
 import { formatAddress } from "../../shell/address.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { TITLES } from "../titles.js";
 import { flow } from "./flow.js";
 import { namesOf, type Lesson } from "./lesson.js";

@@ -1,7 +1,7 @@
 import type { Anatomy } from "../../../model/anatomy.js";
 import { unknownWords } from "../../../model/unknownWords.js";
 import { counted } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { MOST_TOKENS } from "./settings.js";
 
 /** How the sentence was read. */

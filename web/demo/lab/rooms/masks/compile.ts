@@ -1,7 +1,7 @@
 import { formula, type Formula } from "headwise/formula";
 
 import { adviceOf } from "../../shell/advice.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Formulas } from "./formulas.js";
 import { readParameters } from "./parameters.js";
 

@@ -1,6 +1,6 @@
 import { attentionDifferences, type Difference } from "../../engine/difference.js";
 import type { Engine } from "../../engine/engine.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { faultOf, type Compiled, type Fault } from "./compile.js";
 import { optionsOf, tensorsOf } from "./options.js";
 import type { Settings } from "./settings.js";

@@ -1,6 +1,6 @@
 import { element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Compiled, Fault, Faults } from "./compile.js";
 import { shownFormulas, type Formulas } from "./formulas.js";
 import { LONGEST_FORMULA, type fields, type Settings } from "./settings.js";

@@ -1,5 +1,5 @@
 import { grouped } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The value of a parameter: a number, a list of numbers, or rows of numbers of the same length. */
 export type Given = number | readonly number[] | readonly (readonly number[])[];

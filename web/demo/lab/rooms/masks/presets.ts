@@ -1,5 +1,5 @@
 import { counted } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { kvHeadsOf } from "./options.js";
 import { sameFormulas, shownFormulas } from "./formulas.js";
 import { RECIPES } from "./recipes.js";

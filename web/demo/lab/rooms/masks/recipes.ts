@@ -1,6 +1,6 @@
 import { relativePositionBias, tensor } from "headwise";
 
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Formulas } from "./formulas.js";
 import { NO_SINK, SAID_BY_FORMULAS, type Settings } from "./settings.js";
 

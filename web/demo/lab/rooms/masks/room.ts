@@ -7,7 +7,7 @@ import { attentionMap } from "../../shell/maps.js";
 import { decimal } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { tileLegend } from "../../shell/tilePicture.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { compile, keeping, type Compiled } from "./compile.js";
 import { differences, drawing, headsAgree, type Drawn } from "./drawing.js";
 import { FormulaPanel } from "./formulaPanel.js";

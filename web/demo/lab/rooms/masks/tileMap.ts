@@ -1,6 +1,6 @@
 import { element, scrollable } from "../../shell/element.js";
 import { tilePicture } from "../../shell/tilePicture.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Tiling } from "./tiles.js";
 import { tileRow, tileSpan, tileWords } from "./words.js";
 

@@ -1,6 +1,6 @@
 import { are, listed, percent } from "../../shell/amounts.js";
 import { counted, decimal, grouped } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { kvHeadsOf } from "./options.js";
 import { inForce, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 import {

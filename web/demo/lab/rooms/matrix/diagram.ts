@@ -1,7 +1,7 @@
 import { card, element, withIndices } from "../../shell/element.js";
 import { headLabel } from "../../shell/headWords.js";
 import type { Cell, Edit, GridNotes } from "../../shell/numberGrid.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { FormGrid } from "./formGrid.js";
 import { attentionFormulas, joinFormulas, projectionFormulas } from "./formulas.js";
 import { originOf } from "./origin.js";

@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { percent } from "./percent.js";
 
 /** A dictionary of temperatures by the hour, and how sharply it is asked. */

@@ -2,7 +2,7 @@ import { panel, slider } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { plain } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { answerWords, clock, HOURS, type Answer } from "./dictionary.js";
 import type { fields } from "./settings.js";
 import { percent } from "./percent.js";

@@ -1,6 +1,6 @@
 import { card, element, scrollable } from "../../shell/element.js";
 import type { Cell } from "../../shell/numberGrid.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Form, Steps } from "./steps.js";
 import { FormGrid } from "./formGrid.js";
 import { originOf } from "./origin.js";

@@ -14,7 +14,7 @@ import softmax from "./formulas/softmax.tex";
 import softmaxColumns from "./formulas/softmaxColumns.tex";
 import unscaled from "./formulas/unscaled.tex";
 import unscaledColumns from "./formulas/unscaledColumns.tex";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Scene } from "./parts.js";
 
 /** What the formulas say in words, by what their TeX says. */

@@ -1,5 +1,5 @@
 import { counted, grouped } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Sizes } from "./sizes.js";
 
 /** A model on the way from this room to GPT-3: the sizes of one of its attention layers. */

@@ -2,7 +2,7 @@ import { panel, slider } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { grouped } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { GROWING, growthOf, growthWords, STATIONS, stationWords, toy, type Growth, type Station } from "./growth.js";
 import type { fields } from "./settings.js";
 import type { Sizes } from "./sizes.js";

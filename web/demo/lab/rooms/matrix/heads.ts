@@ -1,5 +1,5 @@
 import { card, element, withIndices } from "../../shell/element.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { FormGrid } from "./formGrid.js";
 import { nameOf, axisLabels, SHAPES, type Name, type Scene } from "./parts.js";
 import { shapeWords } from "./sizes.js";

@@ -1,4 +1,4 @@
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Form } from "./steps.js";
 
 /** What has the numbers of one position: a row or a column. */

@@ -1,5 +1,5 @@
 import { grouped } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The width of the vectors that are compared. */
 export const WIDTH = 64;

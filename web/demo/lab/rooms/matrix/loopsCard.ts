@@ -2,7 +2,7 @@ import { panel, slider } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { grouped } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { loopsWords, ofLoop, ofProducts, ofRecurrence, WIDTH, type Operations } from "./loops.js";
 import type { fields } from "./settings.js";
 

@@ -1,6 +1,6 @@
 import type { Matrix } from "../../shell/matrix.js";
 import { counted, grouped } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { defined } from "./definition.js";
 import { LINE, LINES } from "./lines.js";
 import { placeName, type Scene } from "./parts.js";

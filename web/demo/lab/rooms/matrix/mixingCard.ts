@@ -1,7 +1,7 @@
 import { panel, toggle } from "../../shell/controls.js";
 import { card, element, withIndices } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { concatenationWords, localWords, queryWords } from "./mixing.js";
 import type { Scene } from "./parts.js";
 import type { fields } from "./settings.js";

@@ -1,7 +1,7 @@
 import { at, type Matrix } from "../../shell/matrix.js";
 import type { Cell } from "../../shell/numberGrid.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { whyHidden } from "./definition.js";
 import { LINE } from "./lines.js";
 import { nameOf, placeName, SHAPES, type Name, type Scene } from "./parts.js";

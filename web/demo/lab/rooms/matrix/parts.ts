@@ -1,5 +1,5 @@
 import { transposed, type Matrix } from "../../shell/matrix.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Form, Inputs, Steps } from "./steps.js";
 import { binOf } from "./definition.js";
 import { EXTENTS, type Editable, type Extent } from "./sizes.js";

@@ -5,7 +5,7 @@ import { cardName } from "../../embed/cards.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, withIndices } from "../../shell/element.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { calculate } from "./calculation.js";
 import type { Form, Inputs, Steps } from "./steps.js";
 import { defined } from "./definition.js";

@@ -1,4 +1,4 @@
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The sizes of the calculation, by headwise's words. */
 export interface Sizes {

@@ -1,4 +1,4 @@
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { matrix, parseMatrix, type Matrix } from "../../shell/matrix.js";
 import { EXAMPLE, LARGEST, WORDS } from "./example.js";
 

@@ -1,7 +1,7 @@
 import { choices } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { ofSource, type fields, type Settings } from "./settings.js";
 import type { Source } from "./source.js";
 import { sourcePicture } from "./sourcePicture.js";

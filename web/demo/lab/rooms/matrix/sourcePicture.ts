@@ -1,6 +1,6 @@
 import { element, svg } from "../../shell/element.js";
 import { at, type Matrix } from "../../shell/matrix.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { CHANNELS, PATCH, PATCHES_IN_ROW, type Source } from "./source.js";
 
 const [PIXEL, GAP, STEP, HEIGHT] = [26, 8, 64, 130];

@@ -1,5 +1,5 @@
 import { listed } from "../../shell/amounts.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { ACROSS, ALL_ACROSS, LINE } from "./lines.js";
 import type { Form } from "./steps.js";
 import { CHANNELS, originOfX, PATCH, type Source } from "./source.js";

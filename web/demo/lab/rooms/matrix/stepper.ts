@@ -1,6 +1,6 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** A stop of a phone's way through the room: its name, and what is to be seen there. */
 export interface Stop {

@@ -1,7 +1,7 @@
 import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { percent } from "./percent.js";
 
 const QUERIES = 64;

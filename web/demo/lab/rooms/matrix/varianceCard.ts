@@ -2,7 +2,7 @@ import { panel, slider } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";
 import { histogram } from "../../shell/histogram.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { fields } from "./settings.js";
 import { statisticsWords, type ScoreStatistics } from "./variance.js";
 import varianceTex from "./variance.tex";

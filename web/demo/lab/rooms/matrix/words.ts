@@ -1,7 +1,7 @@
 import { difference } from "../../engine/difference.js";
 import { at, transposed, type Matrix } from "../../shell/matrix.js";
 import { counted, decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Form, Steps } from "./steps.js";
 import { visibleScores, whyHidden } from "./definition.js";
 import { LINE } from "./lines.js";

@@ -9,7 +9,7 @@ import { attentionMap } from "../../shell/maps.js";
 import { matrix, transposed } from "../../shell/matrix.js";
 import { significant } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import addedTex from "./added.tex";
 import { calculate, REACH, type Calculation } from "./calculation.js";
 import { HANDS, handmadeCall, type Hand } from "./handmade.js";

@@ -1,5 +1,5 @@
 import { counted, decimal, significant } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Calculation } from "./calculation.js";
 import { aimOf, HANDS } from "./handmade.js";
 import type { PlacedKind } from "./placing.js";

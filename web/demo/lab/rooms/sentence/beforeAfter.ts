@@ -2,7 +2,7 @@ import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { movedAttention } from "../../../model/change.js";
 import { card, element, scrollable } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { MOST_NUMBERS, weightsTable } from "./picture.js";
 import { isChanged, namesOf, type Seen } from "./seen.js";
 import { changedLink, effect, mostMoved } from "./words.js";

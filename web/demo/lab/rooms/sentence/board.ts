@@ -2,7 +2,7 @@ import type { Encoding } from "../../../model/encoder.js";
 import { similarities } from "../../../model/similarity.js";
 import { matrix } from "../../shell/matrix.js";
 import { NumberGrid } from "../../shell/numberGrid.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The cosine similarity of every pair of sentences. */
 export class SimilarityBoard {

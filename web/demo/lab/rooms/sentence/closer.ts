@@ -3,7 +3,7 @@ import { choices } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
 import { attentionHeads, attentionMap } from "../../shell/maps.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { chips } from "./chips.js";
 import type { Computed } from "./compute.js";
 import { fillLinks, fillMap } from "./maps.js";

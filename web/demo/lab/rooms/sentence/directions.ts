@@ -5,7 +5,7 @@ import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { namesOf, shownHead, type Seen } from "./seen.js";
 import { type fields, type Settings, textsOf } from "./settings.js";
 import { directionWords, mostAsymmetricPair } from "./words.js";

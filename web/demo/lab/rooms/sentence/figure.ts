@@ -1,7 +1,7 @@
 import { headName, headsOf } from "../../../model/heads.js";
 import { element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { picture } from "./picture.js";
 import { headsTensor } from "./maps.js";
 import { namesOf, type Seen } from "./seen.js";

@@ -3,7 +3,7 @@ import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { isBlind, type Seen } from "./seen.js";
 import { HABIT_WORDS, habitWords } from "./words.js";
 

@@ -3,7 +3,7 @@ import { headName, headsOf } from "../../../model/heads.js";
 import { tokenNames } from "../../../model/names.js";
 import { rollout } from "../../../model/rollout.js";
 import { type attentionHeads, type attentionMap } from "../../shell/maps.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Computed } from "./compute.js";
 import type { Settings } from "./settings.js";
 import { cellWords, rolloutWords } from "./words.js";

@@ -4,7 +4,7 @@ import { graphemes } from "../../../model/graphemes.js";
 import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { asMarkup, readable } from "../../../model/names.js";
 import { firstRepetition } from "../../../model/story.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { namesOf, shownHead, type Seen } from "./seen.js";
 import { hint, quoted, twinRows } from "./words.js";
 

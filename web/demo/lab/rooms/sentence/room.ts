@@ -8,7 +8,7 @@ import { difference, type Difference } from "../../engine/difference.js";
 import { lines, panel, toggle } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { BeforeAfter } from "./beforeAfter.js";
 import { SimilarityBoard } from "./board.js";
 import { chips } from "./chips.js";

@@ -11,7 +11,7 @@ import { similarity } from "../../../model/similarity.js";
 import { firstRepetition, knownWords, rowDifference } from "../../../model/story.js";
 import { unknownWords } from "../../../model/unknownWords.js";
 import { counted, decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { isBlind, isChanged, namesOf, shownHead, type Seen } from "./seen.js";
 
 /** Differences below this are rounding of float32: engines may add in different orders. */

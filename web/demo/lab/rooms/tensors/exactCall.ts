@@ -3,7 +3,7 @@ import type { Floats } from "../../engine/floats.js";
 import { exactAttention } from "../../engine/exact.js";
 import { difference } from "../../engine/difference.js";
 import type { AttentionCall, LayerCall } from "./problem.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 interface Result {
   readonly output: Floats;

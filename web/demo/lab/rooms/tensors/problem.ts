@@ -6,7 +6,7 @@ import { randomNormal } from "../../shell/random.js";
 import type { FileTensor } from "./files/numbers.js";
 import type { FileEntry } from "./files/safetensors.js";
 import { modelFields } from "./model/settings.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 export const fields = {
   mode: choice("attention", ["attention", "layer", "model"]),

@@ -1,5 +1,5 @@
 import type { FileEntry } from "./files/safetensors.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** An input of the formula that a tensor can be. */
 export interface Role {

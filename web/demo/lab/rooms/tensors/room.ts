@@ -17,7 +17,7 @@ import { ATTENTION_ROLES, LAYER_ROLES } from "./roles.js";
 import { Shelf } from "./shelf.js";
 import { snippet } from "./snippet.js";
 import { finding, mapWords, nothing, outputWords, type Shown } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 export const room = makeRoom(fields, open, {
   random: t`The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.`,

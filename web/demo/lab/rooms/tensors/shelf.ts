@@ -6,7 +6,7 @@ import { openFiles } from "./files/open.js";
 import type { FileEntry } from "./files/safetensors.js";
 import { RANDOM_TOKENS } from "./problem.js";
 import { assign, type Role } from "./roles.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The dropped tensors and their roles. */
 export class Shelf {

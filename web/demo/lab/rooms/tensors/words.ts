@@ -1,8 +1,8 @@
 import { listed } from "../../shell/amounts.js";
 import { counted, scientific, significant } from "../../shell/numbers.js";
 import type { Role } from "./roles.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** What the room shows. */
 export interface Shown {

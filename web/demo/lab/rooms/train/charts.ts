@@ -2,7 +2,7 @@ import { element } from "../../shell/element.js";
 import { CurveChart } from "./curveChart.js";
 import type { History } from "./history.js";
 import { VOCABULARY } from "./settings.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 /** The loss of a model that knows nothing: the logarithm of the number of tokens, in nats. */
 const KNOWS_NOTHING = Math.log(VOCABULARY);

@@ -4,8 +4,8 @@ import { attentionMap } from "../../shell/maps.js";
 import type { HeadScores } from "./scores.js";
 import type { HeadPlace } from "./settings.js";
 import { cellWords, headWords, scoreWords, tokenNames } from "./words.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** The large map of one head, and what the two layers expect after each repeated token. */
 export class Chosen {

@@ -1,7 +1,7 @@
 import { svg } from "../../shell/element.js";
 import { axisSteps, HEIGHT, placeOfStep, placeOfValue, PLOT, points, WIDTH, type Curve } from "./curves.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 export interface ChartOptions {
   readonly label: string;

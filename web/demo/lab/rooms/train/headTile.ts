@@ -5,7 +5,7 @@ import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import type { HeadScores } from "./scores.js";
 import { HABIT_NAMES, habitOf, headWords } from "./words.js";
 import type { HeadPlace } from "./settings.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 export interface TileState {
   readonly isOn: boolean;

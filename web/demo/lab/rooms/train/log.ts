@@ -3,7 +3,7 @@ import { card, element } from "../../shell/element.js";
 import type { Moment } from "./moments.js";
 import type { HeadPlace } from "./settings.js";
 import { momentWords } from "./words.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 const NOTHING_YET = t`Nothing yet. When a head takes up a habit, it stands here with its step.`;
 

@@ -6,7 +6,7 @@ import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { Board } from "./board.js";
 import { fields } from "./settings.js";
 import { snippet } from "./snippet.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 export const room = makeRoom(fields, open, {
   random: t`The first weights and all sequences are random numbers. The same seed gives the same ones, and the same training.`,

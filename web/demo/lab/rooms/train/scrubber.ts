@@ -1,7 +1,7 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** A slider through the checkpoints. `onStep` is called with a step; undefined: the latest, and every later one. */
 export class Scrubber {

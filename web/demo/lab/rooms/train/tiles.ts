@@ -3,7 +3,7 @@ import { element } from "../../shell/element.js";
 import { HeadTile } from "./headTile.js";
 import type { HeadScores } from "./scores.js";
 import { placeName, type HeadPlace } from "./settings.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 
 const TITLES = [t`One layer`, t`Layer ${1}`, t`Layer ${2}`];
 

@@ -5,8 +5,8 @@ import { counted, decimal } from "../../shell/numbers.js";
 import type { Moment, Moments } from "./moments.js";
 import type { Habit, HeadScores } from "./scores.js";
 import type { HeadPlace } from "./settings.js";
-import { t } from "../../texts/t.js";
-import { language } from "../../texts/language.js";
+import { t } from "../../../texts/t.js";
+import { language } from "../../../texts/language.js";
 
 /** What is told when a head takes up a habit. */
 const BEGINS: Readonly<Record<Habit, (step: string, head: string) => string>> = {

@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import type { Floats } from "../../engine/floats.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Outcome, Step } from "../step.js";
 
 /** Different tokens; the sequence has each of them twice. */

@@ -2,7 +2,7 @@ import type { Engine } from "../../engine/engine.js";
 import { VARIANCE_STOP as STOP } from "../../rooms/matrix/stops.js";
 import { scoreStatistics } from "../../rooms/matrix/variance.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { nearest, type Outcome, type Step } from "../step.js";
 
 const DIM = 64;

@@ -2,7 +2,7 @@ import { similarity } from "../../../model/similarity.js";
 import { PARK, PHONE } from "../../../model/story.js";
 import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Outcome, Step } from "../step.js";
 
 const LAYERS = 2;

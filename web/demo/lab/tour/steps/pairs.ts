@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { nearest, type Outcome, type Step } from "../step.js";
 import { causalWeights } from "../visible.js";
 

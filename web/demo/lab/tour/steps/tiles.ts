@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import { nearest, type Outcome, type Step } from "../step.js";
 import { causalWeights } from "../visible.js";
 

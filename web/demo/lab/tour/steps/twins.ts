@@ -2,7 +2,7 @@ import type { Engine } from "../../engine/engine.js";
 import { placed, type Kind } from "../../rooms/positions/placing.js";
 import { embeddings, wordsOf } from "../../rooms/positions/vocabulary.js";
 import { decimal } from "../../shell/numbers.js";
-import { t } from "../../texts/t.js";
+import { t } from "../../../texts/t.js";
 import type { Outcome, Step } from "../step.js";
 
 const WORDS = "the park by the park";

@@ -1,4 +1,4 @@
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** A tensor from a file. Its numbers are converted to float32. */
 export interface FileTensor {

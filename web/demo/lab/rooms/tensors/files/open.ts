@@ -1,7 +1,7 @@
 import { FileError } from "./numbers.js";
 import { readNpy } from "./npy.js";
 import { openSafetensors, type FileEntry } from "./safetensors.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** What became of several files: the tensors of those that could be read, and a sentence for each that could not. */
 export interface Opened {

@@ -1,5 +1,5 @@
 import { elementCount, FileError, readNumbers, type FileTensor, type NumberType } from "./numbers.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 const TYPES: Readonly<Record<string, NumberType>> = {
   F16: "f16",

@@ -19,7 +19,7 @@ import { planFinding } from "./planWords.js";
 import { changed, changesOf, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
 import { changesWords, finding, lookFor } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 type Files = readonly File[] | undefined;
 

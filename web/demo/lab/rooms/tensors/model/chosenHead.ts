@@ -3,7 +3,7 @@ import { card, element, setText } from "../../../shell/element.js";
 import { attentionMap } from "../../../shell/maps.js";
 import { isSame } from "./settings.js";
 import { CHANGE_WORDS, cellWords, habitWords, headWords } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** The large map of a head, and what it is made to do. */
 export class ChosenHead {

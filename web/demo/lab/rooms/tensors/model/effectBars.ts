@@ -2,7 +2,7 @@ import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
 import { card, element, setText } from "../../../shell/element.js";
 import { decimal } from "../../../shell/numbers.js";
 import { effectWords } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 interface Bar {
   readonly label: string;

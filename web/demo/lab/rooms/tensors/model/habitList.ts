@@ -1,7 +1,7 @@
 import type { Habit, HeadPlace } from "../../../engine/modelProtocol.js";
 import { card, element } from "../../../shell/element.js";
 import { habitWords, headWords } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** The heads that do something with a name, the surest first. */
 export class HabitList {

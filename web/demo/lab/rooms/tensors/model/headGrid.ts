@@ -4,7 +4,7 @@ import { headLabel } from "../../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../../shell/inkPicture.js";
 import { placeName } from "./settings.js";
 import { CHANGE_SIGNS, habitName, habitOf, headWords } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 export interface GridState {
   readonly threshold: number;

@@ -3,7 +3,7 @@ import { droppedFiles } from "../../../shell/drops.js";
 import { card, element } from "../../../shell/element.js";
 import type { ModelFacts } from "../../../engine/modelProtocol.js";
 import { factWords, progressWords } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** Where files of a model are given, and how far they are read. */
 export class ModelFiles {

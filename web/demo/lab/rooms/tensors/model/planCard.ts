@@ -3,7 +3,7 @@ import type { ModelPlan, Precision } from "headwise/models";
 import { button } from "../../../shell/controls.js";
 import { card, element, setText } from "../../../shell/element.js";
 import { notesOf, planWords, PRECISIONS, precisionWords, refusalWords } from "./planWords.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** What would be loaded, in which precision, and the button that loads it. */
 export class PlanCard {

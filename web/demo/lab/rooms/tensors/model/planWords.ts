@@ -3,7 +3,7 @@ import type { ModelPlan, Precision } from "headwise/models";
 import { listed } from "../../../shell/amounts.js";
 import { bytes, counted, many } from "../../../shell/numbers.js";
 import { sizeWords, TYPES } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** So many names are written out. */
 const MOST_NAMES = 5;

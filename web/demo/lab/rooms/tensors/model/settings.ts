@@ -1,6 +1,6 @@
 import { CHANGE_KINDS, type ChangeKind, type HeadChange, type HeadPlace, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // prettier-ignore
 import { choice, number, text, type Values } from "../../../shell/field.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** What a visitor sets for a whole model. */
 export const modelFields = {

@@ -1,7 +1,7 @@
 import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
 import { element, setText } from "../../../shell/element.js";
 import { leftWords } from "./words.js";
-import { t } from "../../../texts/t.js";
+import { t } from "../../../../texts/t.js";
 
 /** The tokens. A click on one shows what the model predicts there. */
 export class TokenStrip {

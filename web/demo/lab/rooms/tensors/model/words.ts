@@ -3,8 +3,8 @@ import { listed, percent } from "../../../shell/amounts.js";
 import { headWords } from "../../../shell/headWords.js";
 import { bytes, counted, decimal } from "../../../shell/numbers.js";
 import { isSame } from "./settings.js";
-import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
+import { t } from "../../../../texts/t.js";
+import { language } from "../../../../texts/language.js";
 
 /** A habit whose score changes by less is told as unchanged. */
 const SAME_SCORE = 0.005;

@@ -1,7 +1,7 @@
 import { setTexts } from "headwise/viz";
 
-import { language } from "./language.js";
-import { t } from "./t.js";
+import { language } from "../../texts/language.js";
+import { t } from "../../texts/t.js";
 
 let isSaid = language === "en";
 
