@@ -101,6 +101,7 @@ class ShareDialog {
     const drawn: HTMLCanvasElement[] = [];
     try {
       for (const picture of pictures) {
+        if (!this.#dialog.open) return; // the visitor has closed it
         await film.show(picture);
         const caption = `${title}: ${film.captions[picture]!}`;
         drawn.push(await canvasOf(await pictureOf(film.node, caption, location.href), 1));

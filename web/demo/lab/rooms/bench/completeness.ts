@@ -1,7 +1,6 @@
-import { significant } from "../../shell/numbers.js";
+import { grouped, significant } from "../../shell/numbers.js";
 import { keyOf, type BenchDevice, type BenchEngine, type BenchFile, type Place } from "./benchFile.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** The spread of fewer samples is not reliable. */
 export const FEWEST_SAMPLES = 5;
@@ -45,7 +44,7 @@ function reasons({ name, document: { missing } }: BenchFile): string[] {
   return [
     missing.length === 1
       ? t`${name}: missing: 1 time could not be measured. ${listed(told)}.`
-      : t`${name}: missing: ${missing.length.toLocaleString(language)} times could not be measured. ${listed(told)}.`,
+      : t`${name}: missing: ${grouped(missing.length)} times could not be measured. ${listed(told)}.`,
   ];
 }
 
@@ -53,7 +52,7 @@ function few({ name, document: { measurements } }: BenchFile): string[] {
   const short = measurements.filter(({ samples }) => samples.length < FEWEST_SAMPLES);
   if (short.length === 0) return [];
   const least = Math.min(...short.map(({ samples }) => samples.length));
-  const all = measurements.length.toLocaleString(language);
+  const all = grouped(measurements.length);
   return [
     measurements.length === 1
       ? t`${name}: samples: ${short.length} of 1 measurement have fewer than ${FEWEST_SAMPLES} samples (the fewest: ${least}). Their spread is not reliable.`
@@ -67,7 +66,7 @@ function busy({ name, document: { devices } }: BenchFile): string[] {
     .map(({ id, load, cores }) =>
       cores === 1
         ? t`${name}: load: “${id}” was busy: a load of ${significant(load!)} on 1 core. Do not trust its times.`
-        : t`${name}: load: “${id}” was busy: a load of ${significant(load!)} on ${cores!.toLocaleString(language)} cores. Do not trust its times.`,
+        : t`${name}: load: “${id}” was busy: a load of ${significant(load!)} on ${grouped(cores!)} cores. Do not trust its times.`,
     );
 }
 
@@ -83,7 +82,7 @@ function absentShapes(file: BenchFile, files: readonly BenchFile[]): string[] {
   return [
     absent.length === 1
       ? t`${file.name}: shapes: 1 shape of other files is missing: ${listed(absent)}.`
-      : t`${file.name}: shapes: ${absent.length.toLocaleString(language)} shapes of other files are missing: ${listed(absent)}.`,
+      : t`${file.name}: shapes: ${grouped(absent.length)} shapes of other files are missing: ${listed(absent)}.`,
   ];
 }
 
@@ -94,7 +93,7 @@ function absentEngines(file: BenchFile, files: readonly BenchFile[]): string[] {
   return [
     absent.length === 1
       ? t`${file.name}: engines: 1 engine of other files is missing: ${listed(absent)}.`
-      : t`${file.name}: engines: ${absent.length.toLocaleString(language)} engines of other files are missing: ${listed(absent)}.`,
+      : t`${file.name}: engines: ${grouped(absent.length)} engines of other files are missing: ${listed(absent)}.`,
   ];
 }
 

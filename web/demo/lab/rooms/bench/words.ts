@@ -1,9 +1,8 @@
-import { counted, significant } from "../../shell/numbers.js";
+import { counted, grouped, significant } from "../../shell/numbers.js";
 import type { ShapeBars } from "./bars.js";
 import type { Row } from "./rows.js";
 import type { Settings } from "./settings.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** The room's finding: what is shown, and how far apart the engines are. */
 export function finding(rows: readonly Row[], files: number, isExample: boolean): string {
@@ -37,13 +36,13 @@ function widest(all: readonly Row[]): string {
 function busyWords(count: number): string {
   return count === 1
     ? t`1 measurement of a busy device does not count here.`
-    : t`${count.toLocaleString(language)} measurements of a busy device do not count here.`;
+    : t`${grouped(count)} measurements of a busy device do not count here.`;
 }
 
 function withoutWords(count: number): string {
   return count === 1
     ? t`1 measurement without a time of that engine is left out.`
-    : t`${count.toLocaleString(language)} measurements without a time of that engine are left out.`;
+    : t`${grouped(count)} measurements without a time of that engine are left out.`;
 }
 
 export function chartWords(

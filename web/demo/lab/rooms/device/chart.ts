@@ -2,8 +2,8 @@ import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { element, svg } from "../../shell/element.js";
 import { chartLayout, HEIGHT, PLOT, WIDTH, type ChartLayout, type Label } from "./chartLayout.js";
 import { intensityOf } from "./words.js";
+import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 const LABEL = t`Rate of each engine in each case, below its roof. The table after it has all numbers.`;
 const INTENSITY_TICKS = [1, 4, 16, 64, 256];
@@ -53,7 +53,7 @@ function grid({ scale }: ChartLayout): SVGElement[] {
   const rates = Array.from({ length: scale.high - scale.low + 1 }, (_, n) => 10 ** (scale.low + n));
   return [
     ...rates.map((rate) => svg("path", { class: "axis", d: `M${PLOT.left} ${scale.y(rate)}H${PLOT.right}` })),
-    ...rates.map((rate) => text(PLOT.left - 5, scale.y(rate) + 4, rate.toLocaleString(language), "end")),
+    ...rates.map((rate) => text(PLOT.left - 5, scale.y(rate) + 4, grouped(rate), "end")),
     ...CASES.map((_, index) =>
       svg("path", { class: "axis case", d: `M${scale.x(intensityOf(index))} ${PLOT.top}V${PLOT.bottom}` }),
     ),

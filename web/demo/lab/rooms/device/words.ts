@@ -1,8 +1,7 @@
 import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
-import { counted, scientific, significant } from "../../shell/numbers.js";
+import { counted, grouped, scientific, significant } from "../../shell/numbers.js";
 import type { BenchResult } from "./benchResult.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** A time that was measured. */
 export interface Point {
@@ -52,7 +51,7 @@ export function errorText({ error }: BenchFigure): string {
 /** "the bench was cancelled when it had measured 7 of 20 figures" */
 export function coverage({ figures, cancelledOf = figures.length }: BenchResult): string {
   const planned = cancelledOf * CASES.length;
-  return t`the bench was cancelled when it had measured ${pointsOf(figures).length} of ${planned.toLocaleString(language)} figures`;
+  return t`the bench was cancelled when it had measured ${pointsOf(figures).length} of ${grouped(planned)} figures`;
 }
 
 export function finding(result: BenchResult | undefined, cores: number, isIsolated: boolean, hasGpu: boolean): string {

@@ -1,10 +1,9 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
 import type { CacheState } from "../../engine/generateProtocol.js";
 import { element } from "../../shell/element.js";
-import { bytes } from "../../shell/numbers.js";
+import { bytes, grouped } from "../../shell/numbers.js";
 import { cacheName, cacheWords, changeWords } from "./words.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 const HEAD = ["", t`memory`, t`tokens kept`, t`largest change of a chance`];
 
@@ -37,7 +36,7 @@ export class CacheTable {
           { "data-cache": cache.name },
           name,
           cell(1, bar, element("span", {}, bytes(cache.bytes))),
-          cell(2, cache.tokens.toLocaleString(language)),
+          cell(2, grouped(cache.tokens)),
           cell(3, changeWords(cache)),
         );
       }),

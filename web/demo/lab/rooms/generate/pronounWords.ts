@@ -1,8 +1,8 @@
 import type { HeadShare, Look, OwnPronoun, PronounFinding } from "../../engine/pronounProtocol.js";
 import { percent } from "../../shell/amounts.js";
 import { headWords } from "../../shell/headWords.js";
+import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** A head finds a word if half of its weight is there. */
 const FINDS = 0.5;
@@ -140,5 +140,5 @@ function capital(words: string): string {
 }
 
 function numeral(count: number): string {
-  return count.toLocaleString(language);
+  return grouped(count);
 }

@@ -1,8 +1,8 @@
 import { textOf, tokensOf, vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import { judged } from "../../../stories/judge.js";
 import type { Written } from "../../engine/generateProtocol.js";
+import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** What the grammar says of the sentences of a story so far, and whether the story has ended. */
 export function storyVerdict(config: DecoderConfig, { tokens, begun }: Pick<Written, "tokens" | "begun">): string {
@@ -27,7 +27,7 @@ function judgement(words: readonly string[], shown: (sentence: readonly string[]
   const verdicts = judged(words).filter((verdict) => /^[.?!”]$/.test(verdict.words.at(-1)!));
   if (verdicts.length === 0) return "";
   const wrong = verdicts.filter(({ isTrue }) => !isTrue);
-  const count = verdicts.length.toLocaleString(language);
+  const count = grouped(verdicts.length);
   if (wrong.length === 0)
     return verdicts.length === 1
       ? t`The grammar finds 1 sentence, and no fault: each is true in its story.`

@@ -4,10 +4,9 @@ import type { CacheState, Endless, Written } from "../../engine/generateProtocol
 import { graphemes } from "../../../model/graphemes.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { headWords } from "../../shell/headWords.js";
-import { bytes, counted, decimal, many, scientific } from "../../shell/numbers.js";
+import { bytes, counted, decimal, grouped, many, scientific } from "../../shell/numbers.js";
 import type { HeadPlace, STORY_BEGINNINGS } from "./settings.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 const SIGNS: Readonly<Record<string, string>> = { " ": "␣", "\n": "⏎", "\t": "⇥" };
 
@@ -23,7 +22,7 @@ export type Unit = ReturnType<typeof unitOf>;
 
 /** "1 word", "3,000 characters" */
 export function countWords(count: number, unit: Unit): string {
-  const shown = count.toLocaleString(language);
+  const shown = grouped(count);
   if (unit === "word") return count === 1 ? t`1 word` : t`${shown} words`;
   return count === 1 ? t`1 character` : t`${shown} characters`;
 }
@@ -89,7 +88,7 @@ export function cacheWords(caches: readonly CacheState[], { layers, width }: Dec
   const whole = caches.find(({ name }) => name === "whole");
   const all = t`Each token adds ${layers} layers × 2 × ${width} numbers; int8 takes ${times} times less than float32. Memory comes in blocks, so it grows in steps.`;
   if (!whole) return all;
-  const ring = t`The ring holds ${counted(full!.tokens, "token")} of ${whole.tokens.toLocaleString(language)}, and does not grow any more once it is full.`;
+  const ring = t`The ring holds ${counted(full!.tokens, "token")} of ${grouped(whole.tokens)}, and does not grow any more once it is full.`;
   return `${all} ${ring}`;
 }
 
@@ -116,7 +115,7 @@ function unknownWords(unknown: readonly string[], unit: Unit): string {
 }
 
 function othersWords(count: number, unit: Unit): string {
-  const shown = count.toLocaleString(language);
+  const shown = grouped(count);
   if (unit === "word") return count === 1 ? t`1 other word` : t`${shown} other words`;
   return count === 1 ? t`1 other character` : t`${shown} other characters`;
 }
@@ -166,7 +165,7 @@ export function endlessWords(config: DecoderConfig, { whole, sinks, window, grou
     return after.reduce((sum, value) => sum + value, 0) / after.length;
   };
   const nats = (values: readonly number[]) => decimal(mean(values), 2);
-  const at = (full * group).toLocaleString(language);
+  const at = grouped(full * group);
   return unitOf(config) === "word"
     ? t`After word ${at}, where the rings are full: ${nats(whole)} nats a word with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`
     : t`After character ${at}, where the rings are full: ${nats(whole)} nats a character with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
@@ -200,7 +199,7 @@ function figureWords({ kind, figures: { exact, natsPerCharacter, stories } }: De
     return exact === undefined ? "" : t`Of sums that it has not learned, it answers ${percent(exact, 1)} exactly.`;
   if (stories) {
     const { temperature, parse, true: isTrue } = stories.written;
-    return t`It writes at temperature ${temperature.toLocaleString(language)} without a top k: ${percent(parse, 1)} of its sentences are of the grammar, and ${percent(isTrue, 1)} are also true in their story. A comma, a stop or a quote counts as a word.`;
+    return t`It writes at temperature ${grouped(temperature)} without a top k: ${percent(parse, 1)} of its sentences are of the grammar, and ${percent(isTrue, 1)} are also true in their story. A comma, a stop or a quote counts as a word.`;
   }
   return natsPerCharacter === undefined
     ? ""
@@ -210,7 +209,7 @@ function figureWords({ kind, figures: { exact, natsPerCharacter, stories } }: De
 export function speedWords(config: DecoderConfig, speed: number | undefined, threads: number): string {
   const all = counted(threads, "thread");
   if (speed === undefined) return all;
-  const shown = speed < 10 ? decimal(speed, 1) : Math.round(speed).toLocaleString(language);
+  const shown = speed < 10 ? decimal(speed, 1) : grouped(Math.round(speed));
   const rate = unitOf(config) === "word" ? t`${shown} words a second` : t`${shown} characters a second`;
   return `${rate} · ${all}`;
 }

@@ -1,8 +1,7 @@
 import { listed } from "../../shell/amounts.js";
-import { counted, scientific, significant } from "../../shell/numbers.js";
+import { counted, grouped, scientific, significant } from "../../shell/numbers.js";
 import type { Role } from "./roles.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** What the room shows. */
 export interface Shown {
@@ -41,13 +40,13 @@ export function outputWords(output: { readonly shape: readonly number[]; readonl
   if (finite === all) return t`${whole} from ${least} to ${most}.`;
   return all - finite === 1
     ? t`${whole} from ${least} to ${most}; 1 of them is not finite.`
-    : t`${whole} from ${least} to ${most}; ${(all - finite).toLocaleString(language)} of them are not finite.`;
+    : t`${whole} from ${least} to ${most}; ${grouped(all - finite)} of them are not finite.`;
 }
 
 /** What the map leaves out; "" if it shows everything. */
 export function mapWords({ batches, heads, queries, keys }: Shown, isWhole: boolean, isDrawn: boolean): string {
   const batch = batches > 1 ? `${t`The map shows batch 0 of ${batches}.`} ` : "";
-  const weights = (batches * heads * queries * keys).toLocaleString(language);
+  const weights = grouped(batches * heads * queries * keys);
   if (isWhole) return batch.trim();
   return isDrawn
     ? batch + t`There are ${weights} weights: the map asks for the rows that it draws.`

@@ -8,7 +8,7 @@ import { save } from "../../shell/save.js";
 import { onThemeChange } from "../../shell/themeChange.js";
 import type { RoomView } from "../../shell/room.js";
 import type { Film } from "../../share/film.js";
-import { language } from "../../../texts/language.js";
+import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
 import { Charts } from "./charts.js";
 import { Chosen } from "./chosen.js";
@@ -59,7 +59,7 @@ export class Board {
   #stepTime: number | undefined;
   #first: { resolve(): void; reject(error: Error): void } | undefined;
   /** Waits until a checkpoint is drawn. */
-  #awaited: { readonly step: number; resolve(): void } | undefined;
+  #awaited: { readonly step: number; resolve(): void; reject(error: Error): void } | undefined;
   #drawn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
@@ -210,6 +210,8 @@ export class Board {
     if (this.#first) this.#first.reject(error);
     else this.#view.fail(error);
     this.#first = undefined;
+    this.#awaited?.reject(error);
+    this.#awaited = undefined;
     this.#draw();
   }
 
@@ -268,7 +270,7 @@ export class Board {
     return {
       what: t`the training`,
       node: this.#tiles.node,
-      captions: steps.map((step) => t`step ${step}`),
+      captions: steps.map((step) => t`step ${grouped(step)}`),
       milliseconds: 250,
       show: (picture) => this.#drawnAt(steps[picture]!),
       end: () => (wasRunning ? this.#run(ROUND - (this.#step % ROUND)) : this.#show(before)),
@@ -277,8 +279,8 @@ export class Board {
 
   #drawnAt(step: number): Promise<void> {
     this.#training?.pause();
-    return new Promise((resolve) => {
-      this.#awaited = { step, resolve };
+    return new Promise((resolve, reject) => {
+      this.#awaited = { step, resolve, reject };
       this.#show(step);
     });
   }
@@ -317,7 +319,7 @@ export class Board {
     const { moments } = this.#history;
     const seen = picture.step === 0 && this.#step === 0 ? undefined : picture.copied;
     this.#view.finding(finding(picture.step, seen, picture.controlCopied, off));
-    const status = `${t`step ${this.#step.toLocaleString(language)}`} · ${speedWords(this.#stepTime, this.#threads)}`;
+    const status = `${t`step ${grouped(this.#step)}`} · ${speedWords(this.#stepTime, this.#threads)}`;
     setText(this.#status, status);
     setText(this.#hint, lookFor(this.#step, moments, settings.control));
     this.#tiles.show(picture, scores, { off, chosen: place });

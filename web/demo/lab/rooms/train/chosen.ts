@@ -4,8 +4,8 @@ import { attentionMap } from "../../shell/maps.js";
 import type { HeadScores } from "./scores.js";
 import type { HeadPlace } from "./settings.js";
 import { cellWords, headWords, scoreWords, tokenNames } from "./words.js";
+import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** The large map of one head, and what the two layers expect after each repeated token. */
 export class Chosen {
@@ -39,7 +39,7 @@ export class Chosen {
     const { tokens, half, layers, control } = picture;
     const words = headWords(place);
     setText(this.#title, words[0]!.toUpperCase() + words.slice(1));
-    const shares = t`At step ${picture.step.toLocaleString(language)}: ${scoreWords(scores)}.`;
+    const shares = t`At step ${grouped(picture.step)}: ${scoreWords(scores)}.`;
     setText(this.#scores, shares);
     const probs = place.layer === 0 ? control! : layers[place.layer - 1]!;
     const size = tokens.length ** 2;

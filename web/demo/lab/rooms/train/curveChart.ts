@@ -1,7 +1,7 @@
 import { svg } from "../../shell/element.js";
 import { axisSteps, HEIGHT, placeOfStep, placeOfValue, PLOT, points, WIDTH, type Curve } from "./curves.js";
+import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 export interface ChartOptions {
   readonly label: string;
@@ -62,9 +62,9 @@ export class CurveChart {
       ...[...new Set(marks)].map((step) => svg("path", { d: `M${at(step)} ${PLOT.top}V${PLOT.bottom}` })),
     );
     this.#now.setAttribute("d", `M${at(now)} ${PLOT.top}V${PLOT.bottom}`);
-    this.#middle.textContent = (steps / 2).toLocaleString(language);
+    this.#middle.textContent = grouped(steps / 2);
     this.#middle.setAttribute("x", at(steps / 2));
-    this.#last.textContent = t`${steps.toLocaleString(language)} steps`;
+    this.#last.textContent = t`${grouped(steps)} steps`;
     this.#last.setAttribute("x", String(PLOT.right));
   }
 }

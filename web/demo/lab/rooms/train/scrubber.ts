@@ -1,7 +1,7 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
+import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** A slider through the checkpoints. `onStep` is called with a step; undefined: the latest, and every later one. */
 export class Scrubber {
@@ -28,7 +28,7 @@ export class Scrubber {
     const last = Math.max(steps.length - 1, 0);
     this.#slider.max = String(last);
     this.#slider.value = String(at);
-    const words = t`step ${shown.toLocaleString(language)}`;
+    const words = t`step ${grouped(shown)}`;
     this.#place.textContent = words;
     this.#slider.setAttribute("aria-valuetext", words);
     this.#slider.disabled = last === 0;

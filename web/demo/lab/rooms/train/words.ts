@@ -1,12 +1,11 @@
 import { REPEAT_CHARACTERS } from "../../../train/repeat.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { headLabel, headWords as placeWords } from "../../shell/headWords.js";
-import { counted, decimal } from "../../shell/numbers.js";
+import { counted, decimal, grouped } from "../../shell/numbers.js";
 import type { Moment, Moments } from "./moments.js";
 import type { Habit, HeadScores } from "./scores.js";
 import type { HeadPlace } from "./settings.js";
 import { t } from "../../../texts/t.js";
-import { language } from "../../../texts/language.js";
 
 /** What is told when a head takes up a habit. */
 const BEGINS: Readonly<Record<Habit, (step: string, head: string) => string>> = {
@@ -29,7 +28,7 @@ export function headWords(place: HeadPlace): string {
 
 /** "Step 740: layer 2 head 1 now looks at what followed this token last time." */
 export function momentWords(moment: Moment): string {
-  const step = moment.step.toLocaleString(language);
+  const step = grouped(moment.step);
   if (moment.kind === "copies")
     return t`Step ${step}: the two layers copy ${percent(moment.share, 1)} of the repeated tokens.`;
   const head = headWords(moment.place);
@@ -58,7 +57,7 @@ export function finding(
 
 function whenWords(step: number): string {
   if (step === 0) return t`before the first step`;
-  return step === 1 ? t`after 1 step` : t`after ${step.toLocaleString(language)} steps`;
+  return step === 1 ? t`after 1 step` : t`after ${grouped(step)} steps`;
 }
 
 /** What to look for now. */

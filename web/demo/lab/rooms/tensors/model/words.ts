@@ -1,10 +1,9 @@
 import type { Candidate, ChangeKind, Habit, HeadChange, HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js"; // prettier-ignore
 import { listed, percent } from "../../../shell/amounts.js";
 import { headWords } from "../../../shell/headWords.js";
-import { bytes, counted, decimal } from "../../../shell/numbers.js";
+import { bytes, counted, decimal, grouped } from "../../../shell/numbers.js";
 import { isSame } from "./settings.js";
 import { t } from "../../../../texts/t.js";
-import { language } from "../../../../texts/language.js";
 
 /** A habit whose score changes by less is told as unchanged. */
 const SAME_SCORE = 0.005;
@@ -97,7 +96,7 @@ export function factWords({ type, layers, heads, width, vocabulary, bytes: size,
 
 /** "12 layers of 12 heads, 768 wide" */
 export function sizeWords(layers: number, heads: number, width: number): string {
-  return t`${counted(layers, "layer")} of ${counted(heads, "head")}, ${width.toLocaleString(language)} wide`;
+  return t`${counted(layers, "layer")} of ${counted(heads, "head")}, ${grouped(width)} wide`;
 }
 
 /** "Reading the weights: 12 MB of 90 MB" */
@@ -111,7 +110,7 @@ export function leftWords({ left, tokens }: Pick<Seen, "left" | "tokens">): stri
   const most = counted(tokens.length, "token");
   return left === 1
     ? t`The room reads at most ${most} of this model: the last 1 of yours is left out.`
-    : t`The room reads at most ${most} of this model: the last ${left.toLocaleString(language)} of yours are left out.`;
+    : t`The room reads at most ${most} of this model: the last ${grouped(left)} of yours are left out.`;
 }
 
 /** The candidate that had the most without changes. */
