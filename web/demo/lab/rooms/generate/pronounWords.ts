@@ -22,7 +22,7 @@ function findWords(finding: PronounFinding): string {
   const mostWords =
     asked === 1
       ? t`No other word has more of its weight in ${most} of 1 place.`
-      : t`No other word has more of its weight in ${most} of ${numeral(asked)} places.`;
+      : t`No other word has more of its weight in ${most} of ${grouped(asked)} places.`;
   return `${where} ${headsWords(finding)} ${mostWords}`;
 }
 
@@ -30,18 +30,18 @@ function personPlaces(stories: number, asked: number): string {
   const times = timesWords(asked);
   return stories === 1
     ? t`In 1 story that the model has not seen, “he” or “she” comes ${times}.`
-    : t`In ${numeral(stories)} stories that the model has not seen, “he” or “she” comes ${times}.`;
+    : t`In ${grouped(stories)} stories that the model has not seen, “he” or “she” comes ${times}.`;
 }
 
 function thingPlaces(stories: number, asked: number): string {
   const times = timesWords(asked);
   return stories === 1
     ? t`In 1 story that the model has not seen, “it” or “them” comes ${times}.`
-    : t`In ${numeral(stories)} stories that the model has not seen, “it” or “them” comes ${times}.`;
+    : t`In ${grouped(stories)} stories that the model has not seen, “it” or “them” comes ${times}.`;
 }
 
 function timesWords(count: number): string {
-  return count === 1 ? t`1 time` : t`${numeral(count)} times`;
+  return count === 1 ? t`1 time` : t`${grouped(count)} times`;
 }
 
 function headsWords(finding: PronounFinding): string {
@@ -92,7 +92,7 @@ function exchangeWords({ kind, finder, exchange }: PronounFinding): string {
 
 /** "12 places", after "in" or "of". */
 function placesWords(count: number): string {
-  return count === 1 ? t`1 place` : t`${numeral(count)} places`;
+  return count === 1 ? t`1 place` : t`${grouped(count)} places`;
 }
 
 /** Whether the article or the noun says that it is one thing. */
@@ -137,8 +137,4 @@ function share(value: number): string {
 
 function capital(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-function numeral(count: number): string {
-  return grouped(count);
 }
