@@ -16,7 +16,7 @@ const floats = (...shape: number[]) => ({
 
 test("the package imports where there is no document", () => {
   expect("HTMLElement" in globalThis).toBe(false);
-  expect(Object.keys(viz).sort()).toEqual(["AttentionHeads", "AttentionMap", "defineElements"]);
+  expect(Object.keys(viz).sort()).toEqual(["AttentionHeads", "AttentionMap", "defineElements", "setTexts"]);
 });
 
 describe("a tensor as a source", () => {
