@@ -352,9 +352,9 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     },
   },
   allocate: {
-    args: () => [[B, H, S, D], "float32"],
-    run(hw, [shape, dtype]: never[]) {
-      const tensor = hw.allocate(shape!, dtype);
+    args: () => [[B, H, S, D], "float32", { zeros: true }],
+    run(hw, [shape, dtype, options]: never[]) {
+      const tensor = hw.allocate(shape!, dtype, options);
       try {
         return Promise.resolve({ data: (tensor.data as Float32Array).slice(), shape: tensor.shape as number[] });
       } finally {

@@ -5,6 +5,7 @@ import {
   OptionError,
   ShapeError,
   UnsupportedError,
+  type AllocateOptions,
   type Attention,
   type AttentionOptions,
   type HeadwiseError,
@@ -46,6 +47,27 @@ describe("a tensor inside the engine", () => {
     expect(tensor).toMatchObject({ shape: [2, 3], dtype: "int32" });
     using byDefault = hw.allocate([1]);
     expect(byDefault.dtype).toBe("float32");
+  });
+
+  test("is not cleared with zeros: false: what it is filled with is the same", async () => {
+    const { output } = await hw.scaledDotProductAttention(x, x, x);
+    using first = hw.allocate([2 ** 20]);
+    first.data.fill(NaN);
+    first.dispose(); // so that the next tensor lies where numbers are already
+    using tensor = hw.allocate([2 ** 20], "float32", { zeros: false });
+    expect(tensor.data.some(Number.isNaN)).toBe(true);
+    const view = { data: tensor.data.subarray(0, x.data.length), shape: x.shape };
+    view.data.set(x.data);
+    expect((await hw.scaledDotProductAttention(view, view, view)).output.data).toEqual(output.data);
+    using cleared = hw.allocate([2 ** 20]);
+    expect(cleared.data.every((number) => number === 0)).toBe(true);
+  });
+
+  test.each([
+    ["OptionError", { zeros: "no" }, 'allocate: zeros must be true or false, got "no"'],
+    ["OptionError", { zero: false }, /allocate: .*zero/],
+  ])("refuses other options (%s)", (_, options, message) => {
+    expect(() => hw.allocate([2], "float32", options as AllocateOptions)).toThrow(message);
   });
 
   test("gives the same bits as an array outside, read and written in place", async () => {

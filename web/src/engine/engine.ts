@@ -19,7 +19,7 @@ import type { EngineStep, StepProblem } from "../step/stepProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
-import type { EngineTensor } from "./engineTensor.js";
+import type { EngineTensor, NewTensor } from "./engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "./report.js";
 
 /** What an engine may ask of its instance. */
@@ -93,8 +93,7 @@ export interface Engine {
   /** @param later - Takes the function that gives the memory back, and runs it after the calls made so far. */
   allocate<D extends Dtype>(
     operation: string,
-    shape: readonly number[],
-    dtype: D,
+    wanted: NewTensor<D>,
     later: (release: () => void) => void,
   ): EngineTensor<D>;
   /** Ends the engine. A running call rejects with DisposedError. */

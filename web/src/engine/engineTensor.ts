@@ -2,6 +2,23 @@ import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
 import type { Dtype, TensorDataOf, TypedTensor } from "../tensor/tensor.js";
 
+/** Options of `allocate`. */
+export interface AllocateOptions {
+  /**
+   * Whether the tensor begins with zeros. false leaves what was in the memory before, for a tensor that is written as a
+   * whole: then nothing is written twice. Default true.
+   */
+  readonly zeros?: boolean | undefined;
+}
+
+/** A tensor that is to be made. */
+export interface NewTensor<D extends Dtype = Dtype> {
+  readonly shape: readonly number[];
+  readonly dtype: D;
+  /** Whether it must begin with zeros. Otherwise the engine may leave what was in the memory before. */
+  readonly zeros: boolean;
+}
+
 /**
  * A tensor whose memory belongs to the engine. Calls read and write it in place, without a copy. `allocate` makes one.
  *

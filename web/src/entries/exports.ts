@@ -121,7 +121,7 @@ export type { Recorder } from "../step/recorder.js";
 export type { Step, StepInputs, StepOutputs, StepResult } from "../step/step.js";
 export type { StepActivation } from "../step/stepProblem.js";
 export type { StepNumbers, StepTensor } from "../step/stepTensor.js";
-export type { EngineTensor } from "../engine/engineTensor.js";
+export type { AllocateOptions, EngineTensor } from "../engine/engineTensor.js";
 export type { GpuFloats, GpuFloatWeight, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 export type { Layout } from "../tensor/layout.js";
 export type { Place, PlaceChoice } from "../tensor/place.js";

@@ -45,7 +45,7 @@ import { Queue } from "../call/queue.js";
 import { renamed } from "../call/renamed.js";
 import { signalIn, snapshot } from "../call/snapshot.js";
 import type { Engine, Opened } from "../engine/engine.js";
-import type { EngineTensor } from "../engine/engineTensor.js";
+import type { AllocateOptions, EngineTensor } from "../engine/engineTensor.js";
 import type { Report } from "../engine/report.js";
 import { DisposedError, UnsupportedError } from "../errors/errors.js";
 import type { Layer } from "../layer/layer.js";
@@ -439,7 +439,7 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Makes a tensor of zeros inside the engine. Calls read it, or write it as `into`, without a copy.
+   * Makes a tensor inside the engine, of zeros unless `zeros` is false. Calls read it, or write it as `into`, without a copy.
    *
    * It lives until its `dispose()`, or until the instance is disposed. It counts towards `maximumMemory`.
    *
@@ -447,11 +447,16 @@ export class Attention extends Disposing {
    * @throws OptionError or ShapeError if an argument is not allowed.
    * @throws OutOfMemoryError if the engine's memory has no room.
    */
-  allocate<D extends Dtype = "float32">(shape: readonly number[], dtype?: D): EngineTensor<D> {
+  allocate<D extends Dtype = "float32">(
+    shape: readonly number[],
+    dtype?: D,
+    options: AllocateOptions = {},
+  ): EngineTensor<D> {
     const call = this.#arguments("allocate");
     const chosen = argument(call, "dtype", dtype).oneOf("dtype", Object.keys(BYTES) as Dtype[], "float32");
     const extents = call.shape("tensor", shape);
-    return this.#engine.allocate(call.operation, extents, chosen as D, (release) =>
+    const zeros = readOptions(call, options, ["zeros"]).flag("zeros", true);
+    return this.#engine.allocate(call.operation, { shape: extents, dtype: chosen as D, zeros }, (release) =>
       this.#release("tensor.dispose", release),
     );
   }

@@ -8,7 +8,7 @@ import type { Candidate } from "../calibration/calibrator.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { Part } from "../call/late.js";
 import type { Engine, Owner } from "../engine/engine.js";
-import type { EngineTensor } from "../engine/engineTensor.js";
+import type { EngineTensor, NewTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
@@ -197,11 +197,10 @@ export class AutoEngine implements Engine {
 
   allocate<D extends Dtype>(
     operation: string,
-    shape: readonly number[],
-    dtype: D,
+    wanted: NewTensor<D>,
     later: (release: () => void) => void,
   ): EngineTensor<D> {
-    return this.#engines.wasm.allocate(operation, shape, dtype, later);
+    return this.#engines.wasm.allocate(operation, wanted, later);
   }
 
   dispose(): void {

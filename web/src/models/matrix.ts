@@ -32,7 +32,7 @@ export interface RowNumbers {
   readonly shape: readonly number[];
 }
 
-/** A matrix of zeros, to be filled: in the engine's memory, or in JavaScript if JavaScript cannot see that memory. */
+/** A matrix that is to be filled: in the engine's memory, or in JavaScript if JavaScript cannot see that memory. */
 export function matrixOf(
   hw: Attention,
   shape: readonly [number, number],
@@ -83,7 +83,7 @@ function transposed(data: Int8Array, width: number): Int8Array {
 
 function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype): TypedTensor<WeightDtype> {
   try {
-    return hw.allocate(shape, dtype);
+    return hw.allocate(shape, dtype, { zeros: false });
   } catch (error) {
     if (!UnsupportedError.is(error)) throw error; // a worker without shared memory
     return { data: newData(dtype, shape), shape, dtype };

@@ -1,4 +1,4 @@
-import { EngineTensor } from "../engine/engineTensor.js";
+import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
 import { DisposedError, OutOfMemoryError } from "../errors/errors.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
 import { MemoryViews } from "./memoryViews.js";
@@ -133,14 +133,13 @@ export class Heap {
   }
 
   /**
-   * Makes a tensor of zeros inside the engine.
+   * Makes a tensor inside the engine.
    *
    * @param later - Takes the function that gives the memory back, and runs it after the calls made so far.
    */
   allocateTensor<D extends Dtype>(
     operation: string,
-    shape: readonly number[],
-    dtype: D,
+    { shape, dtype, zeros }: NewTensor<D>,
     later: (release: () => void) => void,
   ): EngineTensor<D> {
     const length = elementCount(operation, "shape", shape);
@@ -148,7 +147,7 @@ export class Heap {
     const address = this.allocate(operation, bytes);
     const held: HeldTensor = { bytes, holders: 0 };
     this.#tensors.set(address, held);
-    this.#bytes(address, bytes).fill(0);
+    if (zeros) this.#bytes(address, bytes).fill(0);
     const view = () => {
       const { buffer } = this.#memory;
       this.#buffers.add(buffer);

@@ -7,7 +7,7 @@ import type { EngineCache } from "../cache/engineCache.js";
 import type { Eventually } from "../call/context.js";
 import type { Part } from "../call/late.js";
 import type { Engine } from "../engine/engine.js";
-import type { EngineTensor } from "../engine/engineTensor.js";
+import type { EngineTensor, NewTensor } from "../engine/engineTensor.js";
 import { NO_CALIBRATION, type LiveReport } from "../engine/report.js";
 import { DisposedError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
@@ -86,11 +86,10 @@ export class WasmEngine implements Engine {
 
   allocate<D extends Dtype>(
     operation: string,
-    shape: readonly number[],
-    dtype: D,
+    wanted: NewTensor<D>,
     later: (release: () => void) => void,
   ): EngineTensor<D> {
-    return this.#core.heap.allocateTensor(operation, shape, dtype, later);
+    return this.#core.heap.allocateTensor(operation, wanted, later);
   }
 
   /** Runs an operation: at once if its code is here. */

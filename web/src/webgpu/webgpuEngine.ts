@@ -8,7 +8,7 @@ import type { Recorded } from "../call/context.js";
 import type { Disposing } from "../call/disposable.js";
 import type { Watched } from "../call/watched.js";
 import type { Owner } from "../engine/engine.js";
-import { EngineTensor } from "../engine/engineTensor.js";
+import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
@@ -249,7 +249,7 @@ export class WebgpuEngine implements GpuEngine {
   }
 
   /** Makes a JavaScript array, because JavaScript cannot see the GPU's memory. */
-  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+  allocate<D extends Dtype>(operation: string, { shape, dtype }: NewTensor<D>): EngineTensor<D> {
     const data = new ARRAYS[dtype](elementCount(operation, "tensor", shape)) as TensorDataOf[D];
     return new EngineTensor(
       () => data,

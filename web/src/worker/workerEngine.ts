@@ -11,7 +11,7 @@ import type { Recorded } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../errors/intact.js";
 import type { Engine } from "../engine/engine.js";
-import { EngineTensor } from "../engine/engineTensor.js";
+import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
 import type { LayerBackwardProblem, LayerUpdate, PlacedLayerGradients } from "../layer/backwardProblem.js";
@@ -162,7 +162,7 @@ export class WorkerEngine implements Engine {
     return new RemoteStep(this.#connection, made!);
   }
 
-  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+  allocate<D extends Dtype>(operation: string, { shape, dtype }: NewTensor<D>): EngineTensor<D> {
     if (!mayShare())
       throw new UnsupportedError(
         `${operation}: memory cannot be shared with the engine's worker: the page is not cross-origin isolated`,
