@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { CallArguments } from "../../web/src/call/callArguments.js";
+import { CallArguments } from "../../web/src/read/callArguments.js";
 import type { Dtype } from "../../web/src/tensor/tensor.js";
 import { thrownBy } from "./thrownBy.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { attentionProblem, OPTION_NAMES } from "../../web/src/attention/attentionProblem.js";
-import { CallArguments } from "../../web/src/call/callArguments.js";
-import { readOptions } from "../../web/src/call/options.js";
+import { CallArguments } from "../../web/src/read/callArguments.js";
+import { readOptions } from "../../web/src/read/options.js";
 import type { Layout } from "../../web/src/tensor/layout.js";
 import { thrownBy } from "./thrownBy.js";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { isSoftware } from "../../web/src/calibration/software.js";
-import { readRecord, recordText } from "../../web/src/calibration/record.js";
-import { assumedSpeed } from "../../web/src/calibration/speed.js";
+import { readRecord, recordText } from "../../web/src/auto/record.js";
+import { isSoftware } from "../../web/src/auto/software.js";
+import { assumedSpeed } from "../../web/src/auto/speed.js";
+import { HeadwiseError, OutOfMemoryError, OptionError, UnsupportedError } from "../../web/src/base/errors.js";
 import type { Attention } from "../../web/src/instance/attention.js";
-import { HeadwiseError, OutOfMemoryError, OptionError, UnsupportedError } from "../../web/src/errors/errors.js";
 import { FAR, FAST, lostError, REAL, SLOW, syntheticInstance, type Behaviour } from "./syntheticEngine.js";
 
 const zeros = (...shape: number[]) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 
 import type { AttentionProblem } from "../../web/src/attention/attentionProblem.js";
-import { attentionKind } from "../../web/src/calibration/attentionKind.js";
-import { secondsOfRun, stepOf } from "../../web/src/calibration/clock.js";
-import { Choice } from "../../web/src/calibration/choice.js";
-import { fitted } from "../../web/src/calibration/fit.js";
-import { kernelSecondsOf } from "../../web/src/calibration/kernelClock.js";
-import { Numbers } from "../../web/src/calibration/numbers.js";
-import { race, raceProblem } from "../../web/src/calibration/race.js";
-import { Residence } from "../../web/src/calibration/residence.js";
-import { assumedSpeed, loadOf, predict, refined, type Speed } from "../../web/src/calibration/speed.js";
-import { visiblePairs, type VisibleSettings } from "../../web/src/calibration/visible.js";
-import { attentionWork, tilesOf, type Work } from "../../web/src/calibration/work.js";
+import { attentionKind } from "../../web/src/auto/attentionKind.js";
+import { Choice } from "../../web/src/auto/choice.js";
+import { secondsOfRun, stepOf } from "../../web/src/auto/clock.js";
+import { fitted } from "../../web/src/auto/fit.js";
+import { kernelSecondsOf } from "../../web/src/auto/kernelClock.js";
+import { Numbers } from "../../web/src/auto/numbers.js";
+import { race, raceProblem } from "../../web/src/auto/race.js";
+import { Residence } from "../../web/src/auto/residence.js";
+import { assumedSpeed, loadOf, predict, refined, type Speed } from "../../web/src/auto/speed.js";
+import { visiblePairs, type VisibleSettings } from "../../web/src/auto/visible.js";
+import { attentionWork, tilesOf, type Work } from "../../web/src/auto/work.js";
 import { between, disturbed, ENGINES, randomDevice, secondsOf, type SyntheticEngine } from "./syntheticDevice.js";
 
 const ALL: VisibleSettings = {

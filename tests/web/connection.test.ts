@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 
 import type { AttentionProblem } from "../../web/src/attention/attentionProblem.js";
-import { AssetError, DisposedError, HeadwiseError } from "../../web/src/errors/errors.js";
-import { Queue } from "../../web/src/call/queue.js";
+import { AssetError, DisposedError, HeadwiseError } from "../../web/src/base/errors.js";
 import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { version } from "../../web/src/engine/version.js";
-import { WorkerEngine } from "../../web/src/worker/workerEngine.js";
-import { Connection } from "../../web/src/worker/connection.js";
+import { Queue } from "../../web/src/turn/queue.js";
 import type { ChannelEvents } from "../../web/src/worker/channel.js";
+import { Connection } from "../../web/src/worker/connection.js";
 import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
 import type { CompiledFiles, EngineOptions, Request } from "../../web/src/worker/protocol.js";
+import { WorkerEngine } from "../../web/src/worker/workerEngine.js";
 
 /** A request that is answered. No compiled files are known to these tests, but where they say so. */
 type Asked = Exclude<Request, CompiledFiles>;

@@ -16,9 +16,9 @@ import {
   unflatten,
 } from "headwise/train";
 
-import { Queue } from "../../web/src/call/queue.js";
 import type { Graph } from "../../web/src/formula/graph.js";
 import { knownGraph } from "../../web/src/formula/knownGraph.js";
+import { Queue } from "../../web/src/turn/queue.js";
 import { randomTensor } from "./randomTensor.js";
 import { thrownBy } from "./thrownBy.js";
 

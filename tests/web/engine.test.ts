@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { DisposedError, type EmptyRowError, HeadwiseError, OutOfMemoryError } from "../../web/src/errors/errors.js";
+import { DisposedError, type EmptyRowError, HeadwiseError, OutOfMemoryError } from "../../web/src/base/errors.js";
 import { WasmCore } from "../../web/src/wasm/core.js";
 import type { WasmModule } from "../../web/src/wasm/module.js";
 import { thrownBy } from "./thrownBy.js";

@@ -14,7 +14,7 @@ import {
   OutOfMemoryError,
   ShapeError,
   UnsupportedError,
-} from "../../web/src/errors/errors.js";
+} from "../../web/src/base/errors.js";
 
 const classes = {
   ShapeError: [ShapeError, "INVALID_SHAPE"],

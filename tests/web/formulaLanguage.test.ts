@@ -3,11 +3,11 @@ import "./asBuilt.js";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 
-import { HeadwiseError } from "../../web/src/errors/errors.js";
+import { HeadwiseError } from "../../web/src/base/errors.js";
+import { expressionOf } from "../../web/src/formula/expression.js";
 import { formula, type Formula, type Parameters } from "../../web/src/formula/formula.js";
 import { type FormulaError } from "../../web/src/formula/formulaError.js";
 import { OPERATIONS, VARIABLES, isBoolean, type Graph, type Table } from "../../web/src/formula/graph.js";
-import { expressionOf } from "../../web/src/formula/expression.js";
 import { runsOf } from "./depth.js";
 
 /** The expression of a formula after it was simplified. */

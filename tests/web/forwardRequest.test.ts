@@ -2,9 +2,9 @@
 
 import { expect, test } from "@jest/globals";
 
-import { CallArguments } from "../../web/src/call/callArguments.js";
 import { forwardRequest } from "../../web/src/layer/forwardRequest.js";
 import { layerProblem } from "../../web/src/layer/layerProblem.js";
+import { CallArguments } from "../../web/src/read/callArguments.js";
 import { randomTensor } from "./randomTensor.js";
 
 test("without a cache a patch is brought to its full shape once", () => {

@@ -10,7 +10,6 @@ import { ATTEND } from "../../web/src/cache/attendProblem.js";
 import { CACHE, LAYER_CACHE } from "../../web/src/cache/cacheProblem.js";
 import { STEP } from "../../web/src/cache/kvCache.js";
 import { SAVED } from "../../web/src/cache/savedCache.js";
-import type { Table } from "../../web/src/call/settingTable.js";
 import { LAYER_BACKWARD } from "../../web/src/layer/backwardProblem.js";
 import { FORWARD } from "../../web/src/layer/forwardOptions.js";
 import { LAYER } from "../../web/src/layer/layerProblem.js";
@@ -18,6 +17,7 @@ import { QK_NORM } from "../../web/src/layer/qkNorm.js";
 import { SINUSOIDAL } from "../../web/src/position/position.js";
 import { SCALINGS } from "../../web/src/position/rotaryAngles.js";
 import { ROTARY } from "../../web/src/position/rotaryProblem.js";
+import type { Table } from "../../web/src/read/settingTable.js";
 import { illegalRows, type IllegalSetting, type Lengths, type OwnSamples, type Sample } from "./illegalRows.js";
 import { randomTensor } from "./randomTensor.js";
 

@@ -1,8 +1,8 @@
 // Illegal values of the settings of a table. Those of all kinds but "own" and "ofCall" follow from the rows.
 
-import type { FloatsRule, IntegerRule, IntegersRule, NumberRule } from "../../web/src/call/settingKinds.js";
-import type { Kind, Row, Table } from "../../web/src/call/settingTable.js";
-import { describe as text } from "../../web/src/foreign/describe.js";
+import { describe as text } from "../../web/src/base/describe.js";
+import type { FloatsRule, IntegerRule, IntegersRule, NumberRule } from "../../web/src/read/settingKinds.js";
+import type { Kind, Row, Table } from "../../web/src/read/settingTable.js";
 
 /** What the lengths of lists depend on. */
 export type Lengths = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 
-import { keptTexts } from "../../web/src/instance/keptTexts.js";
+import { keptTexts } from "../../web/src/auto/keptTexts.js";
 
 const globals = globalThis as Record<string, unknown>;
 

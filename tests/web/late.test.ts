@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from "@jest/globals";
 
-import { Late } from "../../web/src/call/late.js";
+import { Late } from "../../web/src/turn/late.js";
 
 describe("what is loaded late", () => {
   test("is loaded once, for whoever comes first", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { OptionError, ShapeError } from "../../web/src/errors/errors.js";
-import { CallArguments } from "../../web/src/call/callArguments.js";
-import { readOptions } from "../../web/src/call/options.js";
+import { OptionError, ShapeError } from "../../web/src/base/errors.js";
+import { CallArguments } from "../../web/src/read/callArguments.js";
+import { readOptions } from "../../web/src/read/options.js";
 import { thrownBy } from "./thrownBy.js";
 
 const NAMES = ["scale", "causal", "window", "keyLengths", "sinks", "layout", "mask", "signal"];

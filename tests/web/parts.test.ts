@@ -4,19 +4,19 @@ import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { KvCache, Layer, Saved } from "headwise";
 import { formula } from "headwise/formula";
 
-import "./asBuilt.js";
-import { here, Late, type Part } from "../../web/src/call/late.js";
-import { snapshot } from "../../web/src/call/snapshot.js";
+import { AssetError, DisposedError, OptionError } from "../../web/src/base/errors.js";
 import type { Engine } from "../../web/src/engine/engine.js";
 import { NO_CALIBRATION } from "../../web/src/engine/report.js";
-import { AssetError, DisposedError, OptionError } from "../../web/src/errors/errors.js";
 import { Attention } from "../../web/src/instance/attention.js";
 import { lateParts } from "../../web/src/instance/lateParts.js";
 import * as formulas from "../../web/src/instance/parts/formulas.js";
 import * as operations from "../../web/src/instance/parts/operations.js";
 import * as plans from "../../web/src/instance/parts/plans.js";
 import * as steps from "../../web/src/instance/parts/steps.js";
+import { snapshot } from "../../web/src/read/snapshot.js";
+import { here, Late, type Part } from "../../web/src/turn/late.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
+import "./asBuilt.js";
 import { randomTensor } from "./randomTensor.js";
 import { openWasmCore } from "./sourceWasm.js";
 

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 
 import { describe, expect, test } from "@jest/globals";
 
-import { Queue } from "../../web/src/call/queue.js";
+import { Queue } from "../../web/src/turn/queue.js";
 
 /** A promise, and the function that settles it. */
 function gate() {

@@ -13,10 +13,10 @@ import {
   type KvCacheOptions,
 } from "headwise";
 
-import { CallArguments } from "../../web/src/call/callArguments.js";
-import { readOptions } from "../../web/src/call/options.js";
-import { namesIn } from "../../web/src/call/settingTable.js";
 import { ANGLE_NAMES, readAngles, SCALINGS, type RotaryScaling } from "../../web/src/position/rotaryAngles.js";
+import { CallArguments } from "../../web/src/read/callArguments.js";
+import { readOptions } from "../../web/src/read/options.js";
+import { namesIn } from "../../web/src/read/settingTable.js";
 import { readCache, writeCache } from "../../web/src/webgpu/cache/cacheFile.js";
 import { runsOf } from "./depth.js";
 import { randomTensor } from "./randomTensor.js";

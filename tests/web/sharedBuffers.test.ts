@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 
 import { expect, test } from "@jest/globals";
 
-import { isSharedBuffer } from "../../web/src/foreign/typedArray.js";
+import { isSharedBuffer } from "../../web/src/base/typedArray.js";
 
 const elsewhere = (code: string) => runInNewContext(code) as object;
 

@@ -1,8 +1,8 @@
 // Devices that exist only as numbers, for tests of the calibration: how long an engine takes for a call.
 
+import { type Numbers } from "../../web/src/auto/numbers.js";
+import type { Work } from "../../web/src/auto/work.js";
 import type { EngineName } from "../../web/src/engine/report.js";
-import type { Work } from "../../web/src/calibration/work.js";
-import { type Numbers } from "../../web/src/calibration/numbers.js";
 
 /** How fast an engine is. Unlike the model of the package it is not linear: few tiles leave a part of it idle. */
 export interface SyntheticEngine {

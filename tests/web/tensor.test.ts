@@ -2,9 +2,9 @@ import vm from "node:vm";
 
 import { describe, expect, test } from "@jest/globals";
 
-import { OptionError, ShapeError, UnsupportedError } from "../../web/src/errors/errors.js";
-import { CallArguments } from "../../web/src/call/callArguments.js";
-import { tensor } from "../../web/src/call/newTensor.js";
+import { OptionError, ShapeError, UnsupportedError } from "../../web/src/base/errors.js";
+import { CallArguments } from "../../web/src/read/callArguments.js";
+import { tensor } from "../../web/src/read/newTensor.js";
 import { thrownBy } from "./thrownBy.js";
 
 describe("tensor", () => {

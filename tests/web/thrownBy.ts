@@ -1,4 +1,4 @@
-import type { HeadwiseError } from "../../web/src/errors/errors.js";
+import type { HeadwiseError } from "../../web/src/base/errors.js";
 
 /** The error that `action` throws. If it throws nothing, this throws. */
 export function thrownBy(action: () => unknown): HeadwiseError {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "@jest/globals";
 
-import { withTurns } from "../../web/src/call/turns.js";
+import { withTurns } from "../../web/src/turn/turns.js";
 
 const names = ["setImmediate", "MessageChannel"] as const;
 const usual = names.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)!] as const);

@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { setFloat16 } from "@petamoriken/float16";
 import {
   createAttention,
   DeviceLostError,
@@ -11,19 +12,18 @@ import {
   type Tensor,
   type TypedTensor,
 } from "headwise";
-import { setFloat16 } from "@petamoriken/float16";
 
-import { CallArguments } from "../../web/src/call/callArguments.js";
 import type { LayerBackwardOptions, LayerReturns, UsualLayerGradients } from "../../web/src/layer/backwardProblem.js";
 import { layerProblem } from "../../web/src/layer/layerProblem.js";
+import { CallArguments } from "../../web/src/read/callArguments.js";
 import { tokensOfRows } from "../../web/src/webgpu/layer/layerBackward.js";
 import { bits, differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
+import { thrown } from "../web/thrownBy.js";
 import { CountedGpu } from "./countedGpu.js";
 import { describeOnGpu, describeOnNullGpu, disposeAll, gpu, nullGpu, onPlainDevice } from "./gpu.js";
 import { gradientsOf, type LayerCall, type Numbers } from "./layerGradientReference.js";
 import { square, weight } from "./layerWeights.js";
-import { thrown } from "../web/thrownBy.js";
 
 type TrainedOptions = LayerOptions & { readonly weights: Readonly<Record<string, TypedTensor>> };
 type Floats = TypedTensor<"float32"> | TypedTensor<"float16">;

@@ -131,7 +131,7 @@ function refuse(name, glue, forbidden) {
   for (const text of forbidden) if (glue.includes(text)) throw new Error(`${name}: its loader still has ${text}`);
 }
 
-/** Adds the label to a module, as a custom section; see web/src/wasm/moduleLabel.ts. */
+/** Adds the label to a module, as a custom section; see web/src/load/moduleLabel.ts. */
 function labelled(wasm, kind) {
   const label = Buffer.from(JSON.stringify({ version: packageVersion(), ...kind }));
   const name = Buffer.from("headwise");

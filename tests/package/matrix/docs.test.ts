@@ -7,7 +7,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Locator, Page } from "playwright-core";
 
-import { ERROR_CODES } from "../../../web/src/errors/errors.js";
+import { ERROR_CODES } from "../../../web/src/base/errors.js";
 import { launchChromium } from "../../browser/chromium.js";
 import { serveFolder } from "../../browser/staticServer.js";
 import { run } from "../programs.js";

@@ -7,7 +7,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { decode } from "@jridgewell/sourcemap-codec";
 
-import { ERROR_CODES, HeadwiseError } from "../../../web/src/errors/errors.js";
+import { ERROR_CODES, HeadwiseError } from "../../../web/src/base/errors.js";
 import { pack } from "../consumer.js";
 import { run } from "../programs.js";
 

@@ -64,8 +64,8 @@ export const typescriptAreas = [
       "attention/callPositions",
       "attention/masks",
       "attention/ragged",
-      "call/settingKinds",
-      "call/settingTable",
+      "read/settingKinds",
+      "read/settingTable",
     ].map((file) => `web/src/${file}.ts`),
   },
   {
@@ -99,7 +99,7 @@ export const typescriptAreas = [
   {
     name: "option reading",
     files: ["callArguments", "options", "otherNames", "outputForm", "plainNumbers", "record", "views"].map(
-      (file) => `web/src/call/${file}.ts`,
+      (file) => `web/src/read/${file}.ts`,
     ),
   },
 ];

@@ -1,5 +1,5 @@
-import type { OptionReader } from "../call/options.js";
 import { readTokenPositions } from "../position/tokenPositions.js";
+import type { OptionReader } from "../read/options.js";
 import type { AttentionSettings } from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
 

@@ -1,5 +1,5 @@
-import type { NumberList } from "../call/options.js";
 import type { FormulaData } from "../formula/graph.js";
+import type { NumberList } from "../read/options.js";
 import type { FloatTensorLike, MaskLike } from "../tensor/tensor.js";
 
 /**

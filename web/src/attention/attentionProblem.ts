@@ -1,9 +1,11 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu } from "../call/location.js";
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
+import type { GivenPositions } from "../position/tokenPositions.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { refuseGpu } from "../read/location.js";
+import { namesOf, type NumberList, type OptionReader } from "../read/options.js";
+import { outputForm, type OutputForm } from "../read/outputForm.js";
+import type { Watched, WatchOptions } from "../read/watched.js";
 import {
   axisName,
   headsShape,
@@ -15,7 +17,6 @@ import {
   type Layout,
 } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
-import type { GivenPositions } from "../position/tokenPositions.js";
 import { readAlibiPositions } from "./alibiPositions.js";
 import type { AttentionSettingsOptions } from "./attentionOptions.js";
 import {
@@ -29,7 +30,6 @@ import type { AttentionShape } from "./attentionShape.js";
 import { callPositions } from "./callPositions.js";
 import { readRagged, type Ragged } from "./ragged.js";
 import { readWanted, RETURNS_NAMES, wantsOutput, type Returns, type Wanted } from "./returns.js";
-import type { Watched, WatchOptions } from "../call/watched.js";
 
 /** Options of `scaledDotProductAttention`. */
 export interface AttentionOptions extends AttentionSettingsOptions, WatchOptions {

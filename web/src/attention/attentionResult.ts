@@ -1,5 +1,5 @@
-import type { Asked } from "../call/asked.js";
-import type { LocationChoice } from "../call/location.js";
+import type { Asked } from "../read/asked.js";
+import type { LocationChoice } from "../read/location.js";
 import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
 import type { FloatTensor, FloatTensorLike, HalfArray, Nested, TypedTensor } from "../tensor/tensor.js";
 import type { Returns } from "./returns.js";

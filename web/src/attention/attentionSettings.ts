@@ -1,9 +1,9 @@
-import { namesOf, type OptionReader } from "../call/options.js";
-import { flag, floats, integer, integers, number, object, oneOf, otherwise, own } from "../call/settingKinds.js";
-import { namesIn, readTable, type Checked, type TableOf } from "../call/settingTable.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError, UnsupportedError } from "../base/errors.js";
 import type { FormulaData } from "../formula/graph.js";
+import { namesOf, type OptionReader } from "../read/options.js";
+import { flag, floats, integer, integers, number, object, oneOf, otherwise, own } from "../read/settingKinds.js";
+import { namesIn, readTable, type Checked, type TableOf } from "../read/settingTable.js";
 import { FLOATS, type Dtype, type PlacedTensor } from "../tensor/tensor.js";
 import type { AttentionSettingsOptions, Dropout, EmptyRows, Window } from "./attentionOptions.js";
 import type { AttentionShape } from "./attentionShape.js";

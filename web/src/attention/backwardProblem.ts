@@ -1,12 +1,13 @@
-import type { Asked, OrAbsent } from "../call/asked.js";
-import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu, type LocationChoice, type LocationOption } from "../call/location.js";
-import { readOptions, type OptionReader } from "../call/options.js";
-import { LOCATION, ofCall, WATCH } from "../call/settingKinds.js";
-import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
 import type { ScoreDerivatives } from "../formula/derivatives.js";
+import type { Asked, OrAbsent } from "../read/asked.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { refuseGpu, type LocationChoice, type LocationOption } from "../read/location.js";
+import { readOptions, type OptionReader } from "../read/options.js";
+import { LOCATION, ofCall, WATCH } from "../read/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
+import type { Watched } from "../read/watched.js";
 import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 import { keepRank, type Layout } from "../tensor/layout.js";
 import {
@@ -26,7 +27,6 @@ import { formulaReading } from "./formulaReading.js";
 import { noteOf } from "./mergeNotes.js";
 import { BACKWARD_OTHERS } from "./otherNames.js";
 import type { Ragged } from "./ragged.js";
-import type { Watched } from "../call/watched.js";
 
 /** The gradients that attentionBackward can give. */
 export const GRADIENTS = [

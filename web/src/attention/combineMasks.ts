@@ -1,6 +1,6 @@
-import { CallArguments } from "../call/callArguments.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { CallArguments } from "../read/callArguments.js";
 import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";
 

@@ -1,4 +1,4 @@
-import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
 import { expressionOf } from "../formula/expression.js";
 import type { FormulaData, Table } from "../formula/graph.js";
 import { MAX_WHOLE } from "../formula/limits.js";

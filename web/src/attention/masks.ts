@@ -1,9 +1,9 @@
-import { elementsOf } from "../call/anyArray.js";
-import { CallArguments } from "../call/callArguments.js";
-import { argument } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { isAnyArray } from "../foreign/typedArray.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { isAnyArray } from "../base/typedArray.js";
+import { elementsOf } from "../read/anyArray.js";
+import { CallArguments } from "../read/callArguments.js";
+import { argument } from "../read/options.js";
 import { elementCount, type Tensor, type TypedTensor } from "../tensor/tensor.js";
 
 /** A list of 1 (token) and 0 (padding). Some tokenizers give bigints or booleans instead. */

@@ -1,4 +1,4 @@
-import { CALL, type OtherName } from "../call/otherNames.js";
+import { CALL, type OtherName } from "../read/otherNames.js";
 
 /** Names for attentionBackward. */
 export const BACKWARD_OTHERS: readonly OtherName[] = [

@@ -1,6 +1,6 @@
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { namesOf, type NumberList, type OptionReader } from "../read/options.js";
 import { fromHalf } from "../tensor/half.js";
 import { FLOATS, type CheckedTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";

@@ -1,6 +1,6 @@
-import type { OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import type { OptionReader } from "../read/options.js";
 import type { Layout } from "../tensor/layout.js";
 import type { AttentionShape } from "./attentionShape.js";
 

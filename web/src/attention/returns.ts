@@ -1,5 +1,5 @@
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
+import { namesOf, type NumberList, type OptionReader } from "../read/options.js";
 import type { AttentionShape } from "./attentionShape.js";
 
 /** A selection of heads and query rows, by index. An absent list means all. */

@@ -1,7 +1,7 @@
-import type { Asked } from "../call/asked.js";
-import type { LocationChoice } from "../call/location.js";
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
+import type { Asked } from "../read/asked.js";
+import type { LocationChoice } from "../read/location.js";
+import { namesOf, type NumberList, type OptionReader } from "../read/options.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import type { ResultTensor } from "./attentionResult.js";

@@ -1,13 +1,13 @@
-import type { CallArguments } from "../call/callArguments.js";
-import type { NumberList, OptionReader } from "../call/options.js";
-import { integer, integers, ofCall, oneOf, otherwise, signal } from "../call/settingKinds.js";
-import { readRow, type TableOf } from "../call/settingTable.js";
-import { ShapeError } from "../errors/errors.js";
+import { ShapeError } from "../base/errors.js";
 import type { GivenPositions, TokenPositions } from "../position/tokenPositions.js";
+import type { CallArguments } from "../read/callArguments.js";
+import type { NumberList, OptionReader } from "../read/options.js";
+import { integer, integers, ofCall, oneOf, otherwise, signal } from "../read/settingKinds.js";
+import { readRow, type TableOf } from "../read/settingTable.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type PlacedFloats } from "../tensor/tensor.js";
-import { readCachePositions } from "./readCachePositions.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
+import { readCachePositions } from "./readCachePositions.js";
 
 /** Options of `KvCache.append`. */
 export interface AppendOptions {

@@ -1,7 +1,7 @@
 import { ATTEND_PATCHES, readRowPatch, type GivenPatches, type PatchName } from "../attention/patch.js";
 import { ATTEND_RETURNS, ATTEND_VIEWS, readViews, type ViewExtents, type Views } from "../attention/views.js";
-import type { OptionReader } from "../call/options.js";
-import { UnsupportedError } from "../errors/errors.js";
+import { UnsupportedError } from "../base/errors.js";
+import type { OptionReader } from "../read/options.js";
 import type { CacheForm } from "./cacheProblem.js";
 
 /** Reads the option `returns` of attend. */

@@ -10,14 +10,14 @@ import { withKeyLength, type AttentionShape } from "../attention/attentionShape.
 import { checkedPatches, type AttendPatch, type Patches } from "../attention/patch.js";
 import { readWanted, type Wanted } from "../attention/returns.js";
 import { checkViewedKeys, type AttendReturns, type Views } from "../attention/views.js";
-import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu } from "../call/location.js";
-import type { OptionReader } from "../call/options.js";
-import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { integer, LOCATION, ofCall, oneOf, signal } from "../call/settingKinds.js";
-import { namesIn, readTable, type Checked, type TableOf } from "../call/settingTable.js";
-import { ShapeError } from "../errors/errors.js";
+import { ShapeError } from "../base/errors.js";
 import type { GivenPositions, TokenPositions } from "../position/tokenPositions.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { refuseGpu } from "../read/location.js";
+import type { OptionReader } from "../read/options.js";
+import { outputForm, type OutputForm } from "../read/outputForm.js";
+import { integer, LOCATION, ofCall, oneOf, signal } from "../read/settingKinds.js";
+import { namesIn, readTable, type Checked, type TableOf } from "../read/settingTable.js";
 import {
   axisName,
   headsShape,
@@ -32,10 +32,10 @@ import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js
 import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
 import { cachePositions } from "./cachePositions.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
-import { longest } from "./heldTokens.js";
-import { readCachePositions, refusePlanes } from "./readCachePositions.js";
 import { refuseDropped } from "./droppedKeys.js";
+import { longest } from "./heldTokens.js";
 import { withAlibiPositions, type OwnPositions } from "./ownPositions.js";
+import { readCachePositions, refusePlanes } from "./readCachePositions.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {

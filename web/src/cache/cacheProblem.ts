@@ -1,11 +1,11 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { readOptions, type OptionReader } from "../call/options.js";
-import { integer, object, oneOf, otherwise, own, required, signal } from "../call/settingKinds.js";
-import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
-import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
 import { followsLength } from "../position/checkedAngles.js";
 import { ANGLE_OTHERS } from "../position/otherNames.js";
+import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { readOptions, type OptionReader } from "../read/options.js";
+import { integer, object, oneOf, otherwise, own, required, signal } from "../read/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { CACHE_OTHERS } from "./otherNames.js";
 

@@ -1,6 +1,6 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { SequencePositions } from "../attention/callPositions.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
 import type { CacheForm } from "./cacheProblem.js";
 
 /**

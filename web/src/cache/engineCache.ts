@@ -1,8 +1,8 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import type { PlacedViews } from "../attention/views.js";
-import type { Eventually, Recorded } from "../call/context.js";
-import type { Disposing } from "../call/disposable.js";
 import type { Place } from "../tensor/place.js";
+import type { Eventually, Recorded } from "../turn/context.js";
+import type { Disposing } from "../turn/disposable.js";
 import type { AppendProblem } from "./appendProblem.js";
 import type { AttendProblem } from "./attendProblem.js";
 import type { CacheForm } from "./cacheProblem.js";

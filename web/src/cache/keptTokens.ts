@@ -1,6 +1,6 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { argument, isList, type NumberList } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { argument, isList, type NumberList } from "../read/options.js";
 import type { CacheForm } from "./cacheProblem.js";
 import { heldLength } from "./heldTokens.js";
 import { tokenCounts } from "./tokenRange.js";

@@ -8,11 +8,10 @@ import type {
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { AttendReturns, ViewsAt } from "../attention/views.js";
-import type { OrAbsent } from "../call/asked.js";
-import type { CallArguments } from "../call/callArguments.js";
-import type { LocationChoice } from "../call/location.js";
-import type { Context, Recorded } from "../call/context.js";
-import { Disposing } from "../call/disposable.js";
+import { describe } from "../base/describe.js";
+import { DisposedError, OptionError } from "../base/errors.js";
+import type { OrAbsent } from "../read/asked.js";
+import type { CallArguments } from "../read/callArguments.js";
 import {
   ENCODER,
   encoderOf,
@@ -20,17 +19,18 @@ import {
   type EncoderChoice,
   type RecordedOr,
   type Recording,
-} from "../call/encoder.js";
-import { readOptions, type NumberList, type OptionReader } from "../call/options.js";
-import { renamed } from "../call/renamed.js";
-import { namesIn, type TableOf } from "../call/settingTable.js";
-import { DisposedError, OptionError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+} from "../read/encoder.js";
+import type { LocationChoice } from "../read/location.js";
+import { readOptions, type NumberList, type OptionReader } from "../read/options.js";
+import { renamed } from "../read/renamed.js";
+import { namesIn, type TableOf } from "../read/settingTable.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
 import type { Layout } from "../tensor/layout.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
+import type { Context, Recorded } from "../turn/context.js";
+import { Disposing } from "../turn/disposable.js";
 import { APPEND, appendProblem, KV_LAYOUT, type AppendOptions, type AppendProblem } from "./appendProblem.js";
 import {
   ATTEND_NAMES,
@@ -41,8 +41,8 @@ import {
 } from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
 import type { CacheDtype, CompleteRing } from "./cacheProblem.js";
-import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import type { EngineCache } from "./engineCache.js";
+import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import { keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
 import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import {

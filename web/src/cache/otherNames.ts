@@ -1,4 +1,4 @@
-import { HEADS, type OtherName } from "../call/otherNames.js";
+import { HEADS, type OtherName } from "../read/otherNames.js";
 
 /** Names for kvCache. */
 export const CACHE_OTHERS: readonly OtherName[] = [

@@ -1,7 +1,7 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { SequencePositions } from "../attention/callPositions.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
 import type { CacheForm } from "./cacheProblem.js";
 import { heldLength } from "./heldTokens.js";
 import type { KeptTokens } from "./keptTokens.js";

@@ -1,5 +1,5 @@
-import type { OptionReader } from "../call/options.js";
 import { readTokenPositions, type TokenPositions } from "../position/tokenPositions.js";
+import type { OptionReader } from "../read/options.js";
 import type { CacheForm } from "./cacheProblem.js";
 import { refuseGivenPlaces } from "./ringPlaces.js";
 

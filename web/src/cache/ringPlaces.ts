@@ -1,5 +1,5 @@
-import type { OptionReader } from "../call/options.js";
-import { UnsupportedError } from "../errors/errors.js";
+import { UnsupportedError } from "../base/errors.js";
+import type { OptionReader } from "../read/options.js";
 import type { CacheForm, HeldRing } from "./cacheProblem.js";
 import { heldLength } from "./heldTokens.js";
 

@@ -1,9 +1,9 @@
-import type { CallArguments } from "../call/callArguments.js";
-import type { Eventually } from "../call/context.js";
-import { readOptions, type OptionReader } from "../call/options.js";
-import { own, required } from "../call/settingKinds.js";
-import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { readOptions, type OptionReader } from "../read/options.js";
+import { own, required } from "../read/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import type { PlaceChoice } from "../tensor/place.js";
+import type { Eventually } from "../turn/context.js";
 import { CACHE, cacheProblem, type CacheProblem, type KvCacheOptions } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { CACHE_OTHERS } from "./otherNames.js";

@@ -1,6 +1,6 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { argument } from "../call/options.js";
-import { ShapeError } from "../errors/errors.js";
+import { ShapeError } from "../base/errors.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { argument } from "../read/options.js";
 
 /** Reads the batches of `select`: one for each batch of the cache. */
 export function selectedBatches(call: CallArguments, given: unknown, batchSize: number): Int32Array {

@@ -1,6 +1,6 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { argument } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { argument } from "../read/options.js";
 import { largestOf } from "../tensor/largest.js";
 
 /**

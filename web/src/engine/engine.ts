@@ -4,7 +4,6 @@ import type { BackwardProblem, PlacedGradients } from "../attention/backwardProb
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import type { Eventually, Recorded } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type {
@@ -19,6 +18,7 @@ import type { EngineStep, StepProblem } from "../step/stepProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
+import type { Eventually, Recorded } from "../turn/context.js";
 import type { EngineTensor, NewTensor } from "./engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "./report.js";
 

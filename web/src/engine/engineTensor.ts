@@ -1,6 +1,6 @@
-import { Disposing } from "../call/disposable.js";
-import { DisposedError } from "../errors/errors.js";
+import { DisposedError } from "../base/errors.js";
 import type { Dtype, TensorDataOf, TypedTensor } from "../tensor/tensor.js";
+import { Disposing } from "../turn/disposable.js";
 
 /** Options of `allocate`. */
 export interface AllocateOptions {

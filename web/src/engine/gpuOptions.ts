@@ -1,5 +1,5 @@
-import type { OptionReader } from "../call/options.js";
-import { isObject } from "../foreign/describe.js";
+import { isObject } from "../base/describe.js";
+import type { OptionReader } from "../read/options.js";
 
 /** The options for the GPU, checked. */
 export interface GpuOptions {

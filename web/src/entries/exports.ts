@@ -40,11 +40,11 @@ export type { CacheContent } from "../cache/cacheContent.js";
 export type { CacheDtype, CompleteRing, KvCacheOptions, Ring } from "../cache/cacheProblem.js";
 export type { KvCache } from "../cache/kvCache.js";
 export type { SavedCacheOptions } from "../cache/savedCache.js";
-export type { EncoderChoice, RecordedOr, Recording } from "../call/encoder.js";
-export { toBfloat16, toFloat16, toFloat32 } from "../call/float16.js";
-export { tensor } from "../call/newTensor.js";
-export type { NumberList } from "../call/options.js";
-export { toNested } from "../call/toNested.js";
+export type { EncoderChoice, RecordedOr, Recording } from "../read/encoder.js";
+export { toBfloat16, toFloat16, toFloat32 } from "../read/float16.js";
+export { tensor } from "../read/newTensor.js";
+export type { NumberList } from "../read/options.js";
+export { toNested } from "../read/toNested.js";
 export type {
   AdapterReport,
   CalibrationReport,
@@ -70,7 +70,7 @@ export {
   type ErrorCode,
   type ErrorDetails,
   type RowIndex,
-} from "../errors/errors.js";
+} from "../base/errors.js";
 export { Attention } from "../instance/attention.js";
 export type { CallPlan, PlannedBytes } from "../instance/callPlan.js";
 export type { Gpu } from "../instance/gpu.js";
@@ -138,6 +138,6 @@ export type {
   TensorLike,
   TypedTensor,
 } from "../tensor/tensor.js";
-export type { CallProgress } from "../call/watched.js";
-export type { LoadProgress, WasmSource } from "../wasm/host.js";
-export type { Variant } from "../wasm/variants.js";
+export type { CallProgress } from "../read/watched.js";
+export type { LoadProgress, WasmSource } from "../load/host.js";
+export type { Variant } from "../load/variants.js";

@@ -2,8 +2,8 @@ import type { Attention } from "../instance/attention.js";
 import type { CreateOptions } from "../instance/createOptions.js";
 import { lateParts } from "../instance/lateParts.js";
 import { createOn } from "../instance/openEngine.js";
-import { nodeHost } from "../wasm/nodeHost.js";
-import { nodePlace } from "../wasm/nodePlace.js";
+import { nodeHost } from "../load/nodeHost.js";
+import { nodePlace } from "../load/nodePlace.js";
 
 export type { CreateOptions } from "../instance/createOptions.js";
 export * from "./exports.js";

@@ -2,8 +2,8 @@ import type { Attention } from "../instance/attention.js";
 import type { CreateOptions } from "../instance/createOptions.js";
 import { lateParts } from "../instance/lateParts.js";
 import { createOn } from "../instance/openEngine.js";
-import { browserHost } from "../wasm/browserHost.js";
-import { browserPlace } from "../wasm/browserPlace.js";
+import { browserHost } from "../load/browserHost.js";
+import { browserPlace } from "../load/browserPlace.js";
 
 export type { CreateOptions } from "../instance/createOptions.js";
 export * from "./exports.js";

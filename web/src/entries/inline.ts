@@ -5,14 +5,14 @@
  *
  * @module
  */
-import { here } from "../call/late.js";
 import { Attention } from "../instance/attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
 import { instanceHere } from "../instance/instanceHere.js";
 import { openWasm } from "../instance/openWasm.js";
 import { bringFormulas } from "../instance/parts/formulas.js";
-import type { WasmSource } from "../wasm/host.js";
-import { inlineHost } from "../wasm/inlineHost.js";
+import type { WasmSource } from "../load/host.js";
+import { inlineHost } from "../load/inlineHost.js";
+import { here } from "../turn/late.js";
 import * as runners from "../wasm/runners.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 

@@ -7,7 +7,7 @@
 export type { ActivationName } from "../models/activations.js";
 export type { ChatMessage, ChatPrompt, ChatTemplateOptions, TemplateClass } from "../models/chatTemplate.js";
 export { type GeneratedToken, type GenerateOptions, type GenerateStep } from "../models/generate.js";
-export { NetworkError } from "../errors/errors.js";
+export { NetworkError } from "../base/errors.js";
 export { hub, type HubOptions } from "../models/hub.js";
 export { inspectModel, type InspectModelOptions, type ModelPlan } from "../models/inspectModel.js";
 export { loadModel, type LoadModelOptions } from "../models/loadModel.js";

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { throwIfAborted } from "../call/abort.js";
-import { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions } from "../call/options.js";
 import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { Attention } from "../instance/attention.js";
-import { openGpuAlone } from "../instance/openGpu.js";
 import { CREATE_OTHERS } from "../instance/createOptions.js";
 import { instanceHere } from "../instance/instanceHere.js";
+import { openGpuAlone } from "../instance/openGpu.js";
 import { bringFormulas } from "../instance/parts/formulas.js";
+import { throwIfAborted } from "../read/abort.js";
+import { CallArguments } from "../read/callArguments.js";
+import { namesOf, readOptions } from "../read/options.js";
 
 export * from "./exports.js";
 

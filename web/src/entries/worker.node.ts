@@ -1,5 +1,5 @@
 import type { Attention } from "../instance/attention.js";
-import { nodePlace } from "../wasm/nodePlace.js";
+import { nodePlace } from "../load/nodePlace.js";
 import { createInWorker, type CreateOptions } from "../worker/create.js";
 import { spawnNodeWorker } from "../worker/nodeChannel.js";
 

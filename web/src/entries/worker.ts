@@ -13,7 +13,7 @@
  * @module
  */
 import type { Attention } from "../instance/attention.js";
-import { browserPlace } from "../wasm/browserPlace.js";
+import { browserPlace } from "../load/browserPlace.js";
 import { createInWorker, type CreateOptions } from "../worker/create.js";
 import { spawnWebWorker } from "../worker/webChannel.js";
 

@@ -1,4 +1,4 @@
-import { UnsupportedError } from "../errors/errors.js";
+import { UnsupportedError } from "../base/errors.js";
 import type { FormulaData, Graph, Node } from "./graph.js";
 import { GraphBuilder } from "./graphBuilder.js";
 import { MAX_DERIVATIVE_NODES } from "./limits.js";

@@ -1,4 +1,4 @@
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
 
 /** How much of a long line a message shows on each side of the character that it points at. */
 const CONTEXT = 40;

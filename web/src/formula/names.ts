@@ -1,4 +1,4 @@
-import { nearest } from "../call/suggestion.js";
+import { nearest } from "../read/suggestion.js";
 import { VARIABLES } from "./graph.js";
 
 const ONE = { least: 1, most: 1 };

@@ -1,8 +1,8 @@
-import { readRecord } from "../call/record.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind, isAnyArray, isArray, isIntact, viewOf } from "../foreign/typedArray.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { arrayKind, isAnyArray, isArray, isIntact, viewOf } from "../base/typedArray.js";
+import { readRecord } from "../read/record.js";
 import type { Parameter, Table } from "./graph.js";
 import { MAX_ELEMENTS, MAX_PARAMETERS, MAX_WHOLE } from "./limits.js";
 import { didYouMean, isReserved } from "./names.js";

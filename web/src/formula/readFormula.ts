@@ -1,6 +1,6 @@
-import type { OptionReader } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import type { OptionReader } from "../read/options.js";
 import {
   isBooleanNode,
   OPERATIONS,

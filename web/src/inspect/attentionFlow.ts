@@ -1,5 +1,5 @@
-import { withDefaults } from "../call/withDefaults.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
+import { withDefaults } from "../read/withDefaults.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { maxFlow } from "./maxFlow.js";
 import { integers } from "./options.js";

@@ -1,7 +1,7 @@
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe } from "../foreign/describe.js";
-import { isArray } from "../foreign/typedArray.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { isArray } from "../base/typedArray.js";
 import { floats, type Floats } from "../tensor/plainTensor.js";
 import { integers } from "./options.js";
 

@@ -1,4 +1,4 @@
-import { ShapeError } from "../errors/errors.js";
+import { ShapeError } from "../base/errors.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { overlap, transposed, type Circuit } from "./circuit.js";
 import { headCircuits, type AttentionWeights, type HeadCircuits } from "./headCircuits.js";

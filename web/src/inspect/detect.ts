@@ -1,4 +1,4 @@
-import { withDefaults } from "../call/withDefaults.js";
+import { withDefaults } from "../read/withDefaults.js";
 import { assertNumber, type Floats, type Indices } from "../tensor/plainTensor.js";
 import {
   layersOfMaps,

@@ -1,6 +1,6 @@
 // Scores of heads, one function for each kind. The README says which rows and keys count.
 
-import { withDefaults } from "../call/withDefaults.js";
+import { withDefaults } from "../read/withDefaults.js";
 import type { Floats, Indices } from "../tensor/plainTensor.js";
 import { attentionMaps, perMap, POSITION_DEFAULTS, rowsOf, type PositionOptions } from "./attentionMaps.js";
 import { afterEarlier, onFirst, onPrevious, onSelf } from "./patterns.js";

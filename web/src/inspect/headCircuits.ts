@@ -1,6 +1,6 @@
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
 import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 import { circuitOf, type Circuit } from "./circuit.js";
 import { assertCount } from "./options.js";

@@ -1,7 +1,7 @@
-import { withDefaults } from "../call/withDefaults.js";
-import { OptionError } from "../errors/errors.js";
-import { isCallable } from "../foreign/callable.js";
-import { describe } from "../foreign/describe.js";
+import { isCallable } from "../base/callable.js";
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { withDefaults } from "../read/withDefaults.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { assertCount } from "./options.js";
 

@@ -1,7 +1,7 @@
-import { OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe } from "../foreign/describe.js";
-import { arrayKind, isArray, viewOf } from "../foreign/typedArray.js";
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { arrayKind, isArray, viewOf } from "../base/typedArray.js";
 import { assertNumber } from "../tensor/plainTensor.js";
 
 /** Throws if a value is not one of the strings that an option may be. */

@@ -1,4 +1,4 @@
-import { withDefaults } from "../call/withDefaults.js";
+import { withDefaults } from "../read/withDefaults.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import {
   attentionMaps,

@@ -1,5 +1,5 @@
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { layersOfMaps, type AttentionMaps } from "./attentionMaps.js";
 import { assertOneOf } from "./options.js";

@@ -21,33 +21,16 @@ import type {
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { AttentionPart, GpuMergeResult, MergeOptions, MergeResult } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
+import type { Pace } from "../auto/pace.js";
+import { touchesGpu } from "../auto/tensors.js";
+import { DisposedError, UnsupportedError } from "../base/errors.js";
 import type { CacheProblem, KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { KvCache } from "../cache/kvCache.js";
 import type { SavedCacheOptions } from "../cache/savedCache.js";
-import type { Pace } from "../calibration/pace.js";
-import type { OrAbsent } from "../call/asked.js";
-import { CallArguments } from "../call/callArguments.js";
-import type { Eventually, ReadCall, Recorded } from "../call/context.js";
-import { Disposing } from "../call/disposable.js";
-import {
-  ENCODER,
-  encoderOf,
-  recordsNothing,
-  type EncoderChoice,
-  type RecordedOr,
-  type Recording,
-} from "../call/encoder.js";
-import type { LocationChoice, LocationOption } from "../call/location.js";
-import { along, type Part } from "../call/late.js";
-import { argument, readOptions, type OptionReader } from "../call/options.js";
-import { Queue } from "../call/queue.js";
-import { renamed } from "../call/renamed.js";
-import { signalIn, snapshot } from "../call/snapshot.js";
 import type { Engine, Opened } from "../engine/engine.js";
 import type { AllocateOptions, EngineTensor } from "../engine/engineTensor.js";
 import type { Report } from "../engine/report.js";
-import { DisposedError, UnsupportedError } from "../errors/errors.js";
 import type { Layer } from "../layer/layer.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type {
@@ -60,18 +43,35 @@ import type {
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import type { RotaryOptions } from "../position/rotaryProblem.js";
+import type { OrAbsent } from "../read/asked.js";
+import { CallArguments } from "../read/callArguments.js";
+import {
+  ENCODER,
+  encoderOf,
+  recordsNothing,
+  type EncoderChoice,
+  type RecordedOr,
+  type Recording,
+} from "../read/encoder.js";
+import type { LocationChoice, LocationOption } from "../read/location.js";
+import { argument, readOptions, type OptionReader } from "../read/options.js";
+import { renamed } from "../read/renamed.js";
+import { signalIn, snapshot } from "../read/snapshot.js";
 import type { Recorder } from "../step/recorder.js";
 import type { Step, StepOutputs } from "../step/step.js";
 import type { GpuFloats, GpuFloatWeight, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
 import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
-import { withTurns } from "../call/turns.js";
+import type { Eventually, ReadCall, Recorded } from "../turn/context.js";
+import { Disposing } from "../turn/disposable.js";
+import { along, type Part } from "../turn/late.js";
+import { Queue } from "../turn/queue.js";
+import { withTurns } from "../turn/turns.js";
 import type { CallPlan } from "./callPlan.js";
 import { Gpu, type InstanceContext } from "./gpu.js";
 import type { InstanceParts } from "./parts.js";
 import type * as readers from "./readers.js";
-import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
 const COMPUTE_OR_RECORD = [...OPTION_NAMES, ENCODER];

@@ -1,9 +1,9 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import { speedOf } from "../calibration/pace.js";
-import { loadOf, predict } from "../calibration/speed.js";
-import { attentionWork } from "../calibration/work.js";
+import { speedOf } from "../auto/pace.js";
+import { loadOf, predict } from "../auto/speed.js";
+import { attentionWork } from "../auto/work.js";
+import { HeadwiseError } from "../base/errors.js";
 import type { EngineName, EngineSpeed, Report } from "../engine/report.js";
-import { HeadwiseError } from "../errors/errors.js";
 import { attentionMemory as wasmMemory } from "../wasm/attentionMemory.js";
 import { attentionMemory as gpuMemory } from "../webgpu/plan/attentionMemory.js";
 import type { Limits } from "../webgpu/plan/limits.js";

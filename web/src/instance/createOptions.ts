@@ -1,12 +1,12 @@
-import { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions, type OptionReader } from "../call/options.js";
-import type { OtherName } from "../call/otherNames.js";
+import { isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { arrayKind } from "../base/typedArray.js";
 import { readGpu, type Tiling } from "../engine/gpuOptions.js";
-import { OptionError } from "../errors/errors.js";
-import { isObject } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
-import { INITIAL_MEMORY, type CheckedSource, type LoadProgress, type WasmSource } from "../wasm/host.js";
-import { VARIANT_NAMES, type Variant } from "../wasm/variants.js";
+import { INITIAL_MEMORY, type CheckedSource, type LoadProgress, type WasmSource } from "../load/host.js";
+import { VARIANT_NAMES, type Variant } from "../load/variants.js";
+import { CallArguments } from "../read/callArguments.js";
+import { namesOf, readOptions, type OptionReader } from "../read/options.js";
+import type { OtherName } from "../read/otherNames.js";
 import { DEFAULT_MEMORY } from "./usableMemory.js";
 
 /** Options of `createAttention`. */

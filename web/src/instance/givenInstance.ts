@@ -1,7 +1,7 @@
-import { OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { isCallable } from "../foreign/callable.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { isCallable } from "../base/callable.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
 
 /**
  * Checks an argument that must be an instance. It is recognised by its methods, because it may be of another copy of the

@@ -1,13 +1,13 @@
-import type { CallArguments } from "../call/callArguments.js";
-import type { Context, Eventually } from "../call/context.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
 import type { Engine } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
-import { OptionError, UnsupportedError } from "../errors/errors.js";
 import type { UploadWeightOptions } from "../linear/linearProblem.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
+import type { CallArguments } from "../read/callArguments.js";
 import type { GpuFloatWeight, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
 import type { Dtype, FloatWeightLike, Tensor, TypedTensor } from "../tensor/tensor.js";
+import type { Context, Eventually } from "../turn/context.js";
 import type * as readers from "./readers.js";
 
 /** The part of an instance that its GPU uses. */

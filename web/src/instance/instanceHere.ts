@@ -1,8 +1,8 @@
-import { here } from "../call/late.js";
+import { here } from "../turn/late.js";
+import type { InstanceParts } from "./parts.js";
 import * as formulas from "./parts/formulas.js";
 import * as plans from "./parts/plans.js";
 import * as steps from "./parts/steps.js";
-import type { InstanceParts } from "./parts.js";
 import * as readers from "./readers.js";
 
 /** The code of an instance, for an entry that loads no parts and brings formulas. It leaves out `wasm/runners.ts`. */

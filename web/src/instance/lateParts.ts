@@ -1,7 +1,7 @@
-import { along, Late } from "../call/late.js";
-import { AssetError } from "../errors/errors.js";
-import { thrownText } from "../foreign/thrown.js";
-import { inTime } from "../wasm/inTime.js";
+import { AssetError } from "../base/errors.js";
+import { thrownText } from "../base/thrown.js";
+import { inTime } from "../load/inTime.js";
+import { along, Late } from "../turn/late.js";
 import type { Parts } from "./parts.js";
 
 const HINT =

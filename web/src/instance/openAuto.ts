@@ -1,13 +1,13 @@
-import type { Part } from "../call/late.js";
+import { AutoEngine } from "../auto/autoEngine.js";
+import { calibrationHost } from "../auto/calibrationHost.js";
+import type { Calibrating } from "../auto/engines.js";
+import type * as placed from "../auto/placed.js";
 import type { Opened } from "../engine/engine.js";
-import { hasGpu } from "../engine/gpuOptions.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
+import { hasGpu } from "../engine/gpuOptions.js";
 import { version } from "../engine/version.js";
-import { AutoEngine } from "./autoEngine.js";
-import { calibrationHost } from "./calibrationHost.js";
+import type { Part } from "../turn/late.js";
 import type { CheckedOptions } from "./createOptions.js";
-import type { Calibrating } from "./engines.js";
-import type * as placed from "./placed.js";
 
 /** The engine of `backend: "auto"` over a wasm engine and a GPU that it may open. */
 export function openAuto(

@@ -1,8 +1,8 @@
-import { throwIfAborted } from "../call/abort.js";
+import { UnsupportedError } from "../base/errors.js";
 import type { Opened } from "../engine/engine.js";
-import { UnsupportedError } from "../errors/errors.js";
-import { engineFiles, type EngineFiles, type Place } from "../wasm/engineFiles.js";
-import type { Host } from "../wasm/host.js";
+import { engineFiles, type EngineFiles, type Place } from "../load/engineFiles.js";
+import type { Host } from "../load/host.js";
+import { throwIfAborted } from "../read/abort.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Attention } from "./attention.js";
 import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";

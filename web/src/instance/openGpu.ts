@@ -1,8 +1,8 @@
-import { throwIfAborted } from "../call/abort.js";
 import type { Opened } from "../engine/engine.js";
 import type { GpuOptions } from "../engine/gpuOptions.js";
 import { NO_CALIBRATION, type Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
+import { throwIfAborted } from "../read/abort.js";
 import { openWebgpu } from "../webgpu/webgpuEngine.js";
 
 /** Opens a GPU as the only engine. */

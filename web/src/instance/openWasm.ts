@@ -1,11 +1,11 @@
-import { throwIfAborted } from "../call/abort.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
 import { NO_CALIBRATION, type Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
-import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { MEMORY_PER_THREAD, type Host } from "../load/host.js";
+import { chooseVariant } from "../load/variants.js";
+import { throwIfAborted } from "../read/abort.js";
 import type { WasmCore } from "../wasm/core.js";
-import { MEMORY_PER_THREAD, type Host } from "../wasm/host.js";
 import { loadEngine } from "../wasm/loader.js";
-import { chooseVariant } from "../wasm/variants.js";
 import type { CheckedOptions } from "./createOptions.js";
 
 export const NO_GPU = "this entry of the package has no WebGPU; headwise and headwise/webgpu have";

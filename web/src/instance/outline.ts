@@ -1,6 +1,6 @@
 import { OPTION_NAMES, type AttentionProblem } from "../attention/attentionProblem.js";
-import { CallArguments } from "../call/callArguments.js";
-import { readOptions } from "../call/options.js";
+import { CallArguments } from "../read/callArguments.js";
+import { readOptions } from "../read/options.js";
 import type { Placement } from "../tensor/placement.js";
 import { BYTES, type Dtype, type PlacedTensor } from "../tensor/tensor.js";
 import { warmupProblem } from "./warmup.js";

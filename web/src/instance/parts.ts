@@ -1,10 +1,10 @@
-import type { Part } from "../call/late.js";
+import type * as placed from "../auto/placed.js";
+import type { Part } from "../turn/late.js";
 import type * as runners from "../wasm/runners.js";
 import type * as auto from "./parts/auto.js";
 import type * as operations from "./parts/operations.js";
 import type * as plans from "./parts/plans.js";
 import type * as steps from "./parts/steps.js";
-import type * as placed from "./placed.js";
 import type * as readers from "./readers.js";
 
 /** The code of an instance that a plain call does not need. */

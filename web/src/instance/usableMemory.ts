@@ -1,4 +1,4 @@
-import { MEMORY_PER_THREAD } from "../wasm/host.js";
+import { MEMORY_PER_THREAD } from "../load/host.js";
 
 /** `maximumMemory` of createAttention, in bytes, if it is not given. */
 export const DEFAULT_MEMORY = 2 ** 30;

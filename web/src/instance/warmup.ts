@@ -1,7 +1,7 @@
 import { attentionProblem, type AttentionOptions, type AttentionProblem } from "../attention/attentionProblem.js";
-import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import type { Engine } from "../engine/engine.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { namesOf, readOptions, type OptionReader } from "../read/options.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
 import { elementCount, FLOATS } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";

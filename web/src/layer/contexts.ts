@@ -1,6 +1,6 @@
-import type { OptionReader } from "../call/options.js";
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
+import type { OptionReader } from "../read/options.js";
 import { assertBatch } from "../tensor/layout.js";
 import { FLOATS, type PlacedFloats } from "../tensor/tensor.js";
 import type { LayerForm } from "./layerForm.js";

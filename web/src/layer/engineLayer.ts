@@ -1,6 +1,6 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
-import type { Eventually, Recorded } from "../call/context.js";
 import type { Place } from "../tensor/place.js";
+import type { Eventually, Recorded } from "../turn/context.js";
 import type { EngineSaved, LayerBackwardProblem, LayerUpdate, PlacedLayerGradients } from "./backwardProblem.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 import type { PlacedLayerViews } from "./views.js";

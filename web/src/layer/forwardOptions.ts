@@ -1,12 +1,12 @@
 import type { AttentionSettingsOptions } from "../attention/attentionOptions.js";
 import { SETTINGS } from "../attention/attentionSettings.js";
 import type { KvCache } from "../cache/kvCache.js";
-import { ENCODER } from "../call/encoder.js";
-import type { NumberList } from "../call/options.js";
-import { flag, integers, LOCATION, ofCall, WATCH } from "../call/settingKinds.js";
-import { namesIn, type TableOf } from "../call/settingTable.js";
-import type { WatchOptions } from "../call/watched.js";
 import type { GivenPositions } from "../position/tokenPositions.js";
+import { ENCODER } from "../read/encoder.js";
+import type { NumberList } from "../read/options.js";
+import { flag, integers, LOCATION, ofCall, WATCH } from "../read/settingKinds.js";
+import { namesIn, type TableOf } from "../read/settingTable.js";
+import type { WatchOptions } from "../read/watched.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import type { Patch } from "./patch.js";

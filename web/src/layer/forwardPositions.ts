@@ -1,12 +1,12 @@
 import type { SequencePositions } from "../attention/callPositions.js";
+import { OptionError, ShapeError } from "../base/errors.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { refusePlanes } from "../cache/readCachePositions.js";
 import { refuseGivenPlaces } from "../cache/ringPlaces.js";
-import type { OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import type { CheckedAngles } from "../position/rotaryAngles.js";
 import { checkTableRows } from "../position/checkedAngles.js";
+import type { CheckedAngles } from "../position/rotaryAngles.js";
 import { readTokenPositions, type TokenPositions } from "../position/tokenPositions.js";
+import type { OptionReader } from "../read/options.js";
 import type { Rows } from "./contexts.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 import type { LayerForm } from "./layerForm.js";

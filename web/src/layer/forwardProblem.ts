@@ -5,9 +5,9 @@ import type { Ragged } from "../attention/ragged.js";
 import type { Wanted } from "../attention/returns.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { OwnPositions } from "../cache/ownPositions.js";
-import type { OutputForm } from "../call/outputForm.js";
-import type { Watched } from "../call/watched.js";
 import type { TokenPositions } from "../position/tokenPositions.js";
+import type { OutputForm } from "../read/outputForm.js";
+import type { Watched } from "../read/watched.js";
 import type { PlacedFloats } from "../tensor/tensor.js";
 import type { LayerViews } from "./views.js";
 

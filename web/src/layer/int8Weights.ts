@@ -1,4 +1,4 @@
-import { assertIntact } from "../errors/intact.js";
+import { assertIntact } from "../base/intact.js";
 import { rowToInt8 } from "../linear/int8.js";
 import { numbersOf } from "../tensor/half.js";
 import type { LayerProblem } from "./layerProblem.js";

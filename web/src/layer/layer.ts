@@ -1,21 +1,21 @@
 import type { NoReturns, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
+import { DisposedError, OptionError, UnsupportedError } from "../base/errors.js";
 import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { noteAppend } from "../cache/lastAppend.js";
 import { keepOwnPositions, ownPositions } from "../cache/ownPositions.js";
-import type { OrAbsent } from "../call/asked.js";
-import type { CallArguments } from "../call/callArguments.js";
-import type { LocationChoice } from "../call/location.js";
-import type { Context, Eventually, Recorded } from "../call/context.js";
-import { Disposing } from "../call/disposable.js";
-import { recordsNothing, type EncoderChoice, type RecordedOr, type Recording } from "../call/encoder.js";
-import { readOptions } from "../call/options.js";
-import { renamed } from "../call/renamed.js";
-import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
+import type { OrAbsent } from "../read/asked.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { recordsNothing, type EncoderChoice, type RecordedOr, type Recording } from "../read/encoder.js";
+import type { LocationChoice } from "../read/location.js";
+import { readOptions } from "../read/options.js";
+import { renamed } from "../read/renamed.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
+import type { Context, Eventually, Recorded } from "../turn/context.js";
+import { Disposing } from "../turn/disposable.js";
 import {
   layerBackwardProblem,
   type LayerBackwardOptions,
@@ -32,11 +32,11 @@ import type { LayerForm } from "./layerForm.js";
 import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";
-import { Saved, savedForm } from "./saved.js";
 import type { RecordedForward } from "./recordedForward.js";
+import { Saved, savedForm } from "./saved.js";
+import { Updates } from "./updates.js";
 import type { ForwardReturns, LayerViewsAt } from "./views.js";
 import type { WeightGradients } from "./weightGradients.js";
-import { Updates } from "./updates.js";
 
 /** Options of a call of forward. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<ForwardOptions, "returns" | "into" | "location" | "save">> & {

@@ -1,11 +1,11 @@
-import type { OptionReader } from "../call/options.js";
-import { own, required } from "../call/settingKinds.js";
-import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
 import { ANGLE_OTHERS } from "../position/otherNames.js";
 import { SINUSOIDAL } from "../position/position.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import type { OptionReader } from "../read/options.js";
+import { own, required } from "../read/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import type { CheckedTensor, TensorLike } from "../tensor/tensor.js";
 import type { LayerShape } from "./layerShape.js";
 

@@ -1,8 +1,8 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { readOptions } from "../call/options.js";
-import { flag, ofCall, oneOf, otherwise, own, signal } from "../call/settingKinds.js";
-import { namesIn, readRow, readTable, type TableOf } from "../call/settingTable.js";
 import { WEIGHTS, type WeightDtype } from "../linear/weight.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { readOptions } from "../read/options.js";
+import { flag, ofCall, oneOf, otherwise, own, signal } from "../read/settingKinds.js";
+import { namesIn, readRow, readTable, type TableOf } from "../read/settingTable.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readLayerShape, SIZES, type LayerShape } from "./layerShape.js";

@@ -1,7 +1,7 @@
-import type { OptionReader } from "../call/options.js";
-import { flag, integer, otherwise, required } from "../call/settingKinds.js";
-import { readTable } from "../call/settingTable.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import type { OptionReader } from "../read/options.js";
+import { flag, integer, otherwise, required } from "../read/settingKinds.js";
+import { readTable } from "../read/settingTable.js";
 import { extentsOf, weightOf } from "./layerWeights.js";
 
 const extent = integer({ min: 1 });

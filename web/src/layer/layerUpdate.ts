@@ -1,5 +1,5 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { readOptions, type NumberList } from "../call/options.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { readOptions, type NumberList } from "../read/options.js";
 import type { CheckedTensor, TensorLike } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import { readShaped, type LayerWeights, type LinearWeights, type Role } from "./layerWeights.js";

@@ -1,8 +1,8 @@
-import type { OptionReader } from "../call/options.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError, UnsupportedError } from "../base/errors.js";
+import { arrayKind } from "../base/typedArray.js";
 import type { WeightDtype } from "../linear/weight.js";
+import type { OptionReader } from "../read/options.js";
 import {
   WEIGHT_FLOATS,
   type CheckedTensor,

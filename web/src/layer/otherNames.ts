@@ -1,4 +1,4 @@
-import { HEADS, NO_ENGINE_HERE, WITHOUT, type OtherName } from "../call/otherNames.js";
+import { HEADS, NO_ENGINE_HERE, WITHOUT, type OtherName } from "../read/otherNames.js";
 
 const DROPOUT_OF_FORWARD = "give it to forward: dropout: { rate, seed }";
 

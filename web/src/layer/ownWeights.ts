@@ -1,4 +1,4 @@
-import { assertIntact } from "../errors/intact.js";
+import { assertIntact } from "../base/intact.js";
 import type { WeightDtype } from "../linear/weight.js";
 import type { CheckedTensor } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";

@@ -7,8 +7,8 @@ import {
   type PatchRows,
 } from "../attention/patch.js";
 import { isOfKeys, type ViewExtents } from "../attention/views.js";
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
+import { namesOf, type NumberList, type OptionReader } from "../read/options.js";
 
 /** The new content of rows of keys or values. */
 export interface PatchKeys extends PatchRows {

@@ -1,7 +1,7 @@
-import { isList, type NumberList, type OptionReader } from "../call/options.js";
-import { floats, number, oneOf, own, required } from "../call/settingKinds.js";
-import { namesIn, readTable, type Checked, type TableOf } from "../call/settingTable.js";
-import { isObject } from "../foreign/describe.js";
+import { isObject } from "../base/describe.js";
+import { isList, type NumberList, type OptionReader } from "../read/options.js";
+import { floats, number, oneOf, own, required } from "../read/settingKinds.js";
+import { namesIn, readTable, type Checked, type TableOf } from "../read/settingTable.js";
 import { NORM_OTHERS } from "./otherNames.js";
 
 /** A norm of every head's queries and keys. It is applied before rotary embedding. */

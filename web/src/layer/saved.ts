@@ -1,6 +1,6 @@
-import { Disposing } from "../call/disposable.js";
-import { DisposedError, OptionError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { DisposedError, OptionError } from "../base/errors.js";
+import { Disposing } from "../turn/disposable.js";
 import type { EngineSaved } from "./engineSaved.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 import type { Updates } from "./updates.js";

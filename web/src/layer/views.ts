@@ -9,9 +9,9 @@ import {
   type Views,
   type ViewsAt,
 } from "../attention/views.js";
-import type { LocationChoice } from "../call/location.js";
-import { namesOf, type OptionReader } from "../call/options.js";
-import { UnsupportedError } from "../errors/errors.js";
+import { UnsupportedError } from "../base/errors.js";
+import type { LocationChoice } from "../read/location.js";
+import { namesOf, type OptionReader } from "../read/options.js";
 
 /**
  * What `layer.forward` returns. By default only `output` is computed. What is returned of the inside of the layer shows

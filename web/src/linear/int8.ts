@@ -1,4 +1,4 @@
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
 import type { QuantizedWeight, WeightLayout } from "./weight.js";
 
 /** 127 times this number is finite in float32. 127 times the float32 nearest to the largest / 127 is not. */

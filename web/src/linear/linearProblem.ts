@@ -1,11 +1,11 @@
 import type { ResultTensor } from "../attention/attentionResult.js";
-import type { Asked, OrAbsent } from "../call/asked.js";
-import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu, type LocationChoice } from "../call/location.js";
-import { namesOf, readOptions, type OptionReader } from "../call/options.js";
-import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError, UnsupportedError } from "../base/errors.js";
+import type { Asked, OrAbsent } from "../read/asked.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { refuseGpu, type LocationChoice } from "../read/location.js";
+import { namesOf, readOptions, type OptionReader } from "../read/options.js";
+import { outputForm, type OutputForm } from "../read/outputForm.js";
 import type { GpuFloats, GpuFloatWeight, GpuResult } from "../tensor/gpuTensor.js";
 import {
   FLOATS,

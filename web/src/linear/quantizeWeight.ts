@@ -1,7 +1,7 @@
-import { CallArguments } from "../call/callArguments.js";
-import { readOptions } from "../call/options.js";
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
+import { CallArguments } from "../read/callArguments.js";
+import { readOptions } from "../read/options.js";
 import { numbersOf } from "../tensor/half.js";
 import { WEIGHT_FLOATS, type FloatWeightLike } from "../tensor/tensor.js";
 import { toInt8 } from "./int8.js";

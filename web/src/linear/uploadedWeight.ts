@@ -1,7 +1,7 @@
-import type { Context } from "../call/context.js";
-import { Disposing } from "../call/disposable.js";
-import { DisposedError, OptionError } from "../errors/errors.js";
+import { DisposedError, OptionError } from "../base/errors.js";
 import type { GpuData } from "../tensor/tensor.js";
+import type { Context } from "../turn/context.js";
+import { Disposing } from "../turn/disposable.js";
 import type { WeightDtype, WeightLayout, WeightTensor } from "./weight.js";
 
 /** A weight in an engine, in the order in which its kernels read it. */

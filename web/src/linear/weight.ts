@@ -1,7 +1,7 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind, placeOf } from "../foreign/typedArray.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { arrayKind, placeOf } from "../base/typedArray.js";
+import type { CallArguments } from "../read/callArguments.js";
 import type { GpuTensor } from "../tensor/gpuTensor.js";
 import type { PlacedTensor, Tensor } from "../tensor/tensor.js";
 

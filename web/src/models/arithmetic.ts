@@ -1,10 +1,10 @@
-import type { Eventually } from "../call/context.js";
 import type { Attention } from "../instance/attention.js";
 import type { WeightLayout } from "../linear/weight.js";
 import type { Floats } from "../tensor/plainTensor.js";
+import type { Eventually } from "../turn/context.js";
 import type { ActivationName } from "./activations.js";
-import type { Placed } from "./matrix.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
+import type { Placed } from "./matrix.js";
 
 /** A weight where `linear` of its instance reads it. */
 export interface Weight {

@@ -1,10 +1,10 @@
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually } from "../turn/context.js";
 import type { Arithmetic } from "./arithmetic.js";
+import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import { normOf, type Design } from "./design.js";
 import type { AttentionForm, Biases, HalfNorms, LayerPlace } from "./family.js";
-import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import type { Linear, Norm, Wanted } from "./parts.js";
 
 /** Half of a block: x ← closing(x + part(x)). */

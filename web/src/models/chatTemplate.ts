@@ -1,8 +1,8 @@
-import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { isConstructor } from "../foreign/callable.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { isArray } from "../foreign/typedArray.js";
+import { isConstructor } from "../base/callable.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { isArray } from "../base/typedArray.js";
 import { readKnown } from "./knownNames.js";
 import type { ModelFiles } from "./modelFiles.js";
 

@@ -1,5 +1,5 @@
-import { UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { UnsupportedError } from "../base/errors.js";
 import { Json, readFields, tokens, word, refuse } from "./configField.js";
 import { FAMILIES } from "./families.js";
 import { isIgnored } from "./ignoredFields.js";

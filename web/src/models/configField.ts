@@ -1,5 +1,5 @@
-import { UnsupportedError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe, isObject } from "../base/describe.js";
+import { UnsupportedError } from "../base/errors.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
+import { OutOfMemoryError } from "../base/errors.js";
 import type { CacheDtype } from "../cache/cacheProblem.js";
 import type { KvCache } from "../cache/kvCache.js";
-import { OutOfMemoryError } from "../errors/errors.js";
 import type { Attention } from "../instance/attention.js";
 import { roomOf } from "./modelRoom.js";
 import type { Network } from "./network.js";

@@ -1,8 +1,8 @@
 import type { CacheDtype } from "../cache/cacheProblem.js";
-import { throwIfAborted } from "../call/abort.js";
-import type { OptionReader } from "../call/options.js";
-import type { ForwardReturns } from "../layer/views.js";
 import type { Attention } from "../instance/attention.js";
+import type { ForwardReturns } from "../layer/views.js";
+import { throwIfAborted } from "../read/abort.js";
+import type { OptionReader } from "../read/options.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { cachesFor, Decoder, inRoom, type KeptDecoder } from "./decoder.js";
 import { tokenAt } from "./elementwise.js";

@@ -1,5 +1,5 @@
-import type { Eventually } from "../call/context.js";
 import type { Floats } from "../tensor/plainTensor.js";
+import type { Eventually } from "../turn/context.js";
 import type { Arithmetic } from "./arithmetic.js";
 import { normOf, type Design } from "./design.js";
 import type { Dense, LabelHead } from "./family.js";

@@ -1,12 +1,12 @@
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
 import { DEFAULT_MEMORY } from "../instance/usableMemory.js";
 import { elements } from "../tensor/plainTensor.js";
+import { checkedModel } from "./checkedModel.js";
 import { readKnown } from "./knownNames.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { ModelFileList } from "./modelFiles.js";
 import { eachPrecision, neededBytes, roomOf, roomOfMemory, type EachPrecision } from "./modelRoom.js";
-import { checkedModel } from "./checkedModel.js";
 import { PRECISIONS, type Precision } from "./parts.js";
 
 /** Options of `inspectModel`. */

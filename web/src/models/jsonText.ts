@@ -1,4 +1,4 @@
-import { isObject } from "../foreign/describe.js";
+import { isObject } from "../base/describe.js";
 
 /**
  * The value of a text of JSON; undefined if there is none. Python also writes `Infinity`, `-Infinity` and `NaN`, which are

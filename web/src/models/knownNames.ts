@@ -1,5 +1,5 @@
-import { CallArguments } from "../call/callArguments.js";
-import { readOptions, type OptionReader } from "../call/options.js";
+import { CallArguments } from "../read/callArguments.js";
+import { readOptions, type OptionReader } from "../read/options.js";
 
 /** All names of an interface. The compiler checks that none is missing. */
 export type Names<T> = Readonly<Record<keyof T, true>>;

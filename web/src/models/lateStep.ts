@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from "../errors/errors.js";
+import { OutOfMemoryError } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
 import type { Recorder } from "../step/recorder.js";
 import type { Step, StepInputs, StepOutputs, StepResult } from "../step/step.js";

@@ -1,6 +1,6 @@
+import { describe } from "../base/describe.js";
+import { UnsupportedError } from "../base/errors.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
-import { UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
 import { toInt8 } from "../linear/int8.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";

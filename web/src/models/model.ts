@@ -1,13 +1,13 @@
 import type { NoReturns } from "../attention/attentionResult.js";
-import { Disposing } from "../call/disposable.js";
-import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe } from "../foreign/describe.js";
-import { isArray } from "../foreign/typedArray.js";
+import { describe } from "../base/describe.js";
+import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { isArray } from "../base/typedArray.js";
 import type { Attention } from "../instance/attention.js";
 import type { ForwardReturns } from "../layer/views.js";
-import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
+import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
+import { Disposing } from "../turn/disposable.js";
 import { inRoom, KeptDecoder } from "./decoder.js";
 import { tokenAt } from "./elementwise.js";
 import {

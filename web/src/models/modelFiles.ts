@@ -1,8 +1,8 @@
-import { OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { assertIntact, assertIntactNow } from "../errors/intact.js";
-import { describe, isObject, tagOf } from "../foreign/describe.js";
-import { arrayKind, viewOf } from "../foreign/typedArray.js";
+import { describe, isObject, tagOf } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { assertIntact, assertIntactNow } from "../base/intact.js";
+import { arrayKind, viewOf } from "../base/typedArray.js";
 import { FolderFile } from "../remote/folderFile.js";
 import { RemoteFile } from "../remote/remoteFile.js";
 import { parsed, parsedObject } from "./jsonText.js";

@@ -1,5 +1,5 @@
-import { OptionError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
 
 /** The folder of a path: `a/b` of `a/b/config.json`, and "" of `config.json`. */
 function folderOf(path: string): string {

@@ -1,5 +1,5 @@
-import { OptionError, OutOfMemoryError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, OutOfMemoryError } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
 import { usableMemory } from "../instance/usableMemory.js";
 import { keepsMatrices } from "./partBytes.js";

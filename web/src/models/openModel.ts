@@ -1,8 +1,8 @@
-import { throwIfAborted } from "../call/abort.js";
-import { NetworkError, OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe, isObject, tagOf } from "../foreign/describe.js";
-import { arrayKind, isArray } from "../foreign/typedArray.js";
+import { describe, isObject, tagOf } from "../base/describe.js";
+import { NetworkError, OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { arrayKind, isArray } from "../base/typedArray.js";
+import { throwIfAborted } from "../read/abort.js";
 import { keptBlocks, type BlockPlace } from "../remote/blockPlace.js";
 import type { FolderFile } from "../remote/folderFile.js";
 import { folderFiles } from "../remote/folderFiles.js";

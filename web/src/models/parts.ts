@@ -1,12 +1,12 @@
-import { throwIfAborted } from "../call/abort.js";
 import type { Attention } from "../instance/attention.js";
 import type { Layer } from "../layer/layer.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
 import type { WeightDtype, WeightLayout } from "../linear/weight.js";
-import type { TypedTensor } from "../tensor/tensor.js";
+import { throwIfAborted } from "../read/abort.js";
 import { elements, type Floats } from "../tensor/plainTensor.js";
-import type { Eventually } from "../call/context.js";
+import type { TypedTensor } from "../tensor/tensor.js";
+import type { Eventually } from "../turn/context.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type RowNumbers } from "./matrix.js";

@@ -1,4 +1,4 @@
-import { UnsupportedError } from "../errors/errors.js";
+import { UnsupportedError } from "../base/errors.js";
 import { refuse, type Json } from "./configField.js";
 import type { ModelFiles } from "./modelFiles.js";
 

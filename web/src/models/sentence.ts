@@ -1,8 +1,8 @@
-import { UnsupportedError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe, isObject } from "../base/describe.js";
+import { UnsupportedError } from "../base/errors.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import { parsed } from "./jsonText.js";
 import { count, flag, Json, only, refuse } from "./configField.js";
+import { parsed } from "./jsonText.js";
 import type { ModelFiles } from "./modelFiles.js";
 import type { ModelInput } from "./modelInput.js";
 import { normalized, pooledBy, type Pooling } from "./pooling.js";

@@ -1,6 +1,6 @@
-import { throwIfAborted } from "../call/abort.js";
-import { OptionError, ShapeError, UnsupportedError, type ErrorDetails } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError, UnsupportedError, type ErrorDetails } from "../base/errors.js";
+import { throwIfAborted } from "../read/abort.js";
 import { elements } from "../tensor/plainTensor.js";
 import { assertNoHoles, headerPlace, storedTensors, type StoredTensor } from "../train/safetensorsHeader.js";
 import type { ModelFiles, Source } from "./modelFiles.js";

@@ -1,7 +1,7 @@
-import { OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { isCallable, isConstructor } from "../foreign/callable.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { isCallable, isConstructor } from "../base/callable.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
 import {
   ChatTemplate,
   type ChatMessage,

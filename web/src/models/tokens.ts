@@ -1,7 +1,7 @@
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind, isArray } from "../foreign/typedArray.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { arrayKind, isArray } from "../base/typedArray.js";
 import { indices } from "../tensor/plainTensor.js";
 
 /** Tokens of one text. */

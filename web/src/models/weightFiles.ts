@@ -1,5 +1,5 @@
-import { OptionError } from "../errors/errors.js";
-import { isObject } from "../foreign/describe.js";
+import { isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
 import type { ModelFiles } from "./modelFiles.js";
 
 const ENDING = ".safetensors";

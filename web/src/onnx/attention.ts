@@ -1,9 +1,9 @@
 import type { FloatResult } from "../attention/attentionResult.js";
-import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, type OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { namesOf, type OptionReader } from "../read/options.js";
 import { elementCount } from "../tensor/tensor.js";
 import {
   asGiven,

@@ -1,11 +1,11 @@
 import { getFloat16, setFloat16 } from "@petamoriken/float16";
 
 import type { FloatResult } from "../attention/attentionResult.js";
-import { elementsOf } from "../call/anyArray.js";
-import type { CallArguments } from "../call/callArguments.js";
-import { OptionError, OutOfMemoryError, ShapeError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind, isAnyArray } from "../foreign/typedArray.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, OutOfMemoryError, ShapeError } from "../base/errors.js";
+import { arrayKind, isAnyArray } from "../base/typedArray.js";
+import { elementsOf } from "../read/anyArray.js";
+import type { CallArguments } from "../read/callArguments.js";
 import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor/tensor.js";
 
 /** A float32 or float16 tensor, row-major. float16 is a Float16Array, or a Uint16Array of its 16-bit patterns. */

@@ -1,6 +1,6 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
+import type { CallArguments } from "../read/callArguments.js";
 import { elementCount } from "../tensor/tensor.js";
 import { emptyArray, type Floats } from "./element.js";
 

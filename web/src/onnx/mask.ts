@@ -1,6 +1,6 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
+import type { CallArguments } from "../read/callArguments.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
 

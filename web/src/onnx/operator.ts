@@ -1,8 +1,8 @@
-import { CallArguments } from "../call/callArguments.js";
-import { readOptions, type OptionReader } from "../call/options.js";
-import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { isObject } from "../foreign/describe.js";
+import { isObject } from "../base/describe.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
 import { checkInstance } from "../instance/givenInstance.js";
+import { CallArguments } from "../read/callArguments.js";
+import { readOptions, type OptionReader } from "../read/options.js";
 import type { Placement } from "../tensor/placement.js";
 import { OPERATOR_OTHERS } from "./otherNames.js";
 

@@ -1,4 +1,4 @@
-import type { OtherName } from "../call/otherNames.js";
+import type { OtherName } from "../read/otherNames.js";
 
 /** Names for the inputs of the operators. */
 const INPUTS: readonly OtherName[] = [

@@ -1,6 +1,6 @@
 import type { FloatResult } from "../attention/attentionResult.js";
-import { namesOf } from "../call/options.js";
 import type { Attention } from "../instance/attention.js";
+import { namesOf } from "../read/options.js";
 import { asGiven, checkFloats, convert, emptyArray, widen, type FloatTensor } from "./element.js";
 import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 

@@ -1,4 +1,4 @@
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
 import type { CheckedAngles } from "./rotaryAngles.js";
 
 /** How angles are decided, in the order of RotaryScaling in position.h. */

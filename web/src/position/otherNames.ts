@@ -1,4 +1,4 @@
-import type { OtherName } from "../call/otherNames.js";
+import type { OtherName } from "../read/otherNames.js";
 
 /** Names for the angles of a rotary embedding. */
 export const ANGLE_OTHERS: readonly OtherName[] = [

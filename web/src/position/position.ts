@@ -1,9 +1,9 @@
-import { CallArguments } from "../call/callArguments.js";
-import { argument, namesOf, readOptions, type OptionReader } from "../call/options.js";
-import { number, oneOf, otherwise } from "../call/settingKinds.js";
-import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
+import { CallArguments } from "../read/callArguments.js";
+import { argument, namesOf, readOptions, type OptionReader } from "../read/options.js";
+import { number, oneOf, otherwise } from "../read/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import type { Tensor, TypedTensor } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";
 import { readGivenPositions, type GivenPositions } from "./tokenPositions.js";

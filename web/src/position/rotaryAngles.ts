@@ -1,8 +1,8 @@
-import type { NumberList, OptionReader } from "../call/options.js";
-import { flag, integer, number, ofCall, otherwise, own, required } from "../call/settingKinds.js";
-import { namesIn, readRow, readTable, type TableOf } from "../call/settingTable.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError, UnsupportedError } from "../base/errors.js";
+import type { NumberList, OptionReader } from "../read/options.js";
+import { flag, integer, number, ofCall, otherwise, own, required } from "../read/settingKinds.js";
+import { namesIn, readRow, readTable, type TableOf } from "../read/settingTable.js";
 import { fromHalf } from "../tensor/half.js";
 import { FLOATS, type CheckedFloats, type FloatTensorLike } from "../tensor/tensor.js";
 import { SCALING_OTHERS } from "./otherNames.js";

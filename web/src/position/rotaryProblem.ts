@@ -1,19 +1,19 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu, type LocationOption } from "../call/location.js";
-import { isList, readOptions, type NumberList, type OptionReader } from "../call/options.js";
-import { HEADS } from "../call/otherNames.js";
-import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { integer, LOCATION, ofCall, oneOf, signal } from "../call/settingKinds.js";
-import { namesIn, readTable, type TableOf } from "../call/settingTable.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { refuseGpu, type LocationOption } from "../read/location.js";
+import { isList, readOptions, type NumberList, type OptionReader } from "../read/options.js";
+import { HEADS } from "../read/otherNames.js";
+import { outputForm, type OutputForm } from "../read/outputForm.js";
+import { integer, LOCATION, ofCall, oneOf, signal } from "../read/settingKinds.js";
+import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats, type TensorLike } from "../tensor/tensor.js";
-import { ANGLE_OTHERS } from "./otherNames.js";
-import type { Int64Tensor } from "./tokenPositions.js";
-import { ANGLE_NAMES, readAngles, refuseSections, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
 import { checkTableRows, followsLength, withLength } from "./checkedAngles.js";
+import { ANGLE_OTHERS } from "./otherNames.js";
+import { ANGLE_NAMES, readAngles, refuseSections, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
+import type { Int64Tensor } from "./tokenPositions.js";
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {

@@ -1,6 +1,6 @@
-import { isList, MOST_NUMBERS, type NumberList, type OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { isList, MOST_NUMBERS, type NumberList, type OptionReader } from "../read/options.js";
 import type { TensorLike } from "../tensor/tensor.js";
 
 /** A tensor of int64, as ONNX has them. */

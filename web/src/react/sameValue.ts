@@ -1,5 +1,5 @@
-import { isObject } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { isObject } from "../base/describe.js";
+import { arrayKind } from "../base/typedArray.js";
 
 /**
  * Whether two inputs are equal. Plain objects, arrays and typed arrays are equal if what they hold is; an undefined

@@ -1,4 +1,4 @@
-import { HeadwiseError, type ErrorCode } from "../errors/errors.js";
+import { HeadwiseError, type ErrorCode } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
 
 /** Makes an instance, as `createAttention` does. */

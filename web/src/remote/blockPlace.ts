@@ -1,5 +1,5 @@
-import { OptionError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
 import { FolderCache } from "./folderCache.js";
 import type { KeptBlocks } from "./keptBlocks.js";
 import { PageCache } from "./pageCache.js";

@@ -1,5 +1,5 @@
-import { OptionError, type ErrorDetails } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, type ErrorDetails } from "../base/errors.js";
 import type { NodeFs, OpenFile } from "./nodeFs.js";
 
 /** A file of this machine. `slice` and `size` are those of a `Blob`. */

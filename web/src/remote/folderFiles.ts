@@ -1,5 +1,5 @@
-import { OptionError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
 import { FolderFile } from "./folderFile.js";
 import type { NodeFs } from "./nodeFs.js";
 

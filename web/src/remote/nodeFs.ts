@@ -1,4 +1,4 @@
-import { UnsupportedError } from "../errors/errors.js";
+import { UnsupportedError } from "../base/errors.js";
 
 /** What is used of an open file. */
 export interface OpenFile {

@@ -1,4 +1,4 @@
-import { NetworkError } from "../errors/errors.js";
+import { NetworkError } from "../base/errors.js";
 import type { KeptBlocks, KeptFile } from "./keptBlocks.js";
 import type { Requests, Sent } from "./requests.js";
 

@@ -1,5 +1,5 @@
-import { beforeAbort, onAbort, throwIfAborted } from "../call/abort.js";
-import { NetworkError } from "../errors/errors.js";
+import { NetworkError } from "../base/errors.js";
+import { beforeAbort, onAbort, throwIfAborted } from "../read/abort.js";
 import { rangeHeader, sentRange, type ByteRange } from "./byteRange.js";
 
 /** How files are asked for. */

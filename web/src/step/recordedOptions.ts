@@ -1,8 +1,8 @@
 import type { AttentionOptions } from "../attention/attentionProblem.js";
-import type { OptionReader } from "../call/options.js";
-import { UnsupportedError } from "../errors/errors.js";
+import { UnsupportedError } from "../base/errors.js";
 import type { ForwardOptions } from "../layer/forwardOptions.js";
 import type { RotaryOptions } from "../position/rotaryProblem.js";
+import type { OptionReader } from "../read/options.js";
 import type { StepNumbers } from "./stepTensor.js";
 
 /** Options that differ from call to call, or ask for more than the output. */

@@ -1,9 +1,6 @@
 import { attentionProblem, OPTION_NAMES as ATTENTION_NAMES } from "../attention/attentionProblem.js";
-import { CallArguments } from "../call/callArguments.js";
-import type { Context } from "../call/context.js";
-import { argument, readOptions, type OptionReader } from "../call/options.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
 import { FORWARD_NAMES } from "../layer/forwardOptions.js";
 import { Layer } from "../layer/layer.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
@@ -11,15 +8,19 @@ import { linearProblem } from "../linear/linearProblem.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../linear/weight.js";
 import { OPTION_NAMES as ROTARY_NAMES, rotaryProblem } from "../position/rotaryProblem.js";
+import { CallArguments } from "../read/callArguments.js";
+import { argument, readOptions, type OptionReader } from "../read/options.js";
 import { headsShape, LAYOUTS } from "../tensor/layout.js";
 import { elements } from "../tensor/plainTensor.js";
 import type { CheckedTensor, FloatTensorLike, FloatWeightLike } from "../tensor/tensor.js";
+import type { Context } from "../turn/context.js";
 import {
   refuseChanging,
   type RecordedAttentionOptions,
   type RecordedLayerOptions,
   type RecordedRotaryOptions,
 } from "./recordedOptions.js";
+import type { StepMemory } from "./stepMemory.js";
 import {
   ACTIVATIONS,
   type MapPart,
@@ -28,7 +29,6 @@ import {
   type StepActivation,
   type StepPart,
 } from "./stepProblem.js";
-import type { StepMemory } from "./stepMemory.js";
 import { StepNumbers, StepTensor } from "./stepTensor.js";
 
 /** An input of a step, by its kind. */

@@ -1,11 +1,11 @@
-import { CallArguments } from "../call/callArguments.js";
-import type { Context, Eventually } from "../call/context.js";
-import { Disposing } from "../call/disposable.js";
-import { readOptions, type NumberList, type OptionReader } from "../call/options.js";
-import { DisposedError, OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { DisposedError, OptionError, ShapeError } from "../base/errors.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
+import { CallArguments } from "../read/callArguments.js";
+import { readOptions, type NumberList, type OptionReader } from "../read/options.js";
 import type { CheckedTensor, FloatTensorLike, TypedTensor } from "../tensor/tensor.js";
+import type { Context, Eventually } from "../turn/context.js";
+import { Disposing } from "../turn/disposable.js";
 import { Recorder, rowsOf, whole, wholeOf, type StepInput } from "./recorder.js";
 import { StepMemory } from "./stepMemory.js";
 import type { EngineStep, StepArray, StepOutput, StepProblem } from "./stepProblem.js";

@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from "../errors/errors.js";
+import { OutOfMemoryError } from "../base/errors.js";
 import type { Placement } from "../tensor/placement.js";
 import { BYTES, elementCount } from "../tensor/tensor.js";
 import { STEP_MEMORY, type ArrayPlace } from "./stepProblem.js";

@@ -1,13 +1,13 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionSettings } from "../attention/attentionSettings.js";
-import type { Eventually } from "../call/context.js";
-import type { OutputForm } from "../call/outputForm.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LinearProblem } from "../linear/linearProblem.js";
 import type { WeightTensor } from "../linear/weight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { OutputForm } from "../read/outputForm.js";
 import type { PlacedTensor } from "../tensor/tensor.js";
+import type { Eventually } from "../turn/context.js";
 
 /**
  * Addresses from here on are places in the memory of a step, which the engine allocates when it makes the step. Those of

@@ -1,5 +1,5 @@
-import { OptionError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
 import { elements } from "../tensor/plainTensor.js";
 
 /** Where the numbers of a StepTensor will lie: in `memory`, from `offset` on, with rows `stride` numbers apart. */

@@ -1,7 +1,7 @@
-import { DisposedError, OptionError, ShapeError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe, isObject, tagOf } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { describe, isObject, tagOf } from "../base/describe.js";
+import { DisposedError, OptionError, ShapeError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { arrayKind } from "../base/typedArray.js";
 import { BYTES, elementCount, type BufferTensor, type CheckedTensor, type Dtype } from "./tensor.js";
 
 /**

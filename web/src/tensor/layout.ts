@@ -1,5 +1,5 @@
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
 
 /**
  * The memory order of query, key, value and output, all row-major. B is batch, H heads, S sequence, D head dim, E =

@@ -1,8 +1,8 @@
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { assertIntactNow } from "../errors/intact.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind, isArray, placeOf, viewOf } from "../foreign/typedArray.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { assertIntactNow } from "../base/intact.js";
+import { arrayKind, isArray, placeOf, viewOf } from "../base/typedArray.js";
 import { MAX_RANK } from "./tensor.js";
 
 /** A dense array of float32 in row-major order. All numbers of `headwise/train` and `headwise/inspect` are in such tensors. */

@@ -1,5 +1,5 @@
-import { ShapeError, UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError, UnsupportedError } from "../base/errors.js";
 
 /**
  * Element types. `"bool"` is one byte for each element, nonzero = true. `"float16"` is a Float16Array, or a Uint16Array

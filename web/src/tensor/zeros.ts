@@ -1,5 +1,5 @@
-import { OutOfMemoryError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OutOfMemoryError } from "../base/errors.js";
 import { ARRAYS, BYTES, elementCount, type FloatTensor, type TypedTensor } from "./tensor.js";
 
 /** The largest memory that WebAssembly can address. No engine reads a larger array. */

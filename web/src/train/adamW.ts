@@ -1,10 +1,10 @@
-import { withDefaults } from "../call/withDefaults.js";
-import { OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { isCallable } from "../foreign/callable.js";
-import { describe } from "../foreign/describe.js";
-import { assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
+import { isCallable } from "../base/callable.js";
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { withDefaults } from "../read/withDefaults.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
+import { assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
 
 /** Options of adamW. */
 export interface AdamWOptions {

@@ -1,5 +1,5 @@
-import { OptionError } from "../errors/errors.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { OptionError } from "../base/errors.js";
+import { arrayKind } from "../base/typedArray.js";
 import {
   assertShape,
   elements,

@@ -1,5 +1,5 @@
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
 import { assertShape, floats, indices, type Floats, type Indices } from "../tensor/plainTensor.js";
 
 /**

@@ -1,4 +1,4 @@
-import { withDefaults } from "../call/withDefaults.js";
+import { withDefaults } from "../read/withDefaults.js";
 import { assertShape, elements, floats, lastExtent, assertNumber, type Floats } from "../tensor/plainTensor.js";
 
 /** Options of layerNorm. */

@@ -1,8 +1,8 @@
-import { OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { isCallable } from "../foreign/callable.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind, isArray } from "../foreign/typedArray.js";
+import { isCallable } from "../base/callable.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { arrayKind, isArray } from "../base/typedArray.js";
 import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 
 /** Named tensors in objects or arrays, nested as you like. */

@@ -1,7 +1,7 @@
-import { OptionError } from "../errors/errors.js";
-import { guarded } from "../errors/guarded.js";
-import { describe } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { guarded } from "../base/guarded.js";
+import { arrayKind } from "../base/typedArray.js";
 import { elements, extentsIn, assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { MAX_EXTENT } from "../tensor/tensor.js";
 

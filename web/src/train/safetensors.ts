@@ -1,7 +1,7 @@
-import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { assertIntactNow } from "../errors/intact.js";
-import { describe } from "../foreign/describe.js";
-import { arrayKind, viewOf } from "../foreign/typedArray.js";
+import { describe } from "../base/describe.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
+import { assertIntactNow } from "../base/intact.js";
+import { arrayKind, viewOf } from "../base/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { flatNamed, unflatten, type Tree } from "./parameterTree.js";

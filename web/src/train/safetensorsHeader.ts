@@ -1,5 +1,5 @@
-import { OptionError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
 import { elements, isShape } from "../tensor/plainTensor.js";
 
 /** The bytes of a number, for the dtypes whose sizes are checked. A file may have others. */

@@ -1,4 +1,4 @@
-import { thrownText } from "../foreign/thrown.js";
+import { thrownText } from "../base/thrown.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { readChoice, readFunction, readIndex, readText, readTexts } from "./property.js";
 import { Slices, type Slice } from "./slices.js";

@@ -1,4 +1,4 @@
-import type { Optional } from "../call/withDefaults.js";
+import type { Optional } from "../read/withDefaults.js";
 import { AttentionElement, type Listen } from "./attentionElement.js";
 import type { Span } from "./bins.js";
 import { headColours } from "./colours.js";

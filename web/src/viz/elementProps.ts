@@ -1,4 +1,4 @@
-import type { Optional } from "../call/withDefaults.js";
+import type { Optional } from "../read/withDefaults.js";
 import type { AttentionHeads, AttentionHeadsEvents } from "./attentionHeads.js";
 import type { AttentionMap, AttentionMapEvents } from "./attentionMap.js";
 

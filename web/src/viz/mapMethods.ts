@@ -1,6 +1,6 @@
-import type { CallArguments } from "../call/callArguments.js";
-import { argument, readOptions } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
+import type { CallArguments } from "../read/callArguments.js";
+import { argument, readOptions } from "../read/options.js";
 import type { MapView } from "./mapProperties.js";
 import { readPair } from "./property.js";
 import type { AttentionSource } from "./source.js";

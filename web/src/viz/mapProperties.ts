@@ -1,5 +1,5 @@
-import { argument } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
+import { OptionError } from "../base/errors.js";
+import { argument } from "../read/options.js";
 import type { Cell } from "./cursor.js";
 import { assigned, readFields, readPair } from "./property.js";
 

@@ -1,8 +1,8 @@
-import { CallArguments } from "../call/callArguments.js";
-import { argument, isList, type OptionReader } from "../call/options.js";
-import { OptionError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { isArray } from "../foreign/typedArray.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import { isArray } from "../base/typedArray.js";
+import { CallArguments } from "../read/callArguments.js";
+import { argument, isList, type OptionReader } from "../read/options.js";
 
 // These functions read values that a page assigns to properties of an element. undefined and null mean the default. A
 // wrong value is an OptionError.

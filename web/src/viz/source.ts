@@ -1,9 +1,9 @@
-import { CallArguments } from "../call/callArguments.js";
-import { assertIntact } from "../errors/intact.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import { isCallable } from "../foreign/callable.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind, placeOf } from "../foreign/typedArray.js";
+import { isCallable } from "../base/callable.js";
+import { describe, isObject } from "../base/describe.js";
+import { OptionError, ShapeError } from "../base/errors.js";
+import { assertIntact } from "../base/intact.js";
+import { arrayKind, placeOf } from "../base/typedArray.js";
+import { CallArguments } from "../read/callArguments.js";
 import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 
 /** Attention that is computed when it is shown. */

@@ -1,6 +1,6 @@
-import { CallArguments } from "../call/callArguments.js";
-import { argument } from "../call/options.js";
-import type { Optional } from "../call/withDefaults.js";
+import { CallArguments } from "../read/callArguments.js";
+import { argument } from "../read/options.js";
+import type { Optional } from "../read/withDefaults.js";
 
 /** What the elements say. Fixed words are strings; a text with values is a function that gives it. */
 export interface VizTexts {

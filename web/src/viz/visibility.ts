@@ -1,5 +1,5 @@
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe } from "../base/describe.js";
+import { ShapeError } from "../base/errors.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { padded, type AttentionSource } from "./source.js";
 

@@ -1,26 +1,18 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
+import { masks, refuseOverlap } from "../attention/overlap.js";
 import type { Ragged } from "../attention/ragged.js";
 import { selectedExtents, type Selection, type Wanted } from "../attention/returns.js";
-import type { Eventually } from "../call/context.js";
-import type { OutputForm } from "../call/outputForm.js";
-import { assertIntact } from "../errors/intact.js";
-import { OptionError } from "../errors/errors.js";
-import {
-  asHalves,
-  BYTES,
-  elementCount,
-  inMemory,
-  type Dtype,
-  type PlacedTensor,
-  type TypedTensor,
-} from "../tensor/tensor.js";
+import { assertIntact } from "../base/intact.js";
+import type { OutputForm } from "../read/outputForm.js";
+import { asHalves, elementCount, inMemory, type TypedTensor } from "../tensor/tensor.js";
+import type { Eventually } from "../turn/context.js";
 import type { WasmCore } from "./core.js";
 import type { Arena, Heap, Room } from "./heap.js";
 import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
 import type { AttentionCall, LateCopy } from "./module.js";
-import { masks, writeSettings } from "./settings.js";
+import { writeSettings } from "./settings.js";
 
 /** The enumerators of attention.h. */
 const STAGE = { raw: 0, softcapped: 1, biased: 2, formula: 3 } as const;
@@ -203,24 +195,4 @@ export function placeOutput(
     return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype };
   };
   return { address: result.address, collect };
-}
-
-/** Throws if `into` overlaps an input, because the core reads its inputs while it writes its output. */
-export function refuseOverlap(
-  operation: string,
-  { into, shape, dtype }: OutputForm,
-  inputs: Readonly<Record<string, PlacedTensor | undefined>>,
-): void {
-  const address = into?.place.address;
-  if (address === undefined) return;
-  const [begin, end] = [address, address + bytesOf(operation, shape, dtype)];
-  for (const [name, input] of Object.entries(inputs)) {
-    if (input?.address === undefined) continue;
-    if (input.address < end && begin < input.address + bytesOf(operation, input.shape, input.dtype))
-      throw new OptionError(`${operation}: into must not overlap ${name}, which lies in the same engine tensor`);
-  }
-}
-
-function bytesOf(operation: string, shape: readonly number[], dtype: Dtype): number {
-  return elementCount(operation, "tensor", shape) * BYTES[dtype];
 }

@@ -1,5 +1,5 @@
 import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually } from "../turn/context.js";
 import { writeInputs } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import { placeGradients, writeGradients } from "./gradients.js";

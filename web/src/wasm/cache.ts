@@ -1,20 +1,21 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
+import { masks, refuseOverlap } from "../attention/overlap.js";
+import type { PlacedViews } from "../attention/views.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheDtype, CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { KeptTokens } from "../cache/keptTokens.js";
-import type { PlacedViews } from "../attention/views.js";
-import type { Eventually } from "../call/context.js";
-import { refuseOverlap, writeKeysAndValues, writeShape, writeWanted } from "./attention.js";
+import type { Eventually } from "../turn/context.js";
+import { writeKeysAndValues, writeShape, writeWanted } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
-import { usesLatePart } from "./latePart.js";
 import { writePatches, writeViews } from "./inside.js";
+import { usesLatePart } from "./latePart.js";
 import type { AttentionCall, CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
-import { masks, writeSettings } from "./settings.js";
+import { writeSettings } from "./settings.js";
 
 /** The enumerators of embind.cpp and, for the storage type of caches, of attention.h. */
 const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5, load: 6, select: 7, keep: 8 } as const;

@@ -1,4 +1,3 @@
-import type { Eventually } from "../call/context.js";
 import {
   EmptyRowError,
   HeadwiseError,
@@ -7,10 +6,11 @@ import {
   ShapeError,
   UnsupportedError,
   type ErrorDetails,
-} from "../errors/errors.js";
+} from "../base/errors.js";
+import type { LoadLatePart } from "../load/host.js";
+import type { Eventually } from "../turn/context.js";
 import { structWithFields, type CallClass, type CallStruct } from "./callFields.js";
 import { Arena, Heap, MEMORY_HINT } from "./heap.js";
-import type { LoadLatePart } from "./host.js";
 import { LatePart } from "./latePart.js";
 import type { CallStructs, NativeCore, WasmModule } from "./module.js";
 

@@ -1,10 +1,10 @@
+import { DisposedError, OutOfMemoryError } from "../base/errors.js";
 import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
-import { DisposedError, OutOfMemoryError } from "../errors/errors.js";
+import { textOf } from "../load/utf8.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
 import { MemoryViews } from "./memoryViews.js";
 import type { LateCopy } from "./module.js";
 import { ResultArray } from "./resultArray.js";
-import { textOf } from "./utf8.js";
 
 /** The functions of the module that allocate memory. */
 export interface Allocator {

@@ -1,10 +1,10 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { Patches } from "../attention/patch.js";
 import type { Wanted } from "../attention/returns.js";
-import type { HeadwiseError } from "../errors/errors.js";
-import { thrownText } from "../foreign/thrown.js";
-import { latePartError } from "./assetErrors.js";
-import type { LoadLatePart } from "./host.js";
+import type { HeadwiseError } from "../base/errors.js";
+import { thrownText } from "../base/thrown.js";
+import { latePartError } from "../load/assetErrors.js";
+import type { LoadLatePart } from "../load/host.js";
 import type { NativeCore, WasmModule } from "./module.js";
 
 /** What a call of attention asks for, with or without a cache or a layer. */

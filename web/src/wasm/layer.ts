@@ -1,7 +1,7 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import { formulaReading } from "../attention/formulaReading.js";
-import type { Eventually } from "../call/context.js";
-import { assertIntact } from "../errors/intact.js";
+import { masks, refuseOverlap } from "../attention/overlap.js";
+import { assertIntact } from "../base/intact.js";
 import type { LayerBackwardProblem, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
@@ -11,7 +11,8 @@ import type { LayerUpdate } from "../layer/layerUpdate.js";
 import type { LinearWeights, Role } from "../layer/layerWeights.js";
 import type { PlacedLayerViews } from "../layer/views.js";
 import { BYTES, type CheckedTensor, type PlacedTensor, type TypedTensor } from "../tensor/tensor.js";
-import { refuseOverlap, writeRagged, writeWanted } from "./attention.js";
+import type { Eventually } from "../turn/context.js";
+import { writeRagged, writeWanted } from "./attention.js";
 import type { WasmCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
 import { placeGradient, placeGradients, writeGradients, type GradientForm } from "./gradients.js";
@@ -21,7 +22,7 @@ import { writePatches, writeViews } from "./inside.js";
 import { usesLatePart } from "./latePart.js";
 import type { LayerBackwardCall, LayerCall, LinearProperties, WasmModule } from "./module.js";
 import { writeAngles } from "./rotary.js";
-import { masks, writeSettings } from "./settings.js";
+import { writeSettings } from "./settings.js";
 
 /** The enumerators of layer.h and position.h. */
 const QK_NORM = { rms: 1, l2: 2 } as const;

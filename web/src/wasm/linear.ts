@@ -1,8 +1,9 @@
 import type { PlacedOutput } from "../attention/attentionResult.js";
-import type { Eventually } from "../call/context.js";
+import { refuseOverlap } from "../attention/overlap.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import { elementCount, type TypedTensor } from "../tensor/tensor.js";
-import { placeOutput, refuseOverlap } from "./attention.js";
+import type { Eventually } from "../turn/context.js";
+import { placeOutput } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import { DTYPE, placeInput } from "./inputs.js";

@@ -1,13 +1,13 @@
-import { beforeAbort, throwIfAborted } from "../call/abort.js";
+import { AssetError, HeadwiseError, OutOfMemoryError } from "../base/errors.js";
+import { thrownText } from "../base/thrown.js";
 import { version } from "../engine/version.js";
-import { AssetError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
-import { thrownText } from "../foreign/thrown.js";
-import { versionError, workerHint } from "./assetErrors.js";
+import { versionError, workerHint } from "../load/assetErrors.js";
+import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "../load/host.js";
+import { inTime } from "../load/inTime.js";
+import type { Variant } from "../load/variants.js";
+import { beforeAbort, throwIfAborted } from "../read/abort.js";
 import { WasmCore } from "./core.js";
-import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "./host.js";
-import { inTime } from "./inTime.js";
-import type { FactoryOptions, WasmModule } from "./module.js";
-import type { Variant } from "./variants.js";
+import type { FactoryOptions, WasmModule, WasmModuleFactory } from "./module.js";
 
 /** Loads a variant and starts its threads. */
 export async function loadEngine(
@@ -112,7 +112,7 @@ class Start {
       },
     };
     this.#options = options;
-    this.module = (async () => factory(options))().catch((cause: unknown) => {
+    this.module = (async () => (factory as WasmModuleFactory)(options))().catch((cause: unknown) => {
       throw startError(operation, cause);
     });
     this.module.catch(this.#fail);

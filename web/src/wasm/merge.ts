@@ -1,6 +1,7 @@
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
-import type { Eventually } from "../call/context.js";
-import { placeOutput, refuseOverlap } from "./attention.js";
+import { refuseOverlap } from "../attention/overlap.js";
+import type { Eventually } from "../turn/context.js";
+import { placeOutput } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
 

@@ -1,9 +1,10 @@
 import type { PlacedOutput } from "../attention/attentionResult.js";
-import type { Eventually } from "../call/context.js";
-import type { CheckedAngles } from "../position/rotaryAngles.js";
+import { refuseOverlap } from "../attention/overlap.js";
 import { kindNumber } from "../position/checkedAngles.js";
+import type { CheckedAngles } from "../position/rotaryAngles.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
-import { placeOutput, refuseOverlap } from "./attention.js";
+import type { Eventually } from "../turn/context.js";
+import { placeOutput } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import { DTYPE, LAYOUT, placeInput } from "./inputs.js";

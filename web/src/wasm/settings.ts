@@ -1,5 +1,4 @@
 import { SETTINGS, SETTINGS_NAMES, type AttentionSettings, type PlainName } from "../attention/attentionSettings.js";
-import type { PlacedTensor } from "../tensor/tensor.js";
 import { formulaWriting } from "./formulaWriting.js";
 import type { Room } from "./heap.js";
 import { DTYPE, placeInput } from "./inputs.js";
@@ -76,9 +75,4 @@ const WRITES: readonly Write<keyof AttentionSettings>[] = [...PLAIN.map(plain), 
 /** Writes all settings into a call whose properties are those of `reset`. */
 export function writeSettings(call: AttentionCall, arena: Room, settings: AttentionSettings): void {
   for (const write of WRITES) write(call, settings, arena);
-}
-
-/** The tensors among the settings. */
-export function masks({ mask, bias }: AttentionSettings): { mask?: PlacedTensor; bias?: PlacedTensor } {
-  return { ...(mask && { mask: mask.tensor }), ...(bias && { bias: bias.tensor }) };
 }

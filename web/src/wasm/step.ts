@@ -1,5 +1,3 @@
-import type { Eventually } from "../call/context.js";
-import { BYTES, type PlacedTensor } from "../tensor/tensor.js";
 import {
   STEP_MEMORY,
   withTensors,
@@ -15,14 +13,16 @@ import {
   type TopPart,
   type TurnPart,
 } from "../step/stepProblem.js";
-import { DTYPE, placeInput } from "./inputs.js";
+import { BYTES, type PlacedTensor } from "../tensor/tensor.js";
+import type { Eventually } from "../turn/context.js";
+import { writeInputs, writeWanted } from "./attention.js";
 import type { WasmCache } from "./cache.js";
 import { defineFields } from "./callFields.js";
 import type { CopiedCall, WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
+import { DTYPE, placeInput } from "./inputs.js";
 import type { WasmLayer } from "./layer.js";
 import { writeLinear } from "./linear.js";
-import { writeInputs, writeWanted } from "./attention.js";
 import type { MappedRows, NormedRows, RowsCalls, SoftmaxRows, TakenRows, TopRows } from "./module.js";
 import { writeRotary } from "./rotary.js";
 import { withSharedMemory } from "./sharedMemory.js";

@@ -4,9 +4,6 @@ import type { BackwardProblem, PlacedGradients } from "../attention/backwardProb
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import type { Recorded } from "../call/context.js";
-import type { Disposing } from "../call/disposable.js";
-import type { Watched } from "../call/watched.js";
 import type { Owner } from "../engine/engine.js";
 import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
@@ -21,6 +18,7 @@ import type {
 } from "../linear/linearProblem.js";
 import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { Watched } from "../read/watched.js";
 import type { EngineStep, StepProblem } from "../step/stepProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import {
@@ -32,21 +30,23 @@ import {
   type TensorDataOf,
   type TypedTensor,
 } from "../tensor/tensor.js";
+import type { Recorded } from "../turn/context.js";
+import type { Disposing } from "../turn/disposable.js";
 import { forEncoder, recordAttention } from "./attention/attention.js";
 import { recordBackward } from "./attention/backward.js";
+import { recordMerge } from "./attention/merge.js";
+import { recordRotary } from "./attention/rotary.js";
+import { recordDownload, recordUpload } from "./attention/transfer.js";
 import { GpuCache, type GpuEngineCache } from "./cache/cache.js";
 import type { Recorder } from "./call/call.js";
 import { endCore, makeCore, type GpuCore } from "./call/core.js";
-import { openDevice, type Device, type DeviceOptions } from "./device/device.js";
 import { encodeCall, prepareCall } from "./call/encodeCall.js";
+import { Aborted, runCall } from "./call/runCall.js";
+import { openDevice, type Device, type DeviceOptions } from "./device/device.js";
 import { GpuLayer, type GpuEngineLayer } from "./layer/layer.js";
 import { recordLinear, recordLinearBackward, recordUploadWeight } from "./layer/linear.js";
-import { recordMerge } from "./attention/merge.js";
-import { recordRotary } from "./attention/rotary.js";
-import { Aborted, runCall } from "./call/runCall.js";
 import { tilingsOf } from "./plan/tiles.js";
 import { GpuStep } from "./step/step.js";
-import { recordDownload, recordUpload } from "./attention/transfer.js";
 
 /** Opens a device and makes an engine with it. */
 export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuEngine> {

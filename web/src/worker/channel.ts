@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors/errors.js";
+import type { ErrorCode } from "../base/errors.js";
 import type { Reply, Request } from "./protocol.js";
 
 /** A worker, as its client uses it. */

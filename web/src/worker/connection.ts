@@ -1,11 +1,11 @@
+import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../base/errors.js";
+import { thrownText } from "../base/thrown.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
-import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
-import { thrownText } from "../foreign/thrown.js";
-import { versionError } from "../wasm/assetErrors.js";
-import { compiledFilesOf, keepCompiledFile } from "../wasm/compiledFiles.js";
-import type { LoadProgress } from "../wasm/host.js";
-import { PATIENCE_MILLISECONDS, timeOut } from "../wasm/inTime.js";
+import { versionError } from "../load/assetErrors.js";
+import { compiledFilesOf, keepCompiledFile } from "../load/compiledFiles.js";
+import type { LoadProgress } from "../load/host.js";
+import { PATIENCE_MILLISECONDS, timeOut } from "../load/inTime.js";
 import type { Channel, Spawn, StartFailure } from "./channel.js";
 import { errorOf } from "./errorParts.js";
 import { ENGINE, type EngineOptions, type Method, type ObjectState, type Reply, type Request } from "./protocol.js";

@@ -3,7 +3,7 @@
 import { parentPort } from "node:worker_threads";
 
 import { version } from "../engine/version.js";
-import { nodeHost } from "../wasm/nodeHost.js";
+import { nodeHost } from "../load/nodeHost.js";
 import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";
 

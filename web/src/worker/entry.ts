@@ -1,7 +1,7 @@
 // The script of the worker that headwise/worker starts in a browser.
 
 import { version } from "../engine/version.js";
-import { browserHost } from "../wasm/browserHost.js";
+import { browserHost } from "../load/browserHost.js";
 import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";
 

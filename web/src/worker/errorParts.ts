@@ -10,8 +10,8 @@ import {
   UnsupportedError,
   type ErrorCode,
   type RowIndex,
-} from "../errors/errors.js";
-import { thrownText } from "../foreign/thrown.js";
+} from "../base/errors.js";
+import { thrownText } from "../base/thrown.js";
 
 /** An error as plain data, because structured cloning keeps only its message. */
 export interface ErrorParts {

@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 
-import { isObject } from "../foreign/describe.js";
-import { thrownText } from "../foreign/thrown.js";
-import { assetHint } from "../wasm/assetErrors.js";
+import { isObject } from "../base/describe.js";
+import { thrownText } from "../base/thrown.js";
+import { assetHint } from "../load/assetErrors.js";
 import type { Channel, ChannelEvents, StartFailure } from "./channel.js";
 import type { Reply } from "./protocol.js";
 import { notStarted } from "./startFailure.js";

@@ -1,10 +1,10 @@
 import type { CacheForm } from "../cache/cacheProblem.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import type { CheckedOptions } from "../instance/createOptions.js";
+import type { CompiledFile } from "../load/compiledFiles.js";
+import type { EngineFiles } from "../load/engineFiles.js";
+import type { LoadProgress } from "../load/host.js";
 import type { Place } from "../tensor/place.js";
-import type { CompiledFile } from "../wasm/compiledFiles.js";
-import type { EngineFiles } from "../wasm/engineFiles.js";
-import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
 
 /** The number of the engine. The objects that it makes (caches, layers, saved calls) have the numbers from 1. */

@@ -1,7 +1,7 @@
-import type { ErrorCode } from "../errors/errors.js";
-import { thrownText } from "../foreign/thrown.js";
-import { answerOf } from "../wasm/answer.js";
-import { shownAddress } from "../wasm/inlined.js";
+import type { ErrorCode } from "../base/errors.js";
+import { thrownText } from "../base/thrown.js";
+import { answerOf } from "../load/answer.js";
+import { shownAddress } from "../load/inlined.js";
 import type { StartFailure } from "./channel.js";
 import type { PolicyWatch } from "./policyWatch.js";
 import { notStarted } from "./startFailure.js";

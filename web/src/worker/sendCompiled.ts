@@ -1,4 +1,4 @@
-import type { CompiledFile } from "../wasm/compiledFiles.js";
+import type { CompiledFile } from "../load/compiledFiles.js";
 import type { CompiledFiles } from "./protocol.js";
 
 /** Sends compiled files, so that the other side does not compile them too. */

@@ -1,19 +1,19 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import { Queue } from "../call/queue.js";
 import type { Engine } from "../engine/engine.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
 import { scoreDerivatives } from "../formula/derivatives.js";
 import { knownFormula } from "../formula/knownGraph.js";
-import { openEngine } from "../instance/openEngine.js";
 import { enginesHere } from "../instance/enginesHere.js";
+import { openEngine } from "../instance/openEngine.js";
 import { bringFormulas } from "../instance/parts/formulas.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
+import { compiledFilesOf, keepCompiledFile, type CompiledFile } from "../load/compiledFiles.js";
+import type { EngineFiles } from "../load/engineFiles.js";
+import type { Host } from "../load/host.js";
 import type { EngineStep } from "../step/stepProblem.js";
-import { compiledFilesOf, keepCompiledFile, type CompiledFile } from "../wasm/compiledFiles.js";
-import type { EngineFiles } from "../wasm/engineFiles.js";
-import type { Host } from "../wasm/host.js";
+import { Queue } from "../turn/queue.js";
 import { errorParts } from "./errorParts.js";
 import {
   ENGINE,

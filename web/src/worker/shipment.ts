@@ -1,5 +1,5 @@
-import { assertIntact } from "../errors/intact.js";
-import { arrayKind, isSharedBuffer } from "../foreign/typedArray.js";
+import { assertIntact } from "../base/intact.js";
+import { arrayKind, isSharedBuffer } from "../base/typedArray.js";
 
 type TypedArray = Int8Array<ArrayBufferLike>;
 

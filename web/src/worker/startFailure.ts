@@ -1,5 +1,5 @@
-import { thrownText } from "../foreign/thrown.js";
-import { workerHint } from "../wasm/assetErrors.js";
+import { thrownText } from "../base/thrown.js";
+import { workerHint } from "../load/assetErrors.js";
 import type { StartFailure } from "./channel.js";
 
 const OTHERWISE =

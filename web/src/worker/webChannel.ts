@@ -1,5 +1,5 @@
 import type { Report } from "../engine/report.js";
-import { isInlined } from "../wasm/inlined.js";
+import { isInlined } from "../load/inlined.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import { PolicyWatch } from "./policyWatch.js";
 import type { Reply } from "./protocol.js";

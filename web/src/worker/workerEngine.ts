@@ -2,25 +2,26 @@ import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionResult, FloatResult, PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
 import type { MergeProblem, MergeResult, PlacedMerge } from "../attention/mergeProblem.js";
+import { DisposedError, OutOfMemoryError, UnsupportedError } from "../base/errors.js";
+import { assertIntact } from "../base/intact.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { KeptTokens } from "../cache/keptTokens.js";
-import type { Recorded } from "../call/context.js";
-import type { OutputForm } from "../call/outputForm.js";
-import { assertIntact } from "../errors/intact.js";
 import type { Engine } from "../engine/engine.js";
 import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
-import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
 import type { LayerBackwardProblem, LayerUpdate, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
+import type { LoadProgress } from "../load/host.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { OutputForm } from "../read/outputForm.js";
+import { UNWATCHED } from "../read/watched.js";
 import { withTensors, type EngineStep, type StepArray, type StepPart, type StepProblem } from "../step/stepProblem.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import {
@@ -35,12 +36,11 @@ import {
   type TensorDataOf,
   type TypedTensor,
 } from "../tensor/tensor.js";
-import type { LoadProgress } from "../wasm/host.js";
+import type { Recorded } from "../turn/context.js";
 import type { Spawn } from "./channel.js";
 import { Connection, type Done, type Known } from "./connection.js";
 import { ENGINE, type EngineOptions, type Method } from "./protocol.js";
 import { isShared, mayShare } from "./shipment.js";
-import { UNWATCHED } from "../call/watched.js";
 
 /**
  * An engine in a worker. Problems are checked in this thread and computed in the worker.

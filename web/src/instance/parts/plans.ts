@@ -1,5 +1,5 @@
 // What `plan` needs.
 
-export { Pace } from "../../calibration/pace.js";
+export { Pace } from "../../auto/pace.js";
 export { planCall } from "../callPlan.js";
 export { outlinedProblem } from "../outline.js";

@@ -1,18 +1,18 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { PlacedResult, ResultTensor } from "../../attention/attentionResult.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
-import { OptionError } from "../../errors/errors.js";
 import type { RowPatch } from "../../attention/patch.js";
-import { placeArrays, rowSection, SECTION, type Arrays } from "./attentionArrays.js";
-import { tablesOf } from "../plan/attentionParams.js";
+import { OptionError } from "../../base/errors.js";
 import type { Call, Deliver, Span } from "../call/call.js";
+import { tablesOf } from "../plan/attentionParams.js";
+import type { AttendPlan } from "../plan/plan.js";
+import { plannedAttention, type PlannedAttention } from "../plan/plannedAttention.js";
+import { resolveSequences } from "../plan/sequences.js";
+import { placeArrays, rowSection, SECTION, type Arrays } from "./attentionArrays.js";
 import { emptyRowCheck } from "./emptyRows.js";
 import { recordInspections } from "./inspections.js";
 import { outputRoom, writeOutput } from "./output.js";
-import type { AttendPlan } from "../plan/plan.js";
-import { plannedAttention, type PlannedAttention } from "../plan/plannedAttention.js";
 import { handInRank } from "./result.js";
-import { resolveSequences } from "../plan/sequences.js";
 
 /** Lists the commands of a call. */
 export function recordAttention(call: Call, problem: AttentionProblem): Deliver<PlacedResult> {

@@ -1,5 +1,5 @@
-import { EmptyRowError, type RowIndex } from "../../errors/errors.js";
 import type { RowPatch } from "../../attention/patch.js";
+import { EmptyRowError, type RowIndex } from "../../base/errors.js";
 import { asArray, type Call, type Span } from "../call/call.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
 

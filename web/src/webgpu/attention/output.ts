@@ -1,8 +1,8 @@
 import type { PlacedOutput } from "../../attention/attentionResult.js";
-import type { OutputForm } from "../../call/outputForm.js";
-import { assertIntact } from "../../errors/intact.js";
-import { OptionError } from "../../errors/errors.js";
-import { describe } from "../../foreign/describe.js";
+import { describe } from "../../base/describe.js";
+import { OptionError } from "../../base/errors.js";
+import { assertIntact } from "../../base/intact.js";
+import type { OutputForm } from "../../read/outputForm.js";
 import { asHalves, copyBits } from "../../tensor/tensor.js";
 import { asArray, type Call, type Deliver, type Span } from "../call/call.js";
 import type { Step } from "../plan/flatKernels.js";

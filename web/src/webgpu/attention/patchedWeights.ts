@@ -1,6 +1,6 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { Patches, RowPatch } from "../../attention/patch.js";
-import { UnsupportedError } from "../../errors/errors.js";
+import { UnsupportedError } from "../../base/errors.js";
 import type { Call, Span } from "../call/call.js";
 import type { Kernel } from "../kernels/kernel.js";
 import { tablesOf } from "../plan/attentionParams.js";
@@ -8,8 +8,8 @@ import { FLAT_THREADS } from "../plan/flatKernels.js";
 import { checkBytes } from "../plan/limits.js";
 import { planInspection } from "../plan/plan.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
-import type { Stored } from "../plan/tiles.js";
 import { stridesOf } from "../plan/strides.js";
+import type { Stored } from "../plan/tiles.js";
 import type { Attended } from "./attention.js";
 import { chosenOf, ofRows, queryTokens, type Chosen } from "./chosenRows.js";
 import { inspect } from "./inspections.js";

@@ -1,9 +1,9 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { ResultTensor } from "../../attention/attentionResult.js";
-import { Disposing } from "../../call/disposable.js";
-import { DisposedError } from "../../errors/errors.js";
+import { DisposedError } from "../../base/errors.js";
 import type { GpuResult } from "../../tensor/gpuTensor.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "../../tensor/tensor.js";
+import { Disposing } from "../../turn/disposable.js";
 import { asArray, type Call, type Deliver, type Span } from "../call/call.js";
 import { afterCalls, holdInstance, type GpuCore } from "../call/core.js";
 import type { Recording } from "../call/recording.js";

@@ -1,4 +1,4 @@
-import { assertIntact } from "../../errors/intact.js";
+import { assertIntact } from "../../base/intact.js";
 import { numbersOf } from "../../tensor/half.js";
 import type { CheckedWeights } from "../../tensor/tensor.js";
 

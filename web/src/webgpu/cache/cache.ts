@@ -1,24 +1,40 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import type { AttentionSettings } from "../../attention/attentionSettings.js";
 import type { PlacedResult } from "../../attention/attentionResult.js";
+import type { AttentionSettings } from "../../attention/attentionSettings.js";
 import type { PlacedViews } from "../../attention/views.js";
+import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../../base/errors.js";
 import type { AppendProblem } from "../../cache/appendProblem.js";
 import type { AttendProblem } from "../../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../../cache/cacheProblem.js";
-import { formWhileGaining, heldLength } from "../../cache/heldTokens.js";
 import type { EngineCache } from "../../cache/engineCache.js";
+import { formWhileGaining, heldLength } from "../../cache/heldTokens.js";
 import type { KeptTokens } from "../../cache/keptTokens.js";
-import { savedBytes } from "../../cache/savedRows.js";
-import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../../errors/errors.js";
 import { placeOfQuery } from "../../cache/ringPlaces.js";
-import type { CheckedAngles } from "../../position/rotaryAngles.js";
+import { savedBytes } from "../../cache/savedRows.js";
 import { checkTableRows } from "../../position/checkedAngles.js";
+import type { CheckedAngles } from "../../position/rotaryAngles.js";
 import type { TokenPositions } from "../../position/tokenPositions.js";
+import { UNWATCHED } from "../../read/watched.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
+import { sameAngles, withoutAmplitude } from "../attention/angles.js";
 import { attendOn, deliverAttended } from "../attention/attention.js";
 import { queryTokens } from "../attention/chosenRows.js";
+import { moveRows, type HeadArray } from "../attention/moveRows.js";
+import { packRows } from "../attention/pack.js";
+import { patchAttended } from "../attention/patchAttended.js";
+import { patchRows } from "../attention/patchRows.js";
+import { refuseWithWeights } from "../attention/patchedWeights.js";
+import { turnRows } from "../attention/turnRows.js";
+import { viewRows } from "../attention/viewRows.js";
+import type { Call, Deliver, Span } from "../call/call.js";
+import type { GpuCore } from "../call/core.js";
+import { insideTensor } from "../call/span.js";
 import type { Cached, InPlace } from "../plan/attentionParams.js";
+import { divideUp } from "../plan/limits.js";
+import { plannedAttention } from "../plan/plannedAttention.js";
+import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
+import { stridesOf } from "../plan/strides.js";
 import { branchesOf, type Branch } from "./branch.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import {
@@ -33,23 +49,7 @@ import {
   type Run,
   type Side,
 } from "./cacheStore.js";
-import type { Call, Deliver, Span } from "../call/call.js";
-import type { GpuCore } from "../call/core.js";
-import { insideTensor } from "../call/span.js";
-import { moveRows, type HeadArray } from "../attention/moveRows.js";
-import { packRows } from "../attention/pack.js";
-import { patchAttended } from "../attention/patchAttended.js";
-import { refuseWithWeights } from "../attention/patchedWeights.js";
-import { patchRows } from "../attention/patchRows.js";
-import { divideUp } from "../plan/limits.js";
-import { plannedAttention } from "../plan/plannedAttention.js";
-import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
 import { storeMeans, storeRows, type Rows } from "./storeRows.js";
-import { stridesOf } from "../plan/strides.js";
-import { sameAngles, withoutAmplitude } from "../attention/angles.js";
-import { turnRows } from "../attention/turnRows.js";
-import { viewRows } from "../attention/viewRows.js";
-import { UNWATCHED } from "../../call/watched.js";
 
 /** Room for this many tokens at the start. It doubles when it is full. */
 const FIRST_PLACES = 64;

@@ -8,11 +8,11 @@
 // - a CRC-32 of all that
 // Version 1 of int8 has no means and one scale for each row. It is only read. Other dtypes still have version 1.
 
+import { OptionError } from "../../base/errors.js";
 import type { CacheDtype, CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
-import { OptionError } from "../../errors/errors.js";
-import type { CheckedAngles, RotaryScaling, SCALINGS } from "../../position/rotaryAngles.js";
 import { ANGLE_KINDS, kindNumber } from "../../position/checkedAngles.js";
+import type { CheckedAngles, RotaryScaling, SCALINGS } from "../../position/rotaryAngles.js";
 import { crc32 } from "./crc32.js";
 
 /** The content of a saved cache. */

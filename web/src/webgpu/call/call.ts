@@ -1,19 +1,19 @@
-import { assertIntact } from "../../errors/intact.js";
-import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../../errors/errors.js";
+import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../../base/errors.js";
+import { assertIntact } from "../../base/intact.js";
 import { ARRAYS, type Dtype, type GpuData, type PlacedTensor, type TensorDataOf } from "../../tensor/tensor.js";
 import { bindable, SMALLEST_BINDING, type Purpose } from "../device/buffers.js";
+import type { Kernel } from "../kernels/kernel.js";
+import { packParams, type Params } from "../kernels/params.js";
+import { bindingsOf } from "../kernels/shader.js";
+import { gridOf } from "../plan/limits.js";
+import { endOfSubmit, piecesOf } from "../plan/pieces.js";
 import { Callers, noteDevice } from "./callers.js";
 import { Commands, type Range } from "./commands.js";
 import type { GpuCore } from "./core.js";
 import type { Outcome } from "./faults.js";
-import type { Kernel } from "../kernels/kernel.js";
-import { gridOf } from "../plan/limits.js";
 import { Numbers } from "./numbers.js";
-import { endOfSubmit, piecesOf } from "../plan/pieces.js";
-import { packParams, type Params } from "../kernels/params.js";
 import { Readback } from "./readback.js";
 import type { Recording } from "./recording.js";
-import { bindingsOf } from "../kernels/shader.js";
 import { wholeWords, type Span } from "./span.js";
 import type { Timer } from "./timer.js";
 

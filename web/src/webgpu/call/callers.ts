@@ -1,9 +1,9 @@
-import { OptionError } from "../../errors/errors.js";
-import { describe } from "../../foreign/describe.js";
+import { describe } from "../../base/describe.js";
+import { OptionError } from "../../base/errors.js";
 import type { GpuData } from "../../tensor/tensor.js";
-import type { BindGroups } from "./bindGroups.js";
 import type { Device } from "../device/device.js";
 import { ErrorScopes, isOutOfMemory, scopeError } from "../device/errorScopes.js";
+import type { BindGroups } from "./bindGroups.js";
 
 const COMPUTE = 0x4;
 

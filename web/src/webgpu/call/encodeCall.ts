@@ -1,5 +1,5 @@
-import type { Recorded } from "../../call/context.js";
-import { HeadwiseError, OptionError } from "../../errors/errors.js";
+import { HeadwiseError, OptionError } from "../../base/errors.js";
+import type { Recorded } from "../../turn/context.js";
 import { SMALLEST_BINDING } from "../device/buffers.js";
 import { Call, type Deliver, type Recorder, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";

@@ -1,4 +1,4 @@
-import type { HeadwiseError } from "../../errors/errors.js";
+import type { HeadwiseError } from "../../base/errors.js";
 
 /** How a submitted call ended on the GPU. */
 export interface Outcome {

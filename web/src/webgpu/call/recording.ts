@@ -1,4 +1,4 @@
-import { Disposing } from "../../call/disposable.js";
+import { Disposing } from "../../turn/disposable.js";
 import { holdInstance, type GpuCore } from "./core.js";
 
 /**

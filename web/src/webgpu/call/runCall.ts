@@ -1,6 +1,6 @@
-import { throwIfAborted } from "../../call/abort.js";
-import type { Watched } from "../../call/watched.js";
-import { DeviceLostError, DisposedError, type HeadwiseError } from "../../errors/errors.js";
+import { DeviceLostError, DisposedError, type HeadwiseError } from "../../base/errors.js";
+import { throwIfAborted } from "../../read/abort.js";
+import type { Watched } from "../../read/watched.js";
 import { endOfSubmit } from "../plan/pieces.js";
 import { Call, type Deliver, type Recorder } from "./call.js";
 import type { Range } from "./commands.js";

@@ -1,13 +1,13 @@
+import { describe } from "../../base/describe.js";
+import { DeviceLostError, DisposedError, HeadwiseError, OptionError, UnsupportedError } from "../../base/errors.js";
 import { DEFAULT_TILING, gpuOfThisRealm, requestAdapterOf, type Tiling } from "../../engine/gpuOptions.js";
 import type { AdapterReport } from "../../engine/report.js";
-import { DeviceLostError, DisposedError, HeadwiseError, OptionError, UnsupportedError } from "../../errors/errors.js";
-import { describe } from "../../foreign/describe.js";
+import type { Limits, Together } from "../plan/limits.js";
+import { Speed } from "../plan/pieces.js";
 import { ErrorScopes, refusal } from "./errorScopes.js";
 import { lanesTogether } from "./lanes.js";
-import type { Limits, Together } from "../plan/limits.js";
 import { Loss } from "./loss.js";
 import { hasHalves } from "./pipelines.js";
-import { Speed } from "../plan/pieces.js";
 
 export interface DeviceOptions {
   /** The caller's own device. We use it and never destroy it. */

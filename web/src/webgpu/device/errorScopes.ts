@@ -1,5 +1,5 @@
-import { HeadwiseError, OutOfMemoryError } from "../../errors/errors.js";
-import { describe, isObject } from "../../foreign/describe.js";
+import { describe, isObject } from "../../base/describe.js";
+import { HeadwiseError, OutOfMemoryError } from "../../base/errors.js";
 
 const FILTERS = ["validation", "internal", "out-of-memory"] as const;
 

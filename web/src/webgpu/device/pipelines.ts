@@ -1,7 +1,7 @@
-import { HeadwiseError } from "../../errors/errors.js";
-import { ErrorScopes, isOutOfMemory, scopeError } from "./errorScopes.js";
+import { HeadwiseError } from "../../base/errors.js";
 import type { Kernel } from "../kernels/kernel.js";
 import { bindingsOf, kernelKey, shaderSource, type Access } from "../kernels/shader.js";
+import { ErrorScopes, isOutOfMemory, scopeError } from "./errorScopes.js";
 
 const COMPUTE_STAGE = 0x4;
 const BUFFER_TYPE: Readonly<Record<Access, GPUBufferBindingType>> = {

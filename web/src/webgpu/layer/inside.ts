@@ -1,6 +1,6 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import { UNWATCHED } from "../../call/watched.js";
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
+import { UNWATCHED } from "../../read/watched.js";
 import { keyTokens, queryTokens } from "../attention/chosenRows.js";
 import type { HeadArray } from "../attention/moveRows.js";
 import type { GpuCache, Growth } from "../cache/cache.js";

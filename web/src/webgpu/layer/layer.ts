@@ -1,5 +1,5 @@
 import type { PlacedResult } from "../../attention/attentionResult.js";
-import { DisposedError, OptionError, UnsupportedError } from "../../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../../base/errors.js";
 import type { LayerBackwardProblem, PlacedLayerGradients } from "../../layer/backwardProblem.js";
 import type { EngineLayer } from "../../layer/engineLayer.js";
 import type { ForwardProblem } from "../../layer/forwardProblem.js";

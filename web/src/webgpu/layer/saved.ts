@@ -1,14 +1,14 @@
-import type { Watched } from "../../call/watched.js";
 import type { AttentionSettings, Broadcast } from "../../attention/attentionSettings.js";
+import { DeviceLostError, DisposedError } from "../../base/errors.js";
 import type { FormulaData } from "../../formula/graph.js";
 import type { EngineSaved } from "../../layer/engineSaved.js";
-import { DeviceLostError, DisposedError } from "../../errors/errors.js";
+import type { Watched } from "../../read/watched.js";
 import type { PlacedTensor } from "../../tensor/tensor.js";
-import { insideTensor } from "../call/span.js";
-import type { PlannedAttention } from "../plan/plannedAttention.js";
-import type { InPlace } from "../plan/attentionParams.js";
 import type { Call, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
+import { insideTensor } from "../call/span.js";
+import type { InPlace } from "../plan/attentionParams.js";
+import type { PlannedAttention } from "../plan/plannedAttention.js";
 import type { OfRoles } from "./roles.js";
 
 /** Positions of queries and keys, [B, S]. */

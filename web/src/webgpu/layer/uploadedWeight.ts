@@ -1,9 +1,9 @@
-import { DeviceLostError, DisposedError } from "../../errors/errors.js";
+import { DeviceLostError, DisposedError } from "../../base/errors.js";
 import type { EngineWeight } from "../../linear/uploadedWeight.js";
 import type { GpuData } from "../../tensor/tensor.js";
-import { insideTensor } from "../call/span.js";
 import type { Call, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
+import { insideTensor } from "../call/span.js";
 import type { Matrix } from "./projection.js";
 
 /** A weight that stays on the GPU as a matrix, in buffers of its own. Its biases are zero. */

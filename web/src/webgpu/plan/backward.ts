@@ -1,15 +1,15 @@
 import type { BackwardProblem } from "../../attention/backwardProblem.js";
-import type { Watched } from "../../call/watched.js";
-import { UnsupportedError } from "../../errors/errors.js";
-import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
+import { UnsupportedError } from "../../base/errors.js";
+import type { Watched } from "../../read/watched.js";
 import { largestOf } from "../../tensor/largest.js";
+import { gradientForm } from "../formula/formulaForm.js";
+import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
 import type { FloatDtype, Kernel } from "../kernels/kernel.js";
+import { hasOptions, type Params } from "../kernels/params.js";
 import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
 import { factsOf, featuresOf, type AttentionFacts } from "./facts.js";
-import { gradientForm } from "../formula/formulaForm.js";
 import { FLAT_WORKGROUP, flatKernel, type Step } from "./flatKernels.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
-import { hasOptions, type Params } from "../kernels/params.js";
 import { ownRowBytes, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
 import { CHUNK4, FEW_ROWS, FEW_THREADS_Y, KEY_TILE, ROW_BYTES, ROWS_PER_THREAD, THREADS_X, type Stored } from "./tiles.js"; // prettier-ignore

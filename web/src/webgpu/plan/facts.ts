@@ -1,9 +1,9 @@
-import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { EmptyRows } from "../../attention/attentionOptions.js";
+import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import type { Wanted } from "../../attention/returns.js";
-import type { Watched } from "../../call/watched.js";
 import type { Graph } from "../../formula/graph.js";
+import type { Watched } from "../../read/watched.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { Layout } from "../../tensor/layout.js";
 import type { FloatDtype, StoredDtype } from "../kernels/kernel.js";

@@ -1,5 +1,5 @@
+import { UnsupportedError } from "../../base/errors.js";
 import type { Tiling } from "../../engine/gpuOptions.js";
-import { UnsupportedError } from "../../errors/errors.js";
 
 /** A number of neighbouring invocations that are always in one subgroup. */
 export type Together = 1 | 4 | 8 | 16;

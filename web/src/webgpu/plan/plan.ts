@@ -1,12 +1,12 @@
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import { selectedExtents, type ScoreStage, type Selection } from "../../attention/returns.js";
-import { UnsupportedError } from "../../errors/errors.js";
-import { featuresOf, type AttentionFacts } from "./facts.js";
-import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
+import { UnsupportedError } from "../../base/errors.js";
 import { formulaForm, type FormulaForm } from "../formula/formulaForm.js";
 import { BYTES, type Kernel } from "../kernels/kernel.js";
-import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import { hasOptions } from "../kernels/params.js";
+import { featuresOf, type AttentionFacts } from "./facts.js";
+import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
+import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import {
   attendTile,
   chooseThreadsY,

@@ -1,4 +1,4 @@
-import { DeviceLostError, UnsupportedError } from "../../errors/errors.js";
+import { DeviceLostError, UnsupportedError } from "../../base/errors.js";
 import { withLength } from "../../position/checkedAngles.js";
 import type { RotaryProblem } from "../../position/rotaryProblem.js";
 import {

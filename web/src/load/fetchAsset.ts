@@ -1,0 +1,106 @@
+import { AssetError } from "../base/errors.js";
+import { thrownText } from "../base/thrown.js";
+import { beforeAbort, onAbort, throwIfAborted } from "../read/abort.js";
+import { answerOf, firstBytes, statusOf } from "./answer.js";
+import { assetHint } from "./assetErrors.js";
+import type { LoadOptions } from "./host.js";
+import { inTime } from "./inTime.js";
+import { shownAddress } from "./inlined.js";
+
+export type ReadOptions = Pick<LoadOptions, "operation" | "signal" | "onProgress">;
+
+const MAGIC = [0x00, 0x61, 0x73, 0x6d];
+
+/** Fetches a wasm file, and reports each chunk that arrives. */
+export async function fetchWasm(url: string, options: ReadOptions): Promise<Uint8Array<ArrayBuffer>> {
+  const { signal } = options;
+  throwIfAborted(signal);
+  const stop = new AbortController();
+  const forget = signal && onAbort(signal, (reason) => stop.abort(reason));
+  try {
+    const response = await fetched(url, stop.signal, options);
+    const bytes = await body(url, response, options);
+    checkWasm(url, bytes, statusOf(response), options);
+    return bytes;
+  } catch (error) {
+    throwIfAborted(signal);
+    stop.abort(error);
+    throw error;
+  } finally {
+    forget?.();
+  }
+}
+
+const SLOW = "Check the network; or fetch the file yourself and give it as `wasm: { binary }`.";
+
+async function fetched(url: string, signal: AbortSignal, { operation }: ReadOptions): Promise<Response> {
+  let response: Response;
+  try {
+    const answered = fetch(url, { credentials: "same-origin", signal });
+    response = await inTime(operation, answered, `${shownAddress(url)} was not answered`, SLOW);
+  } catch (cause) {
+    if (AssetError.is(cause)) throw cause;
+    throw new AssetError(`${operation}: ${shownAddress(url)} could not be fetched: ${thrownText(cause)}`, {
+      cause,
+      hint: "Check the address, the network, and the page's connect-src policy; or give `wasm.binary`.",
+    });
+  }
+  if (response.ok) return response;
+  const { text, hint } = await answerOf(url, response);
+  throw new AssetError(`${operation}: ${shownAddress(url)} was not found: ${text}`, { hint });
+}
+
+async function body(
+  url: string,
+  response: Response,
+  { operation, onProgress }: ReadOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (!response.body) return new Uint8Array(await response.arrayBuffer());
+  // For a compressed response, content-length is not the number of bytes that arrive here.
+  const encoded = response.headers.get("content-encoding");
+  const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let loaded = 0;
+  for (const reader = response.body.getReader(); ;) {
+    const late = `no more of ${shownAddress(url)} arrived after ${loaded} bytes`;
+    const { done, value } = await inTime(operation, reader.read(), late, SLOW);
+    if (done) return new Uint8Array(await new Blob(pieces).arrayBuffer());
+    pieces.push(value);
+    loaded += value.byteLength;
+    onProgress?.({ phase: "download", loaded, total });
+  }
+}
+
+/**
+ * Throws if the bytes are not WebAssembly. A common reason: the server of a single-page app answers every address with
+ * its page.
+ */
+export function checkWasm(url: string, bytes: Uint8Array, answered: string, { operation }: ReadOptions): void {
+  if (MAGIC.every((byte, n) => bytes[n] === byte)) return;
+  throw new AssetError(`${operation}: ${shownAddress(url)} is not WebAssembly: ${answered}, ${firstBytes(bytes)}`, {
+    code: "ASSET_INVALID",
+    hint: assetHint(url),
+  });
+}
+
+/** Finds out why a script could not be imported, because the import itself does not say. */
+export async function importFailure(
+  operation: string,
+  url: string,
+  cause: unknown,
+  signal?: AbortSignal,
+): Promise<AssetError> {
+  if (AssetError.is(cause)) return cause;
+  const base = `${operation}: ${shownAddress(url)} could not be loaded`;
+  const reason = thrownText(cause);
+  let response: Response;
+  try {
+    response = await beforeAbort(fetch(url), signal);
+  } catch {
+    throwIfAborted(signal);
+    return new AssetError(`${base}: ${reason}`, { cause, hint: assetHint(url) });
+  }
+  const { ok, text, hint } = await answerOf(url, response);
+  const code = ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
+  return new AssetError(`${base}: ${text}; ${reason}`, { code, cause, hint });
+}

@@ -1,0 +1,94 @@
+import { AssetError } from "../base/errors.js";
+import { version } from "../engine/version.js";
+import { beforeAbort, throwIfAborted } from "../read/abort.js";
+import { versionError } from "./assetErrors.js";
+import { addressOf, type EngineFiles } from "./engineFiles.js";
+import { importFailure } from "./fetchAsset.js";
+import type { EngineParts, LoaderExport, LoadOptions } from "./host.js";
+import { inTime } from "./inTime.js";
+import { shownAddress } from "./inlined.js";
+import { loadLatePart, loadModule, type ReadWasm } from "./moduleFile.js";
+import type { Variant } from "./variants.js";
+
+/** Loads an engine from files: the package's own, or files that the caller names. */
+export async function loadFiles(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<EngineParts> {
+  const compiling = loadModule(files, read, options);
+  // The caller's module may be another variant than the chosen one. It needs the loader of its own variant.
+  const { module, binary, url } = options.source;
+  const isGiven = [module, binary, url].some((source) => source !== undefined);
+  const variant = isGiven ? compiling.then((compiled) => compiled.variant) : Promise.resolve(options.variant);
+  const importing = variant.then((chosen) => importGlue(files, chosen, options));
+  const glue = await Promise.race([importing, compiling.then(() => importing)]); // rejects with the first failure
+  return {
+    ...glue,
+    compiling,
+    loadLatePart: async (operation, signal) => loadLatePart(files, read, await compiling, options, operation, signal),
+    isShared: true,
+  };
+}
+
+/** Loads a part of the package that is in a file of its own. */
+export async function loadPart<P extends { readonly version: string }>(
+  operation: string,
+  files: EngineFiles,
+  role: "gpu",
+): Promise<P> {
+  const url = addressOf(operation, files, role);
+  let part: P;
+  try {
+    part = (await importFile(operation, url)) as P;
+  } catch (cause) {
+    throw await importFailure(operation, url, cause);
+  }
+  if (part.version !== version) throw versionError(shownAddress(url), String(part.version), operation);
+  return part;
+}
+
+/** Imports a file at its address. The comments stop bundlers from bundling it: the file is an asset. */
+function importFile(operation: string, url: string): Promise<unknown> {
+  const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
+  return inTime(operation, importing, `${shownAddress(url)} was not loaded`, "Check the network and the address.");
+}
+
+async function importGlue(
+  files: EngineFiles,
+  variant: Variant,
+  { operation, threads, signal }: LoadOptions,
+): Promise<Pick<EngineParts, "factory" | "name" | "started">> {
+  const url = addressOf(operation, files, `${variant}Glue`);
+  const name = shownAddress(url);
+  let own: string | undefined;
+  const started = () => own && URL.revokeObjectURL(own);
+  try {
+    // The loader starts threads from its own address, and a page may start workers only from its own origin.
+    if (threads > 1 && isForeign(url)) own = await copyOfOwn(url, signal);
+    const { default: factory } = (await importFile(operation, own ?? url)) as { readonly default: LoaderExport };
+    if (typeof factory !== "function") throw notALoader(operation, name);
+    return { factory, name, started };
+  } catch (cause) {
+    started();
+    throwIfAborted(signal);
+    throw await importFailure(operation, url, cause, signal);
+  }
+}
+
+/** The error for a bundler that changed the loader, because it took the loader for a module of the page. */
+function notALoader(operation: string, name: string): AssetError {
+  return new AssetError(`${operation}: ${name} is not the engine's loader: it has no function as its default export`, {
+    code: "ASSET_INVALID",
+    hint:
+      "A bundler may have changed the file, as Parcel does. Copy the files of headwise/wasm/ as they are, and give their " +
+      "folder as `wasm: { baseUrl }`.",
+  });
+}
+
+function isForeign(url: string): boolean {
+  const { origin } = globalThis as { readonly origin?: string };
+  return origin !== undefined && /^https?:/.test(url) && new URL(url).origin !== origin;
+}
+
+async function copyOfOwn(url: string, signal: AbortSignal | undefined): Promise<string> {
+  const response = await beforeAbort(fetch(url), signal);
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "text/javascript" }));
+}

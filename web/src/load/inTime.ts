@@ -1,0 +1,28 @@
+import { AssetError } from "../base/errors.js";
+
+/** After this time without an answer we stop waiting. */
+export const PATIENCE_MILLISECONDS = 30_000;
+
+/**
+ * Waits for `promise`, at most for this time.
+ *
+ * @param failed - What did not happen, for the message: "http://… did not answer".
+ */
+export async function inTime<T>(operation: string, promise: Promise<T>, failed: string, hint: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timeOut(operation, failed, hint)), PATIENCE_MILLISECONDS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function timeOut(operation: string, failed: string, hint: string): AssetError {
+  return new AssetError(`${operation}: ${failed} within ${PATIENCE_MILLISECONDS / 1000} s`, {
+    code: "ASSET_TIMEOUT",
+    hint,
+  });
+}
