@@ -4,6 +4,7 @@ import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { KvCache, Layer, Saved } from "headwise";
 import { formula } from "headwise/formula";
 
+import "./asBuilt.js";
 import { AssetError, DisposedError, OptionError } from "../../web/src/base/errors.js";
 import type { Engine } from "../../web/src/engine/engine.js";
 import { NO_CALIBRATION } from "../../web/src/engine/report.js";
@@ -16,7 +17,6 @@ import * as steps from "../../web/src/instance/parts/steps.js";
 import { snapshot } from "../../web/src/read/snapshot.js";
 import { here, Late, type Part } from "../../web/src/turn/late.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
-import "./asBuilt.js";
 import { randomTensor } from "./randomTensor.js";
 import { openWasmCore } from "./sourceWasm.js";
 

@@ -1,10 +1,10 @@
 // wasm by the sources, not by the built package: for tests that look into the engine.
 
+import "./asBuilt.js";
 import { bringFormulas } from "../../web/src/instance/parts/formulas.js";
 import { nodeHost } from "../../web/src/load/nodeHost.js";
 import type { WasmCore } from "../../web/src/wasm/core.js";
 import { loadEngine } from "../../web/src/wasm/loader.js";
-import "./asBuilt.js";
 
 const dist = (file: string) => new URL(`../../dist/${file}`, import.meta.url).href;
 

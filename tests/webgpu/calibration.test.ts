@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createAttention, type GpuFloats } from "headwise";
 
+import "../web/asBuilt.js";
 import { attentionProblem, OPTION_NAMES } from "../../web/src/attention/attentionProblem.js";
 import { attentionKind } from "../../web/src/auto/attentionKind.js";
 import { cacheKind } from "../../web/src/auto/cacheKind.js";
@@ -18,7 +19,6 @@ import { readOptions } from "../../web/src/read/options.js";
 import { here } from "../../web/src/turn/late.js";
 import * as runners from "../../web/src/wasm/runners.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
-import "../web/asBuilt.js";
 import { runProgram } from "../web/programs.js";
 import { openWasmCore } from "../web/sourceWasm.js";
 import { WatchedGpu } from "./faultyGpu.js";
