@@ -153,6 +153,7 @@ class Board {
 
   #begin(seen: Lesson, scene: number): void {
     this.#view.stage.innerHTML = stage(seen, scene);
+    this.#view.shareBy(this.#part("[data-share]"));
     if (scene > 1) this.#walk.goTo(scene, true);
   }
 
