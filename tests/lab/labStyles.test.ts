@@ -1,4 +1,4 @@
-// The style sheets of the rooms. All of them may be loaded in one page, so a class of one room must not reach another.
+// The style sheets of the lab. All of them are loaded in one page, so a class of one room must not reach another.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,13 +6,17 @@ import path from "node:path";
 
 import { expect, test } from "@jest/globals";
 
-const ROOMS = fileURLToPath(new URL("../../web/demo/lab/rooms/", import.meta.url));
+const LAB = fileURLToPath(new URL("../../web/demo/lab/", import.meta.url));
+const ROOMS = path.join(LAB, "rooms");
 /** Tiles of heads are one thing in three rooms, and each room's own class stands beside it. */
 const SHARED = ["head-tile"];
 
+const sheetsIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".css"));
+
 test("no class is the subject of the style sheets of two rooms", () => {
   const rooms = new Map<string, Set<string>>();
-  const files = readdirSync(ROOMS, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".css"));
+  const files = sheetsIn(ROOMS);
   expect(files.length).toBeGreaterThan(8);
   for (const file of files) {
     const css = readFileSync(path.join(ROOMS, file), "utf8");
@@ -21,4 +25,13 @@ test("no class is the subject of the style sheets of two rooms", () => {
   }
   const twice = [...rooms].filter(([name, used]) => used.size > 1 && !SHARED.includes(name));
   expect(twice.map(([name, used]) => `${name}: ${[...used].join(", ")}`)).toEqual([]);
+});
+
+// Such a rule concerns every element: the browser styles the whole page anew whenever a room writes a node.
+test("no rule asks of the root, or of any element, what is in it", () => {
+  const asked = sheetsIn(LAB).flatMap((file) =>
+    [...readFileSync(path.join(LAB, file), "utf8").matchAll(/(\S*):has\(/g)].map(([, subject]) => subject!),
+  );
+  expect(asked.length).toBeGreaterThan(5);
+  expect(asked.filter((subject) => subject.includes(":root") || !/[\w\])-]$/.test(subject))).toEqual([]);
 });

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { decode } from "modern-gif";
 
 import { LabPage } from "./labPage.js";
@@ -20,7 +20,8 @@ async function saved(name: string | RegExp): Promise<{ name: string; bytes: Buff
   return { name: download.suggestedFilename(), bytes };
 }
 
-const openShare = () => lab.page.getByRole("button", { name: "Share this figure" }).click();
+const shareButton = () => lab.page.getByRole("button", { name: "Share this figure" });
+const openShare = () => shareButton().click();
 const closeShare = () => lab.page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
 
 /** The mean brightness of each of 12 × 12 fields of a part of a picture, in CSS pixels of the page. */
@@ -64,9 +65,44 @@ test("a picture shows the figure as the page does, with its title and address", 
   expect(apart.reduce((sum, each) => sum + each, 0) / apart.length).toBeLessThan(4);
 });
 
+describe.each(["light", "dark"] as const)("a scene of the lesson, in %s,", (colorScheme) => {
+  test.each([
+    { width: 1366, height: 768, by: "the mouse" },
+    { width: 390, height: 844, by: "the keyboard" },
+  ])("is shared where it stands, at $width × $height, by $by", async ({ width, height, by }) => {
+    await lab.page.setViewportSize({ width, height });
+    await lab.page.emulateMedia({ colorScheme });
+    await lab.enter("lesson?scene=4");
+    const title = lab.page.locator(".pane h2");
+    expect(await title.textContent()).toBe("Values mix");
+    const isInSight = await shareButton().evaluate((node) => {
+      const { x, y, width: wide, height: high } = node.getBoundingClientRect();
+      return document.elementFromPoint(x + wide / 2, y + high / 2)?.closest("button") === node;
+    });
+    expect(isInSight).toBe(true);
+    if (by === "the mouse") await openShare();
+    else {
+      await lab.page.locator(".scene-bar [data-scene='7']").focus();
+      await lab.page.keyboard.press("Tab");
+      await lab.page.keyboard.press("Enter");
+    }
+    const address = await lab.page.getByRole("dialog").getByRole("textbox").inputValue();
+    expect(address).toMatch(/#\/lesson\?scene=4$/);
+    expect(await lab.axe()).toEqual([]);
+    const svg = await saved("Save as SVG");
+    expect(svg.bytes.toString()).toContain("Values mix");
+    expect(svg.bytes.toString()).toContain(`>${address}</text>`);
+    await closeShare();
+    await lab.frames();
+    expect(await title.textContent()).toBe("Values mix");
+    expect(await lab.page.evaluate(() => location.hash)).toBe("#/lesson?scene=4");
+    await lab.page.emulateMedia({ colorScheme: null });
+  });
+});
+
 test("the lesson is a film of its seven scenes, which goes round, and shows its scene again", async () => {
   await lab.enter("lesson");
-  await openShare(); // the button stands below the scenes: going there changes the scene
+  await openShare();
   const before = await lab.page.evaluate(() => location.hash);
   const { name, bytes } = await saved(/as a film/);
   await closeShare();

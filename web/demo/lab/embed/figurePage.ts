@@ -26,12 +26,20 @@ export function showFigure(): void {
   document.body.append(element("footer", { id: "figure-credit" }, link));
   let drawn = false;
   const tell = () => {
-    if (card > 0) document.querySelectorAll(CARDS)[card - 1]?.setAttribute("data-chosen", "");
+    if (card > 0) choose(document.querySelectorAll(CARDS)[card - 1]);
     drawn ||= document.querySelector("[data-room][aria-busy=false]:not(:has(> .failure:not([hidden])))") !== null;
     if (drawn) tellHeight(Math.ceil(document.documentElement.getBoundingClientRect().height));
   };
   new ResizeObserver(tell).observe(document.body);
   new MutationObserver(tell).observe(byId("main"), { subtree: true, attributeFilter: ["aria-busy"] });
+}
+
+/** Marks the only card to show, and what is around it in its room. */
+function choose(chosen: Element | undefined): void {
+  chosen?.setAttribute("data-chosen", "");
+  const room = chosen?.closest(".room")?.parentElement;
+  for (let around = chosen?.parentElement; around && around !== room; around = around.parentElement)
+    around.setAttribute("data-around", "");
 }
 
 /** Any page may show the figure, so any may hear this. It learns nothing but the height. */

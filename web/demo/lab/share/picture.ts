@@ -27,12 +27,13 @@ export async function pictureOf(node: HTMLElement, title: string, address: strin
   return { title, address, markup, width: Math.ceil(width), height: Math.ceil(height), colours };
 }
 
-/** Bars for scrolling would hide what they are for. */
+/** Bars for scrolling would hide what they are for. A picture needs no button that makes pictures. */
 const whole = {
   name: "whole",
   afterClone({ clone }: { clone?: Element | null }) {
     for (const part of clone?.querySelectorAll<HTMLElement>(".scroll, .formula, pre") ?? [])
       part.style.overflow = "visible";
+    for (const part of clone?.querySelectorAll<HTMLElement>("[data-share]") ?? []) part.style.visibility = "hidden";
   },
 };
 

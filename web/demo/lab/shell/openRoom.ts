@@ -49,6 +49,7 @@ export class OpenRoom implements RoomView<Fields> {
   readonly #address = element("p", { class: "on-paper" });
   readonly #time = element("span", { class: "time" });
   readonly #tools = element("div", { class: "tools" });
+  readonly #share: HTMLButtonElement;
   readonly #code = element("details", { class: "code" });
   readonly #closing: (() => void)[] = [];
   #film: (() => Film | undefined) | undefined;
@@ -63,6 +64,12 @@ export class OpenRoom implements RoomView<Fields> {
     this.#engine = engine;
     this.#onOpen = onOpen;
     this.#onCarry = onCarry;
+    this.#share = shareButton({
+      title: door.title,
+      stage: this.stage,
+      film: () => this.#film?.(),
+      fail: (error) => this.#fail(error, this.#draw),
+    });
     this.#random.hidden = this.#code.hidden = this.#unshared.hidden = true;
     this.#title = element("h1", {}, door.title);
     this.#article = element(
@@ -98,12 +105,7 @@ export class OpenRoom implements RoomView<Fields> {
     this.#random.textContent = room.random ?? "";
     this.#random.hidden = !room.random;
     this.#tools.append(
-      shareButton({
-        title: this.door.title,
-        stage: this.stage,
-        film: () => this.#film?.(),
-        fail: (error) => this.#fail(error, this.#draw),
-      }),
+      this.#share,
       embedButton(this.door, this.stage, this.state),
       button(t`Reset`, () => this.state.read(new URLSearchParams())),
       this.#time,
@@ -185,6 +187,11 @@ export class OpenRoom implements RoomView<Fields> {
 
   onFilm(film: () => Film | undefined): void {
     this.#film = film;
+  }
+
+  shareBy(own: HTMLButtonElement): void {
+    own.onclick = this.#share.onclick;
+    this.#share.remove();
   }
 
   onFiles(take: (files: readonly File[]) => void): void {

@@ -27,6 +27,8 @@ export interface RoomView<F extends Fields> {
   onCheck(check: (values: Values<F>) => Promise<readonly Difference[]>): void;
   /** Sets the function that gives the film of the room, as it is now; undefined while there is none. */
   onFilm(film: () => Film | undefined): void;
+  /** A button of the room takes the place of "Share this figure" below the room. */
+  shareBy(own: HTMLButtonElement): void;
   /** Sets the function that takes files dropped anywhere in the page. A zone that takes them itself prevents the default. */
   onFiles(take: (files: readonly File[]) => void): void;
   /** Says that something failed after it was drawn, and offers to draw again. */

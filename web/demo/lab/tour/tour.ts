@@ -64,6 +64,7 @@ export class Tour {
   #draw(): void {
     const { tour: place, guess } = this.#state.values;
     this.#node.hidden = place === 0;
+    document.documentElement.toggleAttribute("data-tour", place > 0);
     if (place === 0) {
       this.#shown = 0;
       return;

@@ -3,6 +3,8 @@
 
 const STEP_MS = 45;
 const FLIGHT_MS = 620;
+/** How many moves begin in a frame. The others are hidden until then, and wait longer for their turn in any case. */
+const STARTS = 6;
 
 /** What arrives in a scene, and where it comes from; each names the row that both stand in. */
 interface Flight {
@@ -25,34 +27,58 @@ const FLIGHTS: Readonly<Record<number, readonly Flight[]>> = {
   5: [{ to: ".mover .is", from: "" }],
 };
 
-/** Hides what arrives in a scene until `fly`. Returns whether anything may move. */
-export function expectArrivals(diagram: HTMLElement, scene: number): boolean {
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return false;
-  diagram.dataset["arriving"] = String(scene);
-  return true;
+/**
+ * The class of what is hidden until it flies. An attribute of the diagram would do the same, but then the browser styles all
+ * cells of the diagram anew.
+ */
+const HIDDEN = "arriving";
+
+/** Whether the visitor wants to see things move. */
+export function mayFly(): boolean {
+  return !matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** Lets the numbers of a scene come from where the scene before has shown them. */
-export function fly(diagram: HTMLElement, scene: number): void {
-  if (diagram.dataset["arriving"] !== String(scene)) return;
-  const moves = (FLIGHTS[scene] ?? []).flatMap((flight, group) => movesOf(diagram, flight, group));
-  delete diagram.dataset["arriving"];
-  for (const { node, start, delay } of moves)
-    node.animate(
+/** Hides what arrives in a part of the diagram until `fly`. */
+export function hideArrivals(part: Element, scene: number): void {
+  const arrivals = [".picture-of-scene > *", ...(FLIGHTS[scene] ?? []).map(({ to }) => to)];
+  for (const node of part.querySelectorAll(arrivals.join())) node.classList.add(HIDDEN);
+}
+
+/** Whether something is hidden that will fly. */
+export function isFlying(diagram: Element): boolean {
+  return diagram.querySelector(`.${HIDDEN}`) !== null;
+}
+
+/** Shows what was hidden. The numbers of a scene come from where the scene before has shown them; without one, none moves. */
+export function fly(diagram: HTMLElement, scene: number | undefined): void {
+  const moves = (FLIGHTS[scene ?? 0] ?? []).flatMap((flight, group) => movesOf(diagram, flight, group));
+  const later = new Set(moves.map(({ node }) => node));
+  for (const node of diagram.querySelectorAll(`.${HIDDEN}`)) if (!later.has(node)) node.classList.remove(HIDDEN);
+  if (scene === undefined) return;
+  for (const rise of diagram.querySelectorAll(".rise, .journey .gap.now, .looks tbody"))
+    rise.animate([{ opacity: 0 }, { opacity: 1 }], { duration: FLIGHT_MS, delay: FLIGHT_MS / 2, fill: "backwards" });
+  start(moves, performance.now());
+}
+
+/** Begins some moves in each frame: for the page's thread, the beginning of a move is its dearest part. */
+function start(moves: readonly Move[], begin: number): void {
+  for (const move of moves.slice(0, STARTS)) {
+    move.node.classList.remove(HIDDEN);
+    move.node.animate(
       [
-        { transform: start, opacity: 0 },
+        { transform: move.start, opacity: 0 },
         { opacity: 1, offset: 0.3 },
         { transform: "none", opacity: 1 },
       ],
       {
         duration: FLIGHT_MS,
-        delay,
+        delay: move.delay - (performance.now() - begin),
         easing: "cubic-bezier(0.2, 0.7, 0.2, 1)",
         fill: "backwards",
       },
     );
-  for (const rise of diagram.querySelectorAll(".rise, .journey .gap.now, .looks tbody tr"))
-    rise.animate([{ opacity: 0 }, { opacity: 1 }], { duration: FLIGHT_MS, delay: FLIGHT_MS / 2, fill: "backwards" });
+  }
+  if (moves.length > STARTS) requestAnimationFrame(() => start(moves.slice(STARTS), begin));
 }
 
 interface Move {

@@ -8,7 +8,7 @@ import type { Film } from "../../share/film.js";
 import { counted } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { t } from "../../../texts/t.js";
-import { expectArrivals, fly } from "./flights.js";
+import { fly, hideArrivals, isFlying, mayFly } from "./flights.js";
 import { lessonOf, type Lesson } from "./lesson.js";
 import { answer } from "./quiz.js";
 import { optionsOf, read, type Reading } from "./reading.js";
@@ -48,7 +48,10 @@ function afterFrame(work: () => void): void {
 
 /** Resolves when a scene is drawn and what travels in it has arrived. */
 async function arrived(diagram: HTMLElement): Promise<void> {
-  await new Promise<void>((resolve) => afterFrame(() => afterFrame(resolve)));
+  const nextFrames = () => new Promise<void>(afterFrame);
+  await nextFrames();
+  do await nextFrames();
+  while (isFlying(diagram));
   await Promise.allSettled(diagram.getAnimations({ subtree: true }).map((each) => each.finished));
 }
 
@@ -68,6 +71,8 @@ class Board {
   readonly #walk: Walk;
   #seen: Lesson | undefined;
   #scene = 0;
+  /** Whether the picture is of another scene, word or head than the diagram. */
+  #isPictureOld = false;
   /** A scene that the visitor has chosen by a button or a key, until the page scrolls there. */
   #wanted: number | undefined;
 
@@ -94,12 +99,25 @@ class Board {
     if (!was) return this.#begin(seen, scene);
     const isChanged = !isSame || was.head !== seen.head || was.word !== seen.word;
     if (isChanged) this.#showWords(seen, scene);
-    if (isChanged || from !== scene) this.#showScene(seen, scene);
-    const diagram = this.#part(".scene-diagram");
-    const flies = from === scene - 1 && expectArrivals(diagram, scene);
+    const flies = from === scene - 1 && mayFly();
+    if (isChanged || from !== scene) this.#showColumns(seen, scene, flies);
+    this.#inFrames(seen, scene, flies);
+  }
+
+  /**
+   * Draws the rest of a scene, each part in a frame of its own: the picture, then what travels. So no task is long. If
+   * another drawing comes before that, it draws these parts.
+   */
+  #inFrames(seen: Lesson, scene: number, flies: boolean): void {
+    const isLatest = () => this.#seen === seen && this.#view.stage.isConnected;
     afterFrame(() => {
-      this.#follow(scene);
-      if (flies) fly(diagram, scene);
+      if (!isLatest()) return;
+      if (this.#isPictureOld) this.#showPicture(seen, scene, flies);
+      requestAnimationFrame(() => {
+        if (!isLatest()) return;
+        this.#follow(scene);
+        fly(this.#part(".scene-diagram"), flies ? scene : undefined);
+      });
     });
   }
 
@@ -135,6 +153,7 @@ class Board {
 
   #begin(seen: Lesson, scene: number): void {
     this.#view.stage.innerHTML = stage(seen, scene);
+    this.#view.shareBy(this.#part("[data-share]"));
     if (scene > 1) this.#walk.goTo(scene, true);
   }
 
@@ -167,9 +186,18 @@ class Board {
     if (field.value !== text && document.activeElement !== field) field.value = text;
   }
 
-  #showScene(seen: Lesson, scene: number): void {
-    reveal(this.#part(".flow"), seen, scene);
-    this.#part(".pane").innerHTML = pane(seen, scene);
+  #showColumns(seen: Lesson, scene: number, flies: boolean): void {
+    const table = this.#part(".flow");
+    reveal(table, seen, scene);
+    if (flies) hideArrivals(table, scene);
+    this.#isPictureOld = true;
+  }
+
+  #showPicture(seen: Lesson, scene: number, flies: boolean): void {
+    const place = this.#part(".pane");
+    place.innerHTML = pane(seen, scene);
+    if (flies) hideArrivals(place, scene);
+    this.#isPictureOld = false;
     for (const dot of this.#view.stage.querySelectorAll<HTMLElement>(".scene-bar [data-scene]"))
       dot.ariaPressed = String(Number(dot.dataset["scene"]) === scene);
     this.#showStep(-1, scene === 1, scene);

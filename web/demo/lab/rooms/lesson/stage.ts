@@ -46,7 +46,13 @@ export function sceneBar(scene: number): string {
     { length: SCENES },
     (_, at) => `<button type="button" data-scene="${at + 1}" aria-label="${t`Scene ${at + 1}`}" aria-pressed="${at + 1 === scene}">${at + 1}</button>`, // prettier-ignore
   );
-  return `<button type="button" data-step="-1" aria-label="${t`Previous scene`}"${scene === 1 ? " disabled" : ""}>←</button>${dots.join("")}<button type="button" class="primary" data-step="1"${scene === SCENES ? " disabled" : ""}>${t`Next →`}</button>`;
+  return `<button type="button" data-step="-1" aria-label="${t`Previous scene`}"${scene === 1 ? " disabled" : ""}>←</button>${dots.join("")}${shareMarkup()}<button type="button" class="primary" data-step="1"${scene === SCENES ? " disabled" : ""}>${t`Next →`}</button>`;
+}
+
+/** A picture of a scene can be had only where that scene stays, so the button stands here, not below the room. */
+function shareMarkup(): string {
+  const words = t`Share this figure`;
+  return `<button type="button" data-share aria-label="${words}" title="${words}"><span>${words}</span></button>`;
 }
 
 export function pane(seen: Lesson, scene: number): string {
