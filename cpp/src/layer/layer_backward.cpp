@@ -92,7 +92,7 @@ Error LayerBackward::allocate() {
                 s.value_input_dim, layer_.value_width(),    gradients_.value_weights,
                 value_target,      values_from_keys};
 
-  std::int64_t scratch = std::max(WeightGradient::scratch_floats(), std::max(2 * s.head_dim, s.input_dim));
+  std::int64_t scratch = std::max(WeightGradient::scratch_floats(), std::max(2 * layer_.query_width(), s.input_dim));
   for (Way* way : {&output_way_, &query_way_, &key_way_, &value_way_}) {
     if (way->target.array.data) {
       if (Error e = way->back.create_transposed(*way->projection)) return e;
@@ -141,15 +141,15 @@ void LayerBackward::take_heads_back(const TokenRows& gradient, const Buffer<floa
   const std::int64_t part_tokens = std::max(divide_up(from.count(), kGainParts), std::int64_t{1});
   std::fill_n(gain_parts_.data(), gain_parts_.size(), 0.0);
   pool_.parallel_for(divide_up(from.count(), part_tokens), [&](std::int64_t part, int worker) {
-    float *const head = worker_scratch(worker), *const raw_head = head + width;
+    float *const heads = worker_scratch(worker), *const raw_heads = heads + num_heads * width;
     const std::int64_t end = std::min((part + 1) * part_tokens, from.count());
-    for (std::int64_t token = part * part_tokens; token < end; ++token)
-      for (std::int64_t h = 0; h < num_heads; ++h) {
-        gather(from, token, 1, h * width, width, head);
-        if (raw.size() > 0) gather(raw_rows, token, 1, h * width, width, raw_head);
-        steps.take_back(token, raw_head, head, gain_parts_.data() + part * width);
-        scatter(head, width, token, 1, h * width, width, gradient);
-      }
+    for (std::int64_t token = part * part_tokens; token < end; ++token) {
+      gather(from, token, 1, 0, num_heads * width, heads);
+      if (raw.size() > 0) gather(raw_rows, token, 1, 0, num_heads * width, raw_heads);
+      for (std::int64_t h = 0; h < num_heads; ++h)
+        steps.take_back(token, raw_heads + h * width, heads + h * width, gain_parts_.data() + part * width);
+      scatter(heads, num_heads * width, token, 1, 0, num_heads * width, gradient);
+    }
   });
   for (std::int64_t d = 0; gain_gradient && d < width; ++d) {
     double sum = 0;

@@ -15,6 +15,8 @@ constexpr std::int64_t kRight = 384;
 constexpr std::int64_t kTokenDepth = 128;
 // Tokens that are copied at a time.
 constexpr std::int64_t kBlock = 32;
+// Products write whole steps of rows, so they read a few floats behind the last token of L.
+constexpr std::int64_t kBeyond = 16;
 // Tokens are split into parts, so that small weights too give enough tasks for several workers.
 constexpr std::int64_t kEnoughTasks = 16;
 // Rows of the stored weight that a task adds up.
@@ -34,12 +36,6 @@ struct Columns {
   void clear(std::int64_t r) const { std::fill_n(block + r * count, count, 0.0f); }
 };
 
-/// Writes rows of `columns` floats as columns of `to`, whose rows are kTokenDepth floats apart.
-void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
-  for (std::int64_t c = 0; c < columns; ++c)
-    for (std::int64_t r = 0; r < rows; ++r) to[c * kTokenDepth + r] = from[r * columns + c];
-}
-
 /// Adds the other parts to the first, in order.
 void add_parts(float* first, std::int64_t parts, std::int64_t part_floats, std::int64_t floats) {
   for (std::int64_t part = 1; part < parts; ++part)
@@ -52,7 +48,7 @@ WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t
     : tokens(std::max(round_up(divide_up(all, wanted), unit), unit)),
       count(std::max(divide_up(all, tokens), std::int64_t{1})) {}
 
-std::int64_t WeightGradient::scratch_floats() { return (kBlock + kTokenDepth) * (kLeft + kRight); }
+std::int64_t WeightGradient::scratch_floats() { return kTokenDepth * (kLeft + kRight) + kBlock * kRight + kBeyond; }
 
 Error WeightGradient::create(const WeightGradientJob& job) {
   job_ = job;
@@ -90,31 +86,32 @@ void WeightGradient::run(ThreadPool& pool, Buffer<float>& scratch) {
 void WeightGradient::multiply(std::int64_t task, float* scratch) {
   const std::int64_t part = task % product_parts_.count, tile = task / product_parts_.count;
   const std::int64_t l = tile % left_tiles_ * kLeft, r = tile / left_tiles_ * kRight;
-  const Columns left{swapped_ ? job_.dy : job_.x, l, std::min(kLeft, left_ - l), scratch};
-  const Columns right{swapped_ ? job_.x : job_.dy, r, std::min(kRight, right_ - r), left.block + kBlock * kLeft};
-  const Columns &x = swapped_ ? right : left, &dy = swapped_ ? left : right;
-  float *const transposed = right.block + kBlock * kRight, *const panels = transposed + kTokenDepth * kLeft;
+  float *const panels = scratch, *const right_block = panels + kTokenDepth * kRight;
+  float* const left_rows = right_block + kBlock * kRight;
+  const Columns right{swapped_ ? job_.x : job_.dy, r, std::min(kRight, right_ - r), right_block};
+  const std::int64_t left_count = std::min(kLeft, left_ - l);
   const std::int64_t width = kernels_->panel_width, count = divide_up(right.count, width);
-  const std::int64_t rows = round_up(left.count, kernels_->row_step);
+  const std::int64_t rows = round_up(left_count, kernels_->row_step);
 
   float* const product = products_.data() + part * part_floats_ + l * ld_ + r;
   for (std::int64_t row = 0; row < rows; ++row) std::fill_n(product + row * ld_, count * width, 0.0f);
-  std::fill(transposed + left.count * kTokenDepth, transposed + rows * kTokenDepth, 0.0f);
+  std::fill_n(left_rows + kTokenDepth * left_count, kBeyond, 0.0f);
   const std::int64_t begin = part * product_parts_.tokens,
                      end = std::min(begin + product_parts_.tokens, job_.x.count());
   for (std::int64_t token = begin; token < end; token += kTokenDepth) {
     const std::int64_t depth = std::min(kTokenDepth, end - token);
     for (std::int64_t k = 0; k < depth; k += kBlock) {
       const std::int64_t tokens = std::min(kBlock, depth - k);
+      const Columns left{swapped_ ? job_.dy : job_.x, l, left_count, left_rows + k * left_count};
+      const Columns &x = swapped_ ? right : left, &dy = swapped_ ? left : right;
       left.copy(token + k, tokens);
       right.copy(token + k, tokens);
       for (std::int64_t t = 0; t < tokens; ++t)
         if (dy.is_zero(t)) x.clear(t);
-      transpose(left.block, tokens, left.count, transposed + k);
       const RowRun run{.data = right.block, .row_stride = static_cast<std::ptrdiff_t>(right.count), .count = tokens};
       kernels_->pack(run, right.count, k, depth, panels);
     }
-    kernels_->multiply(transposed, kTokenDepth, panels, depth * width, depth, count, product, ld_, rows, true);
+    kernels_->multiply_transposed(left_rows, left_count, panels, depth * width, depth, count, product, ld_, rows, true);
   }
 }
 

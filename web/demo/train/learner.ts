@@ -36,9 +36,11 @@ export class Learner {
 
   /** Learns from a batch: forward, backward, and a step of the optimizer. */
   async learn({ tokens, targets }: Batch, learningRate: number): Promise<StepResult> {
-    const { logits, saved } = await this.model.forward(tokens);
-    const { loss, dLogits, count } = crossEntropy(logits, targets);
-    const accuracy = countFound(logits, targets) / count;
+    const places = countedPlaces(targets);
+    const wanted = places.map((place) => targets.data[place]!);
+    const { logits, saved } = await this.model.forward(tokens, places);
+    const { loss, dLogits, count } = crossEntropy(logits, wanted);
+    const accuracy = countFound(logits, wanted) / count;
     const gradients = await this.model.backward(saved, dLogits);
     clipGradients(gradients, MAX_NORM);
     this.#optimizer.step(gradients, { learningRate });
@@ -58,6 +60,11 @@ export function mostProbable({ data, shape }: Floats): Int32Array {
   });
 }
 
-function countFound(logits: Floats, { data: targets }: TokenTensor): number {
+/** The places of the targets that count. */
+function countedPlaces({ data }: TokenTensor): Int32Array {
+  return Int32Array.from(data.keys()).filter((place) => data[place]! >= 0);
+}
+
+function countFound(logits: Floats, targets: Int32Array): number {
   return mostProbable(logits).reduce((sum, token, row) => sum + Number(token === targets[row]), 0);
 }

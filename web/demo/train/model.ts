@@ -147,6 +147,10 @@ interface SavedFeedForward {
 export interface SavedForward {
   readonly tokens: TokenTensor;
   readonly blocks: readonly SavedBlock[];
+  /** What the last block gives. */
+  readonly rows: Floats;
+  readonly places: Int32Array;
+  /** Its rows that count. */
   readonly last: Floats;
   readonly normed: Floats;
 }
@@ -192,28 +196,35 @@ export class Model {
     return new Model(hw, architecture, parameters, attention);
   }
 
-  /** The logits of the token after each token: `[batch, length, vocabulary]`, and what backward needs. */
-  async forward(tokens: TokenTensor): Promise<{ logits: Floats; saved: SavedForward }> {
+  /**
+   * The logits of the tokens that count, and what backward needs.
+   *
+   * @param places - Of the tokens that count, counted over all sequences.
+   * @returns Logits of the token after each of them: `[places, vocabulary]`.
+   */
+  async forward(tokens: TokenTensor, places: Int32Array): Promise<{ logits: Floats; saved: SavedForward }> {
     const blocks: SavedBlock[] = [];
     let x = this.#embedded(tokens);
     for (const [n, { norm, feedForward }] of this.parameters.layers.entries()) {
       const normed = layerNorm(x, norm.gain, norm.bias);
       const options = { causal: true, save: true, headGain: this.headGains[n]! } as const;
       const { output, saved } = await this.attention[n]!.forward(normed, options);
-      const between = add(x, output);
+      const between = addTo(output, x);
       if (feedForward) {
         const inner = await this.#feedForward(between, feedForward);
         blocks.push({ x, saved: saved!, between, inner });
-        x = add(between, inner.output);
+        x = addTo(inner.output, between);
       } else {
         blocks.push({ x, saved: saved!, between });
         x = between;
       }
     }
     const { gain, bias } = this.parameters.norm;
-    const normed = layerNorm(x, gain, bias);
+    const rows = { data: x.data, shape: [tokens.data.length, this.architecture.width] };
+    const last = embedding(rows, places);
+    const normed = layerNorm(last, gain, bias);
     const logits = await this.hw.linear(normed, this.parameters.unembedding.weight);
-    return { logits, saved: { tokens, blocks, last: x, normed } };
+    return { logits, saved: { tokens, blocks, rows, places, last, normed } };
   }
 
   /** The gradients of all parameters from the gradient of the logits. `saved` can be used once. */
@@ -222,7 +233,9 @@ export class Model {
     const { weight } = parameters.unembedding;
     const above = await this.hw.linearBackward({ x: saved.normed, weight, dOutput: dLogits });
     const last = layerNormBackward(saved.last, parameters.norm.gain, above.dInput);
-    let dx = last.dInput;
+    const { shape } = saved.tokens;
+    const dRows = embeddingBackward(saved.rows, saved.places, last.dInput);
+    let dx: Floats = { data: dRows.data, shape: [...shape, this.architecture.width] };
     const layers = [];
     for (let n = parameters.layers.length - 1; n >= 0; n--) {
       const { dInput, ...gradients } = await this.#blockBackward(n, saved.blocks[n]!, dx);
@@ -261,8 +274,8 @@ export class Model {
       const result = await this.attention[n]!.forward(normed, options);
       inputs.push(normed);
       if (result.probs) probs.push(result.probs);
-      x = add(x, result.output);
-      if (feedForward) x = add(x, (await this.#feedForward(x, feedForward)).output);
+      x = addTo(result.output, x);
+      if (feedForward) x = addTo((await this.#feedForward(x, feedForward)).output, x);
     }
     const normed = layerNorm(x, this.parameters.norm.gain, this.parameters.norm.bias);
     return { logits: await this.hw.linear(normed, this.parameters.unembedding.weight), inputs, probs };
@@ -280,7 +293,7 @@ export class Model {
   #embedded(tokens: TokenTensor): Floats {
     const { embedding: table, position } = this.parameters;
     const x = embedding(table, tokens);
-    return position ? add(x, embedding(position, placesOf(tokens))) : x;
+    return position ? addTo(x, embedding(position, placesOf(tokens))) : x;
   }
 
   async #feedForward(x: Floats, { norm, up, down }: FeedForward) {
@@ -296,13 +309,13 @@ export class Model {
     let gradients: { feedForward?: FeedForward } = {};
     if (feedForward) {
       const inner = await this.#feedForwardBackward(block.between, block.inner!, feedForward, dOutput);
-      dBetween = add(dOutput, inner.dInput);
+      dBetween = addTo(inner.dInput, dOutput);
       gradients = { feedForward: inner.gradients };
     }
     const attention = await this.attention[n]!.backward(block.saved, dBetween);
     const { dInput, dGain, dBias } = layerNormBackward(block.x, norm.gain, attention.dInput);
     return {
-      dInput: add(dBetween, dInput),
+      dInput: addTo(dInput, dBetween),
       norm: { gain: dGain, bias: dBias },
       attention: attention.gradients as unknown as AttentionWeights,
       ...gradients,
@@ -336,8 +349,9 @@ function placesOf({ data, shape }: TokenTensor): TokenTensor {
   return { data: data.map((_, n) => n % length), shape };
 }
 
-function add(a: Floats, b: Floats): Floats {
-  const sum = new Float32Array(a.data.length);
-  for (let i = 0; i < sum.length; i++) sum[i] = a.data[i]! + b.data[i]!;
-  return { data: sum, shape: a.shape };
+/** Adds x to `sum`, which is the fresh result of a call: new memory would take longer than the additions. */
+function addTo(sum: Floats, x: Floats): Floats {
+  const [sums, numbers] = [sum.data, x.data];
+  for (let i = 0; i < sums.length; i++) sums[i]! += numbers[i]!;
+  return sum;
 }

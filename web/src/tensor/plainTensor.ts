@@ -29,6 +29,12 @@ export function indices(operation: string, argument: string, value: unknown) {
   return checked(operation, argument, given, "Int32Array") as { data: Int32Array; shape: readonly number[] };
 }
 
+/** The place of the first integer that is not from `least` to `most`; −1 if there is none. `findIndex` takes much longer. */
+export function firstOutside(integers: Int32Array, least: number, most: number): number {
+  for (let n = 0; n < integers.length; n++) if (integers[n]! < least || integers[n]! > most) return n;
+  return -1;
+}
+
 function checked(operation: string, argument: string, value: unknown, kind: string): unknown {
   return guarded(operation, argument, () => {
     const { data, shape } = (isObject(value) ? value : {}) as Partial<Record<"data" | "shape", unknown>>;

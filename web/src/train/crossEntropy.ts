@@ -3,6 +3,7 @@ import { arrayKind } from "../base/typedArray.js";
 import {
   assertShape,
   elements,
+  firstOutside,
   floats,
   indices,
   lastExtent,
@@ -67,7 +68,7 @@ function checkedLoss(logits: unknown, targets: unknown) {
   const wanted = arrayKind(targets) ? [elements(rows)] : rows;
   assertShape(operation, "targets", given, wanted, "the shape of logits without the last axis,");
   const ids = given.data;
-  const wrong = ids.findIndex((id) => id < IGNORED || id >= width);
+  const wrong = firstOutside(ids, IGNORED, width - 1);
   if (wrong >= 0)
     throw new OptionError(
       `${operation}: targets[${wrong}] must be −1 (ignored) or from 0 to logits.shape.at(-1) − 1, ` +

@@ -1,6 +1,6 @@
 import { describe } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
-import { assertShape, floats, indices, type Floats, type Indices } from "../tensor/plainTensor.js";
+import { assertShape, firstOutside, floats, indices, type Floats, type Indices } from "../tensor/plainTensor.js";
 
 /**
  * Looks tokens up in a table: row t of the table for each token t.
@@ -12,7 +12,10 @@ import { assertShape, floats, indices, type Floats, type Indices } from "../tens
 export function embedding(table: Floats, tokens: Indices): Floats {
   const { rows, width, ids, shape } = checkedLookup("embedding", table, tokens);
   const y = new Float32Array(ids.length * width);
-  ids.forEach((id, n) => y.set(rows.subarray(id * width, (id + 1) * width), n * width));
+  for (let n = 0, at = 0; n < ids.length; n++) {
+    const start = ids[n]! * width;
+    for (let i = 0; i < width; i++, at++) y[at] = rows[start + i]!;
+  }
   return { data: y, shape };
 }
 
@@ -42,7 +45,7 @@ function checkedLookup(operation: string, table: unknown, tokens: unknown) {
   const [count, width] = shape as [number, number];
   const given = indices(operation, "tokens", tokens);
   const ids = given.data;
-  const wrong = ids.findIndex((id) => id < 0 || id >= count);
+  const wrong = firstOutside(ids, 0, count - 1);
   if (wrong >= 0)
     throw new OptionError(
       `${operation}: tokens[${wrong}] must be from 0 to table.shape[0] − 1, which is ${count - 1}, got ${ids[wrong]}`,
