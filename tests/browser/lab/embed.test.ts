@@ -429,11 +429,13 @@ describe("the document on figures", () => {
   });
 });
 
-describe("the button in every room", () => {
+describe("“Share this figure” in every room", () => {
   const open = async () => {
     await lab.enter("masks?left=5");
-    await lab.page.getByRole("button", { name: "Embed this figure" }).press("Enter");
-    await lab.page.getByRole("dialog", { name: "Embed this figure" }).waitFor();
+    await lab.page.getByRole("button", { name: "Share this figure" }).press("Enter");
+    await lab.page.getByRole("dialog", { name: "Share this figure" }).waitFor();
+    await lab.page.getByLabel("What to show").selectOption("The whole room");
+    await lab.page.getByText("Put it into another page").press("Enter");
   };
   const markup = (label: RegExp) => lab.page.getByLabel(label).inputValue();
 
@@ -476,7 +478,7 @@ describe("the button in every room", () => {
     expect(await lab.axe()).toEqual([]);
     await lab.page.keyboard.press("Escape");
     await lab.page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await lab.page.evaluate(() => document.activeElement!.textContent)).toBe("Embed this figure");
+    expect(await lab.page.evaluate(() => document.activeElement!.textContent)).toBe("Share this figure");
   });
 
   test("copies, and says so", async () => {

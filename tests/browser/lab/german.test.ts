@@ -72,7 +72,8 @@ describe("a browser that prefers German", () => {
       }
     }
     expect(await german.locator(".flow [data-column=score] b").first().textContent()).toMatch(/^−?\d+,\d$/);
-    await german.getByRole("button", { name: "Abbildung einbetten" }).click();
+    await german.getByRole("button", { name: "Diese Abbildung teilen" }).click();
+    await german.getByText("In eine andere Seite einbauen").click();
     expect(await englishOf(german)).toEqual([]);
     await german.getByRole("button", { name: "Schließen" }).click();
   });

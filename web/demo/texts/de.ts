@@ -171,7 +171,7 @@ export const GERMAN: Texts = {
 
   // ——— figures in other pages
 
-  "Embed this figure": "Abbildung einbetten",
+  "Put it into another page": "In eine andere Seite einbauen",
   "The whole room": "Der ganze Raum",
   "Both forms have the settings that the room has now.":
     "Beide Formen haben die Einstellungen, die der Raum jetzt hat.",
@@ -1935,9 +1935,6 @@ export const GERMAN: Texts = {
   "the lesson": "Die Lektion",
   "Its address, with all settings": "Ihre Adresse, mit allen Einstellungen",
   "Copy the address": "Adresse kopieren",
-  "What to draw": "Was gezeichnet wird",
-  "This browser does not let the page copy. The address is selected: copy it with the keyboard.":
-    "Dieser Browser lässt die Seite nicht kopieren. Die Adresse ist ausgewählt: Kopiere sie mit der Tastatur.",
   "Drawing …": "Wird gezeichnet …",
   "Drawing: picture {0} of {1}": "Wird gezeichnet: Bild {0} von {1}",
   "Saved.": "Gespeichert.",

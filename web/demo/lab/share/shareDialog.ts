@@ -1,39 +1,60 @@
 import { cardName, CARDS } from "../embed/cards.js";
+import { Embedding } from "../embed/embedding.js";
+import type { ShownFigure } from "../embed/markup.js";
 import { button } from "../shell/controls.js";
 import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { save } from "../shell/save.js";
 import { t } from "../../texts/t.js";
+import { copy } from "./copy.js";
 import { chosenPictures, gifOf, type Film } from "./film.js";
 import { canvasOf, pictureOf, pngOf, svgOf } from "./picture.js";
 import "./share.css";
+import type { Shared } from "./shareButton.js";
+
+/** What a whole room and one card have around them in a frame: heading, finding, link. */
+const AROUND_STAGE = 170;
+const AROUND_CARD = 70;
 
 /** A part of the room that can be shared. */
 interface Figure {
+  /** Above its picture. */
   readonly title: string;
   readonly node: HTMLElement;
+  readonly embedded: ShownFigure;
 }
 
-/** Opens a dialog with the address of what is shown, its picture as a file, and a film if the room has one. */
-export function share(title: string, stage: HTMLElement, film: Film | undefined): void {
-  const cards = [...stage.querySelectorAll<HTMLElement>(CARDS)].filter((card) => card.checkVisibility());
-  const figures = cards.map((node) => ({ title: `${title}: ${cardName(node)}`, node }));
-  new ShareDialog([{ title, node: stage }, ...figures], film).open();
+/** Opens a dialog with the address of what is shown, its picture as a file, a film if the room has one, and its HTML. */
+export function share({ door, stage, state, film }: Shared): void {
+  const { id, title } = door;
+  const lab = location.origin + new URL("./", location.href).pathname;
+  const common = { lab, room: id, settings: state().query.toString() };
+  const cards = [...document.querySelectorAll<HTMLElement>(CARDS)].map((node, at): Figure => {
+    const name = cardName(node);
+    const embedded = { ...common, title: name, card: String(at + 1), height: node.offsetHeight + AROUND_CARD };
+    return { title: `${title}: ${name}`, node, embedded };
+  });
+  const whole = { ...common, title, card: "", height: stage.offsetHeight + AROUND_STAGE };
+  const figures = [{ title, node: stage, embedded: whole }, ...cards.filter(({ node }) => node.checkVisibility())];
+  new ShareDialog(figures, film()).open();
 }
 
 class ShareDialog {
   readonly #figures: readonly Figure[];
   readonly #status = element("p", { class: "hint", role: "status" });
   readonly #choice: HTMLSelectElement;
+  readonly #embedding = new Embedding((words) => this.#say(words));
   readonly #dialog: HTMLDialogElement;
   readonly #makers: HTMLButtonElement[];
 
   /** The first figure is the whole room. */
   constructor(figures: readonly Figure[], film: Film | undefined) {
     this.#figures = figures;
-    const names = figures.map(({ title }, at) => (at === 0 ? t`The whole room` : title));
+    const names = figures.map(({ embedded }, at) => (at === 0 ? t`The whole room` : embedded.title));
     this.#choice = element("select", {}, ...names.map((name, at) => element("option", { value: String(at) }, name)));
     this.#choice.selectedIndex = Math.min(1, figures.length - 1);
+    this.#choice.onchange = () => this.#show();
+    this.#show();
     this.#makers = [
       this.#maker(t`Save as PNG`, () => this.#png()),
       this.#maker(t`Save as SVG`, () => this.#svg()),
@@ -42,12 +63,13 @@ class ShareDialog {
     const address = element("input", { type: "text", readonly: "", value: location.href });
     this.#dialog = element(
       "dialog",
-      { class: "embed share", "aria-labelledby": "share-heading" },
+      { class: "share", "aria-labelledby": "share-heading" },
       element("h2", { id: "share-heading" }, t`Share this figure`),
       element("label", { class: "address" }, t`Its address, with all settings`, address),
-      button(t`Copy the address`, () => this.#copy(address)),
-      element("label", {}, t`What to draw`, " ", this.#choice),
+      button(t`Copy the address`, () => copy(address, (words) => this.#say(words))),
+      element("label", {}, t`What to show `, this.#choice),
       element("div", { class: "row" }, ...this.#makers),
+      this.#embedding.node,
       this.#status,
       button(t`Close`, () => this.#dialog.close()),
     );
@@ -59,12 +81,10 @@ class ShareDialog {
     this.#dialog.showModal();
   }
 
-  #copy(address: HTMLInputElement): void {
-    address.select();
-    navigator.clipboard.writeText(address.value).then(
-      () => this.#say(t`Copied.`),
-      () => this.#say(t`This browser does not let the page copy. The address is selected: copy it with the keyboard.`),
-    );
+  /** Shows the HTML of the figure that was chosen. */
+  #show(): void {
+    this.#embedding.show(this.#figure.embedded);
+    this.#say("");
   }
 
   /** While a file is made, no other one is. */

@@ -1,5 +1,4 @@
 import type { Difference } from "../engine/difference.js";
-import { embedButton } from "../embed/embedButton.js";
 import type { Engine } from "../engine/engine.js";
 import type { Film } from "../share/film.js";
 import { shareButton } from "../share/shareButton.js";
@@ -65,8 +64,9 @@ export class OpenRoom implements RoomView<Fields> {
     this.#onOpen = onOpen;
     this.#onCarry = onCarry;
     this.#share = shareButton({
-      title: door.title,
+      door,
       stage: this.stage,
+      state: () => this.state,
       film: () => this.#film?.(),
       fail: (error) => this.#fail(error, this.#draw),
     });
@@ -106,7 +106,6 @@ export class OpenRoom implements RoomView<Fields> {
     this.#random.hidden = !room.random;
     this.#tools.append(
       this.#share,
-      embedButton(this.door, this.stage, this.state),
       button(t`Reset`, () => this.state.read(new URLSearchParams())),
       this.#time,
     );
