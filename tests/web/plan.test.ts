@@ -3,6 +3,7 @@ import { createAttention, ShapeError, type Attention } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
 import { createAttention as createInWorker } from "headwise/worker";
 
+import { openWasmCore } from "./sourceWasm.js"; // first of the sources
 import { attentionProblem, OPTION_NAMES } from "../../web/src/attention/attentionProblem.js";
 import { CallArguments } from "../../web/src/read/callArguments.js";
 import { readOptions } from "../../web/src/read/options.js";
@@ -11,7 +12,6 @@ import { attentionMemory } from "../../web/src/wasm/attentionMemory.js";
 import { Arena } from "../../web/src/wasm/heap.js";
 import * as runners from "../../web/src/wasm/runners.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
-import { openWasmCore } from "./sourceWasm.js"; // first of the sources
 import { FAST, SLOW, syntheticInstance } from "./syntheticEngine.js";
 
 const BERT = { numHeads: 12, queryLength: 128, headDim: 64 };
