@@ -10,7 +10,7 @@ import { copy } from "./copy.js";
 import { chosenPictures, gifOf, type Film } from "./film.js";
 import { canvasOf, pictureOf, pngOf, svgOf } from "./picture.js";
 import "./share.css";
-import type { Shared } from "./shareButton.js";
+import type { Shared } from "./shared.js";
 
 /** What a whole room and one card have around them in a frame: heading, finding, link. */
 const AROUND_STAGE = 170;
@@ -25,10 +25,10 @@ interface Figure {
 }
 
 /** Opens a dialog with the address of what is shown, its picture as a file, a film if the room has one, and its HTML. */
-export function share({ door, stage, state, film }: Shared): void {
-  const { id, title } = door;
+export function share({ room, stage, settings, film }: Shared): void {
+  const { id, title } = room;
   const lab = location.origin + new URL("./", location.href).pathname;
-  const common = { lab, room: id, settings: state().query.toString() };
+  const common = { lab, room: id, settings: settings() };
   const cards = [...document.querySelectorAll<HTMLElement>(CARDS)].map((node, at): Figure => {
     const name = cardName(node);
     const embedded = { ...common, title: name, card: String(at + 1), height: node.offsetHeight + AROUND_CARD };

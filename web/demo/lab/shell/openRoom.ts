@@ -64,9 +64,9 @@ export class OpenRoom implements RoomView<Fields> {
     this.#onOpen = onOpen;
     this.#onCarry = onCarry;
     this.#share = shareButton({
-      door,
+      room: door,
       stage: this.stage,
-      state: () => this.state,
+      settings: () => this.state.query.toString(),
       film: () => this.#film?.(),
       fail: (error) => this.#fail(error, this.#draw),
     });
