@@ -1,9 +1,9 @@
 import { isObject } from "../base/describe.js";
 import { AssetError } from "../base/errors.js";
+import { textOf } from "../base/utf8.js";
 import { version } from "../engine/version.js";
 import { latePartError, versionError } from "./assetErrors.js";
 import type { CompiledModule } from "./host.js";
-import { textOf } from "./utf8.js";
 import type { Variant } from "./variants.js";
 
 /** The label of a `.wasm` file of this package: a custom section that the build adds. */

@@ -1,6 +1,6 @@
 import { DisposedError, OutOfMemoryError } from "../base/errors.js";
+import { textOf } from "../base/utf8.js";
 import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
-import { textOf } from "../load/utf8.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
 import { MemoryViews } from "./memoryViews.js";
 import type { LateCopy } from "./module.js";
