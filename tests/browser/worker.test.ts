@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type * as formulas from "headwise/formula";
 import { type Browser, type Page } from "playwright-core";
 
 import { launchChromium, launchChromiumWithGpu } from "./chromium.js";
@@ -139,6 +140,46 @@ describe("headwise/worker", () => {
     await withGpu.close();
     const steps = { y: [8, 8, 8, 8], length: 1 }; // values of 4, times two rows of ones
     expect(result).toEqual({ backend: "webgpu", first: 1, steps });
+  });
+
+  test("loads what backend auto needs only for it: layers and caches lie where they are placed, formulas are computed", async () => {
+    const withGpu = await launchChromiumWithGpu();
+    const { page, close } = await openPage(withGpu, { entry });
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(new URL(request.url()).pathname));
+    const resultsOf = (backend: "auto" | "wasm") =>
+      page.evaluate(async (backend) => {
+        const { headwise, floats } = window as unknown as TestWindow;
+        const hw = await headwise.createAttention({ backend });
+        const [x, other] = [floats(2, 9, 8), floats(9, 8)];
+        const file = "/formula.js";
+        const { formula } = (await import(file)) as typeof formulas;
+        const options = { score: formula("s - 0.25 * abs(q - k)") };
+        const { output } = await hw.scaledDotProductAttention(x, x, x, options);
+        const weights = Object.fromEntries(["Wq", "Wk", "Wv", "Wo"].map((name) => [name, floats(8, 8)]));
+        const placement = backend === "auto" ? "webgpu" : "wasm";
+        const layer = await hw.multiHeadAttention({ numHeads: 2, weights, placement });
+        const cache = await layer.kvCache({ placement });
+        const rows = (await layer.forward(other, { cache, ...options })).output;
+        hw.dispose();
+        return {
+          places: [layer.placement, cache.placement],
+          output: Array.from(output.data),
+          rows: Array.from(rows.data),
+        };
+      }, backend);
+    const wasm = await resultsOf("wasm");
+    expect(requests.filter((name) => name.endsWith("-engine.js"))).toEqual([]);
+    const auto = await resultsOf("auto");
+    await close();
+    await withGpu.close();
+    expect(requests.filter((name) => name.endsWith("-engine.js"))).toEqual(["/auto-engine.js", "/webgpu-engine.js"]);
+    expect([wasm.places, auto.places]).toEqual([
+      ["wasm", "wasm"],
+      ["webgpu", "webgpu"],
+    ]);
+    expect(auto.output).toEqual(wasm.output); // so small a call is computed by wasm
+    auto.rows.forEach((number, index) => expect(number).toBeCloseTo(wasm.rows[index]!, 4));
   });
 
   test("runs under a strict content security policy", async () => {

@@ -38,6 +38,27 @@ async function errorIn(opening: Parameters<typeof openPage>[1]) {
   return error;
 }
 
+test("the file for backend auto that is missing is an error, and heals", async () => {
+  const answers: Record<string, { status: number; body: string }> = { "auto-engine.js": { status: 404, body: "none" } };
+  const { page, close } = await openPage(browser, { entry: "/worker.js", answers });
+  const opening = () =>
+    page.evaluate(async () => {
+      const { headwise } = window as unknown as TestWindow;
+      return headwise.createAttention().then(
+        (hw) => (hw.dispose(), "it was opened"),
+        ({ name, code, message }: InstanceType<Headwise["HeadwiseError"]>) => ({ name, code, message }),
+      );
+    });
+  expect(await opening()).toEqual({
+    name: "AssetError",
+    code: "ASSET_NOT_FOUND",
+    message: expect.stringMatching(/^createAttention: \S+auto-engine\.js /),
+  });
+  delete answers["auto-engine.js"];
+  expect(await opening()).toBe("it was opened");
+  await close();
+});
+
 describe("the script of the worker", () => {
   test.each([
     [

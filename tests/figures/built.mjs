@@ -25,7 +25,7 @@ const app = appSizes();
 const LOADER = "wasm/headwise.relaxed.js";
 const MODULE = "wasm/headwise.relaxed.wasm";
 const LATE_PART = "wasm/headwise.relaxed.late.wasm";
-const FILES = [LOADER, MODULE, LATE_PART, "inline.js", "webgpu-engine.js"];
+const FILES = [LOADER, MODULE, LATE_PART, "inline.js", "webgpu-engine.js", "worker-entry.js", "auto-engine.js"];
 /** Entries that a page adds to `headwise`. Its bundler minifies them. */
 const ADDED = ["formula.js", "train.js", "models.js", "inspect.js"];
 

@@ -209,6 +209,7 @@ test("headwise/inline holds nothing that loads, starts or evaluates, and no entr
     "worker-entry",
     "inline",
     "webgpu-engine",
+    "auto-engine",
     "wasm/headwise.simd",
     ...parts,
   ])

@@ -33,6 +33,7 @@ const ENTRIES = [
   { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "node" },
   { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
   { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", isSmall: true },
+  { file: "auto-engine.js", source: "web/src/entries/autoEngine.ts", platform: "browser", isSmall: true },
   { file: "formula.js", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "node" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
@@ -239,7 +240,9 @@ export async function emitTypes() {
 }
 
 /** The entries whose types are public. Those for Node have the types of pages. */
-const TYPED = ENTRIES.filter(({ file }) => file.endsWith(".js") && !/\.node\.|worker-entry|webgpu-engine/.test(file));
+const TYPED = ENTRIES.filter(
+  ({ file }) => file.endsWith(".js") && !/\.node\.|worker-entry|(webgpu|auto)-engine/.test(file),
+);
 
 const REFERENCE = /^\/\/\/ <reference .*\/>\n/gm;
 

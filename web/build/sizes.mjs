@@ -10,8 +10,9 @@ import { say } from "./run.mjs";
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
-  "worker-entry.js": 77,
+  "worker-entry.js": 34,
   "worker-entry.node.js": 115,
+  "auto-engine.js": 56,
   "webgpu-engine.js": 111,
   "formula.js": 19.3,
   "formula.cjs": 19.6,

@@ -14,10 +14,10 @@ import { run } from "../programs.js";
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
-  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|formula|onnx|train|models|inspect|viz|react)\.js$/,
+  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|(webgpu|auto)-engine|webgpu|inline|formula|onnx|train|models|inspect|viz|react)\.js$/,
   /^dist\/(inline|formula|onnx|train|models|inspect|viz|react)\.cjs$/,
   /^dist\/part-[\w-]+\.js$/,
-  /^dist\/(worker-entry|webgpu-engine)\.js\.map$/,
+  /^dist\/(worker-entry|(webgpu|auto)-engine)\.js\.map$/,
   /^dist\/wasm\/headwise\.((simd|relaxed)\.((late\.)?wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/demo\/firstScreen\.png$/, // the picture of the README
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
@@ -141,7 +141,7 @@ test("source maps hold their sources", () => {
   }
 });
 
-test.each(["worker-entry.js", "webgpu-engine.js"])(
+test.each(["worker-entry.js", "webgpu-engine.js", "auto-engine.js"])(
   "the source map of the small %s leads each text to its line",
   (name) => {
     const code = String(files.get(`dist/${name}`));

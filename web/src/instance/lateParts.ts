@@ -14,11 +14,14 @@ const formulas = /* @__PURE__ */ late("formulas", async () => {
   return code;
 });
 
+const operations = /* @__PURE__ */ late("operations", () => import("./parts/operations.js"));
+
 /** Parts that are loaded when a call first needs them: files beside this one, or what a bundler makes of them. */
 export const lateParts: Parts = {
   auto: /* @__PURE__ */ late("auto", () => import("./parts/auto.js")),
   formulas,
-  operations: /* @__PURE__ */ late("operations", () => import("./parts/operations.js")),
+  operations,
+  placed: operations,
   plans: /* @__PURE__ */ along(
     /* @__PURE__ */ late("plans", () => import("./parts/plans.js")),
     formulas,

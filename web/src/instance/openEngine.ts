@@ -38,7 +38,7 @@ export async function openEngine(
   if (!loading) return wasm;
   const openGpu = async (later: string) => (await loadGpu(later, host)).openWebgpu(later, wanted);
   try {
-    return (await loading).openAuto(wasm, openGpu, wanted, parts.operations, onReport);
+    return (await loading).openAuto(wasm, openGpu, wanted, parts.placed, onReport);
   } catch (error) {
     wasm.engine.dispose();
     throw error;

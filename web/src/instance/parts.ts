@@ -2,6 +2,7 @@ import type * as placed from "../auto/placed.js";
 import type { Part } from "../turn/late.js";
 import type * as runners from "../wasm/runners.js";
 import type * as auto from "./parts/auto.js";
+import type * as formulas from "./parts/formulas.js";
 import type * as operations from "./parts/operations.js";
 import type * as plans from "./parts/plans.js";
 import type * as steps from "./parts/steps.js";
@@ -18,15 +19,16 @@ export interface InstanceParts {
 
 /** The code of engines that a plain call does not need. */
 export interface EngineParts {
-  readonly operations: Part<typeof runners & typeof placed>;
+  readonly operations: Part<typeof runners>;
   readonly auto: Part<typeof auto>;
+  /** Layers and caches of `auto`. */
+  readonly placed: Part<typeof placed>;
 }
 
+/** The file with what `backend: "auto"` needs, for an entry whose code is one file. */
+export type AutoModule = typeof auto & typeof placed & typeof formulas & { readonly version: string };
+
 /** All code that a plain call does not need. */
-export interface Parts {
-  readonly auto: Part<typeof auto>;
-  readonly formulas: Part<object>;
+export interface Parts extends EngineParts, InstanceParts {
   readonly operations: Part<typeof operations>;
-  readonly plans: Part<typeof plans>;
-  readonly steps: Part<typeof steps>;
 }

@@ -11,6 +11,7 @@ export const browserPlace: Place = {
     relaxedWasm: new URL("./wasm/headwise.relaxed.wasm", import.meta.url).href,
     relaxedLate: new URL("./wasm/headwise.relaxed.late.wasm", import.meta.url).href,
     gpu: new URL("./webgpu-engine.js", import.meta.url).href,
+    auto: new URL("./auto-engine.js", import.meta.url).href,
     worker: new URL("./worker-entry.js", import.meta.url).href,
   }),
   ending: "js",

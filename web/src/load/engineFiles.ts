@@ -6,9 +6,9 @@ import type { Variant } from "./variants.js";
 
 /**
  * The files that are loaded when they are needed: the module, its late part and the loader of each variant, the WebGPU
- * engine, and the worker's script.
+ * engine, the worker's script, and what that needs in a page for `backend: "auto"`.
  */
-type FileRole = `${Variant}${"Wasm" | "Late" | "Glue"}` | "gpu" | "worker";
+type FileRole = `${Variant}${"Wasm" | "Late" | "Glue"}` | "gpu" | "auto" | "worker";
 
 /**
  * The addresses of the files. A file without a known address is absent. It is plain data, which a page sends to its
@@ -22,7 +22,7 @@ export interface Place {
    * The package's own files. Every address is a literal `new URL("…", import.meta.url)`, because bundlers find and copy
    * the files by it. It throws in a bundle without `import.meta.url`, so it must not be called on import.
    */
-  readonly own: () => Required<EngineFiles>;
+  readonly own: () => EngineFiles;
   /** The ending of the names of the loaders and of the worker's script. */
   readonly ending: "js" | "node.js";
   /** Makes a relative address absolute. Throws if it is not an address. */
@@ -54,6 +54,7 @@ const DESCRIPTIONS: Readonly<Record<FileRole, string>> = {
   relaxedLate: "headwise.relaxed.late.wasm",
   relaxedGlue: "the loader of headwise.relaxed.wasm",
   gpu: "webgpu-engine.js",
+  auto: "auto-engine.js",
   worker: "the script of the engine's worker",
 };
 
@@ -90,7 +91,11 @@ function lateBeside(url: string): EngineFiles {
 }
 
 function scriptsIn(folder: string, ending: Place["ending"]): EngineFiles {
-  return { gpu: fileIn(folder, "webgpu-engine.js"), worker: fileIn(folder, `worker-entry.${ending}`) };
+  return {
+    gpu: fileIn(folder, "webgpu-engine.js"),
+    auto: fileIn(folder, "auto-engine.js"),
+    worker: fileIn(folder, `worker-entry.${ending}`),
+  };
 }
 
 function fileIn(folder: string, name: string): string {

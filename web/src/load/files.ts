@@ -31,7 +31,7 @@ export async function loadFiles(files: EngineFiles, read: ReadWasm, options: Loa
 export async function loadPart<P extends { readonly version: string }>(
   operation: string,
   files: EngineFiles,
-  role: "gpu",
+  role: "gpu" | "auto",
 ): Promise<P> {
   const url = addressOf(operation, files, role);
   let part: P;

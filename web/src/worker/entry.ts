@@ -2,6 +2,7 @@
 
 import { version } from "../engine/version.js";
 import { browserHost } from "../load/browserHost.js";
+import { engineCode } from "./engineCode.js";
 import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";
 
@@ -16,7 +17,7 @@ const scope = globalThis as unknown as {
 
 allowThreads();
 const send = (reply: Reply, transfer: ArrayBuffer[] = []) => scope.postMessage(reply, transfer);
-const answer = serve(browserHost, send);
+const answer = serve({ hostOf: browserHost, codeOf: engineCode }, send);
 scope.onmessage = ({ data }) => void answer(data);
 void holdLock().then((lock) => send({ kind: "ready", version, lock }));
 

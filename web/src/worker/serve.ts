@@ -4,8 +4,8 @@ import type { Engine } from "../engine/engine.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
 import { scoreDerivatives } from "../formula/derivatives.js";
 import { knownFormula } from "../formula/knownGraph.js";
-import { enginesHere } from "../instance/enginesHere.js";
 import { openEngine } from "../instance/openEngine.js";
+import type { EngineParts } from "../instance/parts.js";
 import { bringFormulas } from "../instance/parts/formulas.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
@@ -30,10 +30,16 @@ import { buffersOf } from "./shipment.js";
 /** Sends a reply. The memory in `transfer` is transferred. */
 type Send = (reply: Reply, transfer?: ArrayBuffer[]) => void;
 
+/** What the engines of a worker come from, by the addresses of the files. */
+export interface Source {
+  readonly hostOf: (files: EngineFiles) => Host;
+  readonly codeOf: (files: EngineFiles) => EngineParts;
+}
+
 /** Answers requests with the engine that a host opens. Requests arrive one at a time. */
-export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (request: Request) => Promise<void> {
+export function serve(source: Source, send: Send): (request: Request) => Promise<void> {
   bringFormulas();
-  const server = new Server(hostOf, send);
+  const server = new Server(source, send);
   return async (request) => {
     switch (request.kind) {
       case "compiled":
@@ -53,7 +59,7 @@ type Made = EngineCache | EngineLayer | EngineSaved | EngineStep;
 type SentPart = { readonly kind: string; readonly layer?: number; readonly problem?: { readonly cache?: number } };
 
 class Server {
-  readonly #hostOf: (files: EngineFiles) => Host;
+  readonly #source: Source;
   readonly #send: Send;
   readonly #objects = new Map<number, Made>();
   /** The caches of each step, which its runs change. */
@@ -67,8 +73,8 @@ class Server {
   /** The compiled files that the client has. */
   #known: ReadonlySet<CompiledFile> = new Set();
 
-  constructor(hostOf: (files: EngineFiles) => Host, send: Send) {
-    this.#hostOf = hostOf;
+  constructor(source: Source, send: Send) {
+    this.#source = source;
     this.#send = send;
   }
 
@@ -79,9 +85,9 @@ class Server {
     const signs = setInterval(() => this.#send({ kind: "opening" }), SIGN_MILLISECONDS);
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
-      const { engine, report } = await openEngine(operation, this.#hostOf(options.files), enginesHere, wanted, () =>
-        this.#tell(),
-      );
+      const { hostOf, codeOf } = this.#source;
+      const { files } = options;
+      const { engine, report } = await openEngine(operation, hostOf(files), codeOf(files), wanted, () => this.#tell());
       this.#engine = engine;
       engine.inTurn = (work) => this.#queue.run(work);
       this.#sendCompiled();
