@@ -1,7 +1,7 @@
 // Calls that need the late part of the wasm module, and calls that need only the primary part. Each makes all that it needs,
 // so that it can be the first call of an instance.
 
-import { quantizeWeight, tensor, type Attention, type KvCacheOptions, type LayerOptions } from "headwise";
+import { quantizeWeight, tensor, toFloat16, type Attention, type KvCacheOptions, type LayerOptions } from "headwise";
 import { formula } from "headwise/formula";
 
 import { randomTensor } from "./randomTensor.js";
@@ -13,6 +13,8 @@ const q = randomTensor(1, [1, 4, S, D]);
 const k = randomTensor(2, [1, 2, S, D]);
 const v = randomTensor(3, [1, 2, S, D]);
 const gradient = randomTensor(4, [1, 4, S, D]);
+const few = randomTensor(33, [1, 4, 2, D]);
+const halfKeys = toFloat16(k);
 const causal = { causal: true } as const;
 
 const weights = {
@@ -49,10 +51,6 @@ const caches =
 
 /** What the late part is for: each call needs it. */
 export const LATE: Readonly<Record<string, Use>> = {
-  "attention with probs": attends({ ...causal, returns: { probs: true } }),
-  "attention with entropy": attends({ ...causal, returns: { entropy: true } }),
-  "attention with topK": attends({ ...causal, returns: { topK: { k: 3 } } }),
-  "attention with scores": attends({ ...causal, returns: { scores: "raw" } }),
   "attention with a score formula": attends({ score: formula("s - 0.1 * abs(q - k)") }),
   "attention with a visible formula": attends({ visible: formula("k <= q") }),
   attentionBackward: async (hw) => {
@@ -77,16 +75,27 @@ export const LATE: Readonly<Record<string, Use>> = {
     using loaded = await hw.kvCache({ from: await cache.save() });
     return loaded.attend(q, causal);
   },
-  "a cache with probs": caches({}, { returns: { probs: true } }),
   "a cache that shows its keys": caches({}, { returns: { key: true } }),
   "a cache with a patch": caches({}, { patch: { headOutputs: { heads: [1], data: "mean" } } }),
-  "a layer with probs": forwards({}, { returns: { probs: true } }),
   "a layer that shows its queries": forwards({}, { returns: { query: true } }),
   "a layer with a patch": forwards({}, { patch: { headOutputs: { heads: [1], data: "mean" } } }),
   "reading a cache": async (hw) => {
     using cache = await hw.kvCache({ numKvHeads: 2, headDim: D });
     await cache.append(k, v);
     return cache.read();
+  },
+  "a cache of float16": caches({ dtype: "float16" }),
+  "a cache of float16 with very many keys": caches({ dtype: "float16" }, {}, 5000),
+  "a cache of int8": caches({ dtype: "int8" }),
+  "a cache of int8 with very many keys": caches({ dtype: "int8" }, {}, 5000),
+  "a rotary cache of int8": caches({ rotary: { base: 100 }, dtype: "int8" }),
+  "attention over keys of float16": (hw) => hw.scaledDotProductAttention(few, halfKeys, v, { numKvHeads: 2 }),
+  "attention over values of float16": (hw) => hw.scaledDotProductAttention(few, k, halfKeys, { numKvHeads: 2 }),
+  "a layer with a cache of float16": async (hw) => {
+    using layer = await hw.multiHeadAttention(form);
+    using cache = await layer.kvCache({ batchSize: 2, dtype: "float16" });
+    await layer.forward(x, { cache, causal: true });
+    return layer.forward(one, { cache, causal: true });
   },
   "a layer of int8": forwards({ weightDtype: "int8" }, {}, one),
   "a layer of float16": forwards({ weightDtype: "float16" }),
@@ -97,8 +106,14 @@ export const LATE: Readonly<Record<string, Use>> = {
   },
 };
 
-/** Calls of layers, caches and rotary embedding that must work without the late part. The case table has those of attention. */
+/** Calls that must work without the late part. The case table has those of attention with output and lse alone. */
 export const PLAIN: Readonly<Record<string, Use>> = {
+  "attention with probs": attends({ ...causal, returns: { probs: true } }),
+  "attention with entropy": attends({ ...causal, returns: { entropy: true } }),
+  "attention with topK": attends({ ...causal, returns: { topK: { k: 3 } } }),
+  "attention with scores": attends({ ...causal, returns: { scores: "raw" } }),
+  "a cache with probs": caches({}, { returns: { probs: true } }),
+  "a layer with probs": forwards({}, { returns: { probs: true } }),
   "a layer": forwards({}),
   "a layer, causal, in a window": forwards({}, { causal: true, window: { left: 3 } }),
   "a layer with rotary positions": forwards({ position: { kind: "rotary" } }, causal),
@@ -131,10 +146,6 @@ export const PLAIN: Readonly<Record<string, Use>> = {
   "a cache": caches({}),
   "a cache with few keys": caches({}, {}, 3),
   "a cache with very many keys": caches({}, {}, 5000),
-  "a cache of float16": caches({ dtype: "float16" }),
-  "a cache of float16 with very many keys": caches({ dtype: "float16" }, {}, 5000),
-  "a cache of int8": caches({ dtype: "int8" }),
-  "a cache of int8 with very many keys": caches({ dtype: "int8" }, {}, 5000),
   "a ring": caches({ ring: { keepFirst: 1, window: 20 } }, { window: { left: 5 } }),
   "a ring whose positions are its places": async (hw) => {
     using cache = await hw.kvCache({
@@ -154,7 +165,6 @@ export const PLAIN: Readonly<Record<string, Use>> = {
     return step(1, 50);
   },
   "a rotary cache": caches({ rotary: { base: 100 } }),
-  "a rotary cache of int8": caches({ rotary: { base: 100 }, dtype: "int8" }),
   "a cache with all rules": caches(
     {},
     {

@@ -12,11 +12,12 @@ const LATE_OBJECT = /\/headwise_late_\w+\.dir\//;
 
 /**
  * Late functions of objects that plain calls need too, by their mangled names: kernels of formulas, gradients and stored
- * weights (all kernels of a variant are in one object), products with stored weights, what shows and overwrites rows, and
+ * weights, and of few rows over keys and values in float16 (t) and int8 (a) (all kernels of a variant are in one object), products with stored weights, what shows and overwrites rows, and
  * the calls of late operations, into which the optimiser has moved what they call. Each pattern must match.
  */
 const LATE_NAMES = [
   /7kernels.*(step[123]I|tanh_stepI|table[12]_stepI|3mapI|gradient_stepI|multiply_stored|multiply_bytes)/,
+  /7kernels.*(11dot_patches|10add_values|11add_outputs)I.*E[ta]EE/,
   /17multiply_in_place|12StoredWeight|13multiply_kept/,
   /9overwriteERK?N|17overwrite_by_mean|11copy_chosen|19for_each_chosen_row|20show_keys_and_values/,
   /_GLOBAL__N_110(save|load)_cache/,

@@ -160,7 +160,7 @@ export class WasmCache implements EngineCache {
       return () => ({ ...collect(), ...collectViews() });
     };
     const work = () => this.#core.call(operation, start, tokens && this);
-    return usesLatePart(problem) ? this.#core.withLatePart(operation, work) : work();
+    return usesLatePart(problem, this.form.dtype) ? this.#core.withLatePart(operation, work) : work();
   }
 
   rewind(operation: string, lengths: Int32Array): Eventually<void> {

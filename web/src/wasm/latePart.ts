@@ -1,31 +1,36 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { Patches } from "../attention/patch.js";
-import type { Wanted } from "../attention/returns.js";
 import type { HeadwiseError } from "../base/errors.js";
 import { thrownText } from "../base/thrown.js";
+import type { CacheDtype } from "../cache/cacheProblem.js";
 import { latePartError } from "../load/assetErrors.js";
 import type { LoadLatePart } from "../load/host.js";
+import type { Dtype } from "../tensor/tensor.js";
 import type { NativeCore, WasmModule } from "./module.js";
 
 /** What a call of attention asks for, with or without a cache or a layer. */
 interface Asked {
-  readonly wanted: Wanted;
   readonly settings: AttentionSettings;
   readonly patches?: Patches | undefined;
   readonly views?: object;
 }
 
-/** Whether a call of attention uses the late part of the module: formulas, and what can be seen or changed inside. */
-export function usesLatePart({ wanted, settings, patches, views }: Asked): boolean {
+/**
+ * Whether a call of attention uses the late part of the module: for formulas, for what lies inside (`patch`, and the views
+ * of `returns`), and for keys and values that are not float32.
+ *
+ * @param stored - How keys and values lie; undefined for those that the call computes itself.
+ */
+export function usesLatePart(
+  { settings, patches, views }: Asked,
+  ...stored: readonly (Dtype | CacheDtype | undefined)[]
+): boolean {
   return Boolean(
-    wanted.probs ||
-    wanted.topK ||
-    wanted.entropy ||
-    wanted.scores ||
     settings.score ||
     settings.visible ||
     patches ||
-    (views && Object.keys(views).length > 0),
+    (views && Object.keys(views).length > 0) ||
+    stored.some((dtype) => dtype !== undefined && dtype !== "float32"),
   );
 }
 

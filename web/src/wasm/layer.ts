@@ -118,7 +118,7 @@ export class WasmLayer implements EngineLayer {
 
   forward(problem: ForwardProblem): Eventually<PlacedResult & PlacedLayerViews & { readonly saved?: EngineSaved }> {
     const work = () => (problem.save ? this.#forwardSaved(problem) : this.#forward(problem));
-    const isLate = this.#keepsStored || problem.save || usesLatePart(problem);
+    const isLate = this.#keepsStored || problem.save || usesLatePart(problem, problem.cache?.form.dtype);
     return isLate ? this.#core.withLatePart(problem.operation, work) : work();
   }
 

@@ -41,7 +41,9 @@ export class WasmEngine implements Engine {
 
   attention(problem: AttentionProblem): Eventually<PlacedResult> {
     const work = () => runAttention(this.#core, problem);
-    return usesLatePart(problem) ? this.#core.withLatePart(problem.operation, work) : work();
+    return usesLatePart(problem, problem.key.dtype, problem.value?.dtype)
+      ? this.#core.withLatePart(problem.operation, work)
+      : work();
   }
 
   attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients> {
