@@ -413,7 +413,7 @@ test("plain attention, warmup and allocate need no part", async () => {
 
 test("all parts of the package can be loaded", async () => {
   hw = await instanceWith(() => Promise.resolve(operations));
-  expect(Object.keys(lateParts).sort()).toEqual(["auto", "formulas", "operations", "plans", "steps"]);
+  expect(Object.keys(lateParts).sort()).toEqual(["auto", "formulas", "operations", "placed", "plans", "steps"]);
   for (const part of Object.values<Part<object>>({ ...lateParts })) expect(await part.load("test")).toBe(part.loaded);
 });
 
