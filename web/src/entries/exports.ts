@@ -72,7 +72,8 @@ export {
   type RowIndex,
 } from "../base/errors.js";
 export { Attention } from "../instance/attention.js";
-export type { CallPlan, PlannedBytes } from "../instance/callPlan.js";
+export type { PlannedBytes } from "../instance/callBytes.js";
+export type { CallPlan } from "../instance/callPlan.js";
 export type { Gpu } from "../instance/gpu.js";
 export type { WarmupOptions, WarmupShape } from "../instance/warmup.js";
 export type {

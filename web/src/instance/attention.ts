@@ -71,7 +71,7 @@ import { withTurns } from "../turn/turns.js";
 import type { CallPlan } from "./callPlan.js";
 import { Gpu, type InstanceContext } from "./gpu.js";
 import type { InstanceParts } from "./parts.js";
-import type * as readers from "./readers.js";
+import type * as readers from "./parts/readers.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
 const COMPUTE_OR_RECORD = [...OPTION_NAMES, ENCODER];

@@ -2,16 +2,9 @@ import type { AttentionProblem } from "../attention/attentionProblem.js";
 import { speedOf } from "../auto/pace.js";
 import { loadOf, predict } from "../auto/speed.js";
 import { attentionWork } from "../auto/work.js";
-import { HeadwiseError } from "../base/errors.js";
 import type { EngineName, EngineSpeed, Report } from "../engine/report.js";
-import { attentionMemory as wasmMemory } from "../wasm/attentionMemory.js";
-import { attentionMemory as gpuMemory } from "../webgpu/plan/attentionMemory.js";
-import type { Limits } from "../webgpu/plan/limits.js";
+import { bytesOn, type PlannedBytes } from "./callBytes.js";
 import { longestFitting } from "./longest.js";
-import { usableMemory } from "./usableMemory.js";
-
-/** Bytes by purpose (`query`, `output`, `probs`, `scratch` and so on), and their sum. */
-export type PlannedBytes = Readonly<Record<string, number>> & { readonly total: number };
 
 /** What a call would cost. Each property has an entry for each engine that the instance has. */
 export interface CallPlan {
@@ -40,15 +33,6 @@ export interface PlanFacts {
   readonly speeds: Partial<Record<EngineName, EngineSpeed>>;
 }
 
-/** The limits that every WebGPU device has, for a GPU that is not open. */
-const LEAST_LIMITS: Limits = {
-  maxComputeWorkgroupStorageSize: 16384,
-  maxComputeInvocationsPerWorkgroup: 256,
-  maxComputeWorkgroupsPerDimension: 65535,
-  maxStorageBufferBindingSize: 2 ** 27,
-  maxBufferSize: 2 ** 28,
-};
-
 export function planCall(problem: AttentionProblem, facts: PlanFacts): CallPlan {
   const plans = facts.places.map((engine) => [engine, enginePlan(engine, problem, facts)] as const);
   const each = <T>(read: (plan: EnginePlan) => T | undefined) =>
@@ -73,43 +57,12 @@ interface EnginePlan {
 }
 
 function enginePlan(engine: EngineName, problem: AttentionProblem, { report, speeds }: PlanFacts): EnginePlan {
-  const bytesOf = engine === "wasm" ? wasmBytes(report) : gpuBytes(report);
+  const bytesOf = bytesOn(engine, report);
   const { bytes, refusal } = bytesOf(problem);
   const speed = speeds[engine];
   const milliseconds = speed && 1000 * predict(speedOf(speed), loadOf(engine, attentionWork(problem)));
   const longest = longestFitting(problem, (longer) => bytesOf(longer).refusal === undefined);
   return { bytes, refusal, milliseconds, basis: basisOf(engine, speed, report), longest };
-}
-
-interface Sized {
-  readonly bytes: PlannedBytes | undefined;
-  readonly refusal: string | undefined;
-}
-
-const withTotal = (bytes: Record<string, number>): PlannedBytes => ({
-  ...bytes,
-  total: Object.values(bytes).reduce((sum, part) => sum + part, 0),
-});
-
-function wasmBytes({ threads, maximumMemory = 0 }: Report): (problem: AttentionProblem) => Sized {
-  const room = usableMemory(maximumMemory, threads);
-  return (problem) => {
-    const bytes = withTotal(wasmMemory(problem, threads));
-    const fits = bytes.total <= room;
-    return { bytes, refusal: fits ? undefined : `it needs ${bytes.total} bytes, and calls have ${room}` };
-  };
-}
-
-function gpuBytes({ adapter }: Report): (problem: AttentionProblem) => Sized {
-  const limits = { ...LEAST_LIMITS, ...(adapter?.limits as Partial<Limits> | undefined) };
-  return (problem) => {
-    try {
-      return { bytes: withTotal(gpuMemory(problem, limits)), refusal: undefined };
-    } catch (error) {
-      if (!HeadwiseError.is(error)) throw error;
-      return { bytes: undefined, refusal: error.message };
-    }
-  };
 }
 
 function basisOf(engine: EngineName, speed: EngineSpeed | undefined, { adapter, reasons }: Report): string {

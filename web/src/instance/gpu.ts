@@ -8,7 +8,7 @@ import type { CallArguments } from "../read/callArguments.js";
 import type { GpuFloatWeight, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
 import type { Dtype, FloatWeightLike, Tensor, TypedTensor } from "../tensor/tensor.js";
 import type { Context, Eventually } from "../turn/context.js";
-import type * as readers from "./readers.js";
+import type * as readers from "./parts/readers.js";
 
 /** The part of an instance that its GPU uses. */
 export interface InstanceContext extends Context {

@@ -3,7 +3,7 @@ import type { InstanceParts } from "./parts.js";
 import * as formulas from "./parts/formulas.js";
 import * as plans from "./parts/plans.js";
 import * as steps from "./parts/steps.js";
-import * as readers from "./readers.js";
+import * as readers from "./parts/readers.js";
 
 /** The code of an instance, for an entry that loads no parts and brings formulas. It leaves out `wasm/runners.ts`. */
 export const instanceHere: InstanceParts = {

@@ -1,12 +1,12 @@
+import type { formulaReading } from "../attention/formulaReading.js";
 import type * as placed from "../auto/placed.js";
 import type { Part } from "../turn/late.js";
 import type * as runners from "../wasm/runners.js";
 import type * as auto from "./parts/auto.js";
-import type * as formulas from "./parts/formulas.js";
 import type * as operations from "./parts/operations.js";
 import type * as plans from "./parts/plans.js";
 import type * as steps from "./parts/steps.js";
-import type * as readers from "./readers.js";
+import type * as readers from "./parts/readers.js";
 
 /** The code of an instance that a plain call does not need. */
 export interface InstanceParts {
@@ -26,7 +26,12 @@ export interface EngineParts {
 }
 
 /** The file with what `backend: "auto"` needs, for an entry whose code is one file. */
-export type AutoModule = typeof auto & typeof placed & typeof formulas & { readonly version: string };
+export type AutoModule = typeof auto &
+  typeof placed & {
+    readonly version: string;
+    /** The caller fills it with the code that it has. */
+    readonly formulaReading: typeof formulaReading;
+  };
 
 /** All code that a plain call does not need. */
 export interface Parts extends EngineParts, InstanceParts {

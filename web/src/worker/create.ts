@@ -1,10 +1,10 @@
 import { UnsupportedError } from "../base/errors.js";
 import { Attention } from "../instance/attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
-import { lateParts } from "../instance/lateParts.js";
 import { addressOf, engineFiles, type Place } from "../load/engineFiles.js";
 import { beforeAbort, throwIfAborted } from "../read/abort.js";
 import type { Spawn } from "./channel.js";
+import { lateParts } from "./lateParts.js";
 import { WorkerEngine } from "./workerEngine.js";
 
 /**

@@ -1,3 +1,4 @@
+import { formulaReading } from "../attention/formulaReading.js";
 import type { AutoModule, EngineParts } from "../instance/parts.js";
 import type { EngineFiles } from "../load/engineFiles.js";
 import { loadPart } from "../load/files.js";
@@ -8,7 +9,7 @@ import * as runners from "../wasm/runners.js";
 export function engineCode(files: EngineFiles): EngineParts {
   const auto = new Late(async (operation) => {
     const code = await loadPart<AutoModule>(operation, files, "auto");
-    code.bringFormulas();
+    code.formulaReading.code = formulaReading.code;
     return code;
   });
   return { operations: here(runners), placed: auto, auto };

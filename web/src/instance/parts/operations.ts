@@ -1,5 +1,4 @@
-// All operations but attention: what an instance reads, what WebAssembly runs, and how backend "auto" places layers and caches.
+// All operations but attention: what an instance reads, and what WebAssembly runs.
 
 export * from "../../wasm/runners.js";
-export * from "../../auto/placed.js";
-export * from "../readers.js";
+export * from "./readers.js";

@@ -1,0 +1,3 @@
+// How backend "auto" places layers and caches.
+
+export * from "../../auto/placed.js";
