@@ -8,13 +8,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 import { describeOnGpu } from "./gpu.js";
+import { CHROMIUM_FLAG } from "./softwareAdapter.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const COMMAND = path.resolve(HERE, "../bench/proof/proof.mjs");
 const SCHEMA = path.resolve(HERE, "../bench/proof/schema.json");
 
-/** Shorter than the command itself: one case of each variant always runs. */
-const QUICK = ["--built", "--quick", "--minutes", "0.5"];
+/** One case of each variant always runs. In the page there is also time for some speed and for what "auto" chooses. */
+const quick = (minutes: number) => ["--quick", "--minutes", String(minutes)];
 
 const ORT = path.resolve(HERE, "../bench/node_modules/onnxruntime-web");
 
@@ -53,8 +54,9 @@ describeOnGpu("npm run gpu:proof -- --quick", () => {
     async (host) => {
       const folder = mkdtempSync(path.join(tmpdir(), "headwise-proof-"));
       const file = path.join(folder, "proof.json");
-      const options = [...QUICK, "--hosts", host.toLowerCase(), "--save", file];
-      const { stdout } = await run(process.execPath, [COMMAND, ...options]);
+      const options = ["--built", ...quick(0.2), "--hosts", host.toLowerCase(), "--save", file];
+      const env = { ...process.env, HEADWISE_CHROMIUM_FLAGS: CHROMIUM_FLAG };
+      const { stdout } = await run(process.execPath, [COMMAND, ...options], { env });
       for (const { adapter } of expectAllRight(file, host))
         if (adapter.software) expect(stdout).toContain("This proves correctness only");
       rmSync(folder, { recursive: true });
@@ -71,7 +73,7 @@ describeOnGpu("npm run gpu:proof -- --pack", () => {
     const sizes = readdirSync(folder).map((name) => statSync(path.join(folder, name)).size);
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(45e6);
     const env = { PATH: "/usr/bin:/bin", HOME: folder };
-    const { stdout } = await run(path.join(folder, "run"), ["--quick", "--minutes", "0.5"], { cwd: folder, env });
+    const { stdout } = await run(path.join(folder, "run"), quick(0.01), { cwd: folder, env });
     for (const { adapter, missingPeers } of expectAllRight(path.join(folder, "gpu-proof.json"), "Node")) {
       if (adapter.software) expect(stdout).toContain("This proves correctness only");
       expect(Object.keys(missingPeers)).toEqual(existsSync(ORT) ? [] : ["ort"]);

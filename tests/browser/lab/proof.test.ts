@@ -6,6 +6,7 @@ import Ajv from "ajv";
 import { type Browser, type Page } from "playwright-core";
 
 import { serveDemo } from "../../lab/demoCommand.js";
+import { CHROMIUM_FLAG } from "../../webgpu/softwareAdapter.mjs";
 import { launchChromium } from "../chromium.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -31,7 +32,7 @@ async function openRoom(...flags: string[]): Promise<Page> {
 }
 
 test("the lab proves the GPU, shows how far it is, ends when it is asked to, and gives what it has as a file", async () => {
-  const page = await openRoom("--enable-unsafe-webgpu");
+  const page = await openRoom("--enable-unsafe-webgpu", CHROMIUM_FLAG);
   const hosts = new Set<string>();
   page.on("request", (request) => hosts.add(new URL(request.url()).host));
   expect(await page.getByRole("button", { name: "Cancel" }).count()).toBe(0);
