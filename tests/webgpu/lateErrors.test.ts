@@ -103,7 +103,7 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
     await hw.scaledDotProductAttention(there, x, x);
   });
 
-  test("10,000 calls, recordings and failures leave the number of live buffers where it was", async () => {
+  test("1,000 calls, recordings and failures leave the number of live buffers where it was", async () => {
     const watch = new WatchedGpu();
     const there = await hw.gpu!.upload(x);
     const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, ring: { window: 16 } });
@@ -134,10 +134,10 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
     };
     for (let n = 0; n < 3; ++n) await round();
     const before = watch.buffers.size;
-    for (let n = 0; n < 1000; ++n) await round();
+    for (let n = 0; n < 100; ++n) await round();
     expect(watch.buffers.size).toBe(before);
     watch.restore();
-  }, 300_000);
+  });
 });
 
 describeOnGpu("a result that is disposed while calls wait", () => {

@@ -1,8 +1,9 @@
-// The devices that not every test has: without features and with the limits of WebGPU's standard, and with those of its
-// compatibility mode (128 invocations a workgroup). Every kind of call runs there; most of the case table runs elsewhere.
+// The devices that not every test has: without features and with the limits of WebGPU's compatibility mode (128 invocations
+// a workgroup), and with those of its standard (256). Every kind of call runs with the lower limits; most of the case table
+// runs elsewhere. With the higher ones only that runs whose kernel has another text; a test proves that no other has.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import { createAttention, type Attention, type CacheDtype } from "headwise";
 
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
@@ -12,103 +13,185 @@ import { standardFormulas } from "../web/formulaTable.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { ringUses } from "../web/ringUse.js";
-import { describeOnGpu, gpu, plainDevice } from "./gpu.js";
+import { prototypeOf, replace } from "./faultyGpu.js";
+import { describeOnGpu, gpu, nullGpu, onPlainDevice } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
-
-const DEVICES = [
-  ["with the limits of the standard", plainDevice, 256],
-  ["with the limits of compatibility mode", openCompatible, 128],
-] as const;
 
 async function openCompatible(): Promise<GPUDevice> {
   const adapter = await gpu!.requestAdapter({ featureLevel: "compatibility" });
   return adapter!.requestDevice();
 }
 
+function expectLimits({ limits, features }: GPUDevice, invocations: number): void {
+  expect(limits.maxComputeInvocationsPerWorkgroup).toBe(invocations);
+  expect(limits.maxComputeWorkgroupStorageSize).toBe(16384);
+  expect(["shader-f16", "subgroups"].filter((name) => features.has(name))).toEqual([]);
+}
+
 const every = <Item>(list: readonly Item[], step: number) => list.filter((_, n) => n % step === step - 1);
 const CASES = every(attentionCases(), 25);
 const BACKWARD = every(CASES, 5);
 const FORMULAS = every(standardFormulas({ B: 2, Hq: 4, Hkv: 2, Sq: 2, Skv: 300 }), 6);
+/** The case whose rows are joined from so many parts that the workgroup has as many invocations as it may. */
+const MANY_PARTS = CASES.filter(({ name }) => name === "mask-sparse-few-rows");
+
+type Case = (typeof CASES)[number];
+
+async function expectRight(hw: Attention, { query, key, value, options }: Case): Promise<void> {
+  const result = await hw.scaledDotProductAttention(query, key, value, options);
+  expect(resultProblems(result, options.returns, referenceAttention(query, key, value, options))).toEqual({});
+}
+
+/** A call of so many rows and widths of heads. */
+function callOf(rows: number, width: number) {
+  const given = [
+    randomTensor(1, [1, 4, rows, width]),
+    randomTensor(2, [1, 2, 90, width]),
+    randomTensor(3, [1, 2, 90, width]),
+  ] as const;
+  return { given, options: { causal: true, softcap: 5, sinks: [0, 1, -1, 0.5] } as const };
+}
+const LOOKS = { output: true, lse: true, probs: true } as const;
+
+const ATTENTION = [
+  ["one query", 1, 64],
+  ["few queries", 5, 128],
+  ["many queries, narrow", 70, 32],
+  ["many queries", 70, 64],
+  ["many queries, wide", 70, 128],
+  ["many queries, wider", 40, 256],
+] as const;
+
+const gradients = async (hw: Attention, { query, key, value, options, backward }: Case) => {
+  const { dOutput, returns } = backward;
+  const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: { output: true, lse: true } }); // prettier-ignore
+  return hw.attentionBackward({ query, key, value, output, lse, dOutput, ...options, returns });
+};
+
+const OF_FORMULAS = [
+  randomTensor(1, [2, 4, 2, 16], 3),
+  randomTensor(2, [2, 2, 300, 16], 3),
+  randomTensor(3, [2, 2, 300, 16]),
+] as const;
+const withFormula = (hw: Attention, { options }: (typeof FORMULAS)[number]) =>
+  hw.scaledDotProductAttention(...OF_FORMULAS, { ...options, location: "cpu", returns: LOOKS });
+
+/** What a layer with rotary positions and a norm gives, forward and back. */
+async function throughLayer(hw: Attention) {
+  const weights = {
+    Wq: randomTensor(1, [96, 128], 0.3),
+    Wk: randomTensor(2, [96, 64], 0.3),
+    Wv: randomTensor(3, [96, 64], 0.3),
+    Wo: randomTensor(4, [128, 96], 0.3),
+  };
+  const [x, dOutput] = [randomTensor(5, [2, 40, 96]), randomTensor(6, [2, 40, 96])];
+  const layer = await hw.multiHeadAttention({ numHeads: 4, numKvHeads: 2, weights, qkNorm: { kind: "rms" }, position: { kind: "rotary" } }); // prettier-ignore
+  const { output, saved } = await layer.forward(x, { causal: true, save: true });
+  const { dInput, gradients: ofWeights } = await layer.backward(saved, dOutput);
+  layer.dispose();
+  return { output, dInput, ...ofWeights };
+}
+
+async function throughCache(hw: Attention, dtype: CacheDtype): Promise<void> {
+  for (const positions of ["text", "cache"] as const) {
+    const ring = { keepFirst: 3, window: 600, positions };
+    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 64, dtype, rotary: {}, ring });
+    for (const length of [700, 1, 20]) {
+      const tokens = randomTensor(length, [1, 2, length, 64]);
+      await cache.step(tokens, tokens, tokens, { causal: true, returns: LOOKS });
+    }
+    cache.dispose();
+  }
+}
+
+/** The texts of the kernels of all calls on a device without features that computes nothing. */
+async function kernelTexts(featureLevel: "core" | "compatibility", invocations: number) {
+  const device = await (await nullGpu!.requestAdapter({ featureLevel }))!.requestDevice();
+  expectLimits(device, invocations);
+  const texts = new Map<string, string>();
+  const restore = replace(
+    prototypeOf("GPUDevice"),
+    "createShaderModule",
+    (original) =>
+      function (...given) {
+        const [{ code, label }] = given as [GPUShaderModuleDescriptor];
+        texts.set(code, label!);
+        return original.apply(this, given);
+      },
+  );
+  const hw = await createAttention({ backend: "webgpu", device });
+  for (const { query, key, value, options } of CASES) await hw.scaledDotProductAttention(query, key, value, options);
+  for (const [, rows, width] of ATTENTION) {
+    const { given, options } = callOf(rows, width);
+    await hw.scaledDotProductAttention(...given, { ...options, returns: LOOKS });
+  }
+  for (const each of BACKWARD) await gradients(hw, each);
+  for (const each of FORMULAS) await withFormula(hw, each);
+  for (const dtype of ["float32", "float16", "int8"] as const) await throughCache(hw, dtype);
+  await throughLayer(hw);
+  hw.dispose();
+  restore();
+  device.destroy();
+  return texts;
+}
 
 describeOnGpu("On a device without features", () => {
-  describe.each(DEVICES)("%s,", (_, open, invocations) => {
+  describe("with the limits of the standard,", () => {
+    let device: GPUDevice;
+    let hw: Attention;
+    onPlainDevice((own, instance) => {
+      device = own;
+      hw = instance;
+    });
+
+    test("the device is what this test says", () => expectLimits(device, 256));
+
+    test.each(MANY_PARTS)("$name is within the error model", (each) => expectRight(hw, each));
+
+    test("no kernel but the one of that case has another text than with the limits of compatibility mode", async () => {
+      const [standard, compatible] = [await kernelTexts("core", 256), await kernelTexts("compatibility", 128)];
+      expect(standard.size).toBeGreaterThan(60);
+      expect(standard.size).toBe(compatible.size);
+      const others = [...standard].filter(([text]) => !compatible.has(text)).map(([, label]) => label);
+      expect(others).toEqual(["merge_parts"]);
+    });
+  });
+
+  describe("with the limits of compatibility mode,", () => {
     let device: GPUDevice;
     let hw: Attention;
     beforeAll(async () => {
-      device = await open();
+      device = await openCompatible();
       hw = await createAttention({ backend: "webgpu", device });
     });
     afterAll(() => hw.dispose());
 
-    test("the device is what this test says", () => {
-      expect(device.limits.maxComputeInvocationsPerWorkgroup).toBe(invocations);
-      expect(device.limits.maxComputeWorkgroupStorageSize).toBe(16384);
-      expect(["shader-f16", "subgroups"].filter((name) => device.features.has(name as GPUFeatureName))).toEqual([]);
+    test("the device is what this test says", () => expectLimits(device, 128));
+
+    test.each(CASES)("$name is within the error model", (each) => expectRight(hw, each));
+
+    test.each(ATTENTION)("attention with %s agrees with double precision", async (_, rows, width) => {
+      const { given, options } = callOf(rows, width);
+      const result = await hw.scaledDotProductAttention(...given, { ...options, returns: LOOKS });
+      expect(resultProblems(result, LOOKS, referenceAttention(...given, options))).toEqual({});
     });
 
-    test.each(CASES)("$name is within the error model", async ({ query, key, value, options }) => {
-      const result = await hw.scaledDotProductAttention(query, key, value, options);
-      expect(resultProblems(result, options.returns, referenceAttention(query, key, value, options))).toEqual({});
+    test.each(BACKWARD)("the gradients of $name are within the error model", async (each) => {
+      const { query, key, value, options, backward } = each;
+      const right = referenceBackward(query, key, value, backward.dOutput, options);
+      expect(gradientProblems(await gradients(hw, each), backward.returns, right)).toEqual({});
     });
 
-    test.each([
-      ["one query", 1, 64],
-      ["few queries", 5, 128],
-      ["many queries, narrow", 70, 32],
-      ["many queries", 70, 64],
-      ["many queries, wide", 70, 128],
-      ["many queries, wider", 40, 256],
-    ])("attention with %s agrees with double precision", async (__, rows, width) => {
-      const [query, key, value] = [
-        randomTensor(1, [1, 4, rows, width]),
-        randomTensor(2, [1, 2, 90, width]),
-        randomTensor(3, [1, 2, 90, width]),
-      ] as const;
-      const returns = { output: true, lse: true, probs: true } as const;
-      const options = { causal: true, softcap: 5, sinks: [0, 1, -1, 0.5] } as const;
-      const result = await hw.scaledDotProductAttention(query, key, value, { ...options, returns });
-      expect(resultProblems(result, returns, referenceAttention(query, key, value, options))).toEqual({});
+    test.each(FORMULAS)("the formula of $name agrees with the reference", async (each) => {
+      const right = referenceAttention(...OF_FORMULAS, each.same);
+      expect(resultProblems(await withFormula(hw, each), LOOKS, right)).toEqual({});
     });
 
-    test.each(BACKWARD)("the gradients of $name are within the error model", async (example) => {
-      const { query, key, value, options, backward } = example;
-      const { dOutput, returns } = backward;
-      const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: { output: true, lse: true } }); // prettier-ignore
-      const given = { query, key, value, output, lse, dOutput, ...options, returns };
-      const found = await hw.attentionBackward(given);
-      expect(gradientProblems(found, returns, referenceBackward(query, key, value, dOutput, options))).toEqual({});
-    });
-
-    test.each(FORMULAS)("the formula of $name agrees with the reference", async ({ options, same }) => {
-      const [query, key, value] = [
-        randomTensor(1, [2, 4, 2, 16], 3),
-        randomTensor(2, [2, 2, 300, 16], 3),
-        randomTensor(3, [2, 2, 300, 16]),
-      ] as const;
-      const returns = { output: true, probs: true, lse: true } as const;
-      const result = await hw.scaledDotProductAttention(query, key, value, { ...options, location: "cpu", returns });
-      expect(resultProblems(result, returns, referenceAttention(query, key, value, same))).toEqual({});
-    });
-
-    test.each(Object.entries(ringUses))("a cache: %s", (__, use) => use(hw));
+    test.each(Object.entries(ringUses))("a cache: %s", (_, use) => use(hw));
 
     test("a layer with rotary positions and a norm, forward and back, agrees with wasm", async () => {
       const cpu = await createAttention({ backend: "wasm", threads: 1 });
-      const weights = {
-        Wq: randomTensor(1, [96, 128], 0.3),
-        Wk: randomTensor(2, [96, 64], 0.3),
-        Wv: randomTensor(3, [96, 64], 0.3),
-        Wo: randomTensor(4, [128, 96], 0.3),
-      };
-      const [x, dOutput] = [randomTensor(5, [2, 40, 96]), randomTensor(6, [2, 40, 96])];
-      const run = async (of: Attention) => {
-        const layer = await of.multiHeadAttention({ numHeads: 4, numKvHeads: 2, weights, qkNorm: { kind: "rms" }, position: { kind: "rotary" } }); // prettier-ignore
-        const { output, saved } = await layer.forward(x, { causal: true, save: true });
-        const { dInput, gradients } = await layer.backward(saved, dOutput);
-        layer.dispose();
-        return { output, dInput, ...gradients };
-      };
-      const [found, right] = [await run(hw), await run(cpu)];
+      const [found, right] = [await throughLayer(hw), await throughLayer(cpu)];
       for (const [name, { data }] of Object.entries(right)) {
         const values = Float64Array.from(data);
         const largest = Math.max(...values.map(Math.abs));
