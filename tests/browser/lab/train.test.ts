@@ -9,7 +9,7 @@ import { threadTimes } from "./pageThread.js";
 
 const lab = new LabPage();
 
-/** Small models, so that hundreds of steps take seconds. */
+/** Small models, so that many steps take seconds. */
 const SMALL = "train?heads=2&width=32&rate=5";
 
 /** The numbers of the status line: the step, and the time of one. */
@@ -41,7 +41,7 @@ async function openStill(): Promise<Page> {
   return page;
 }
 
-describe("a training of some hundred steps", () => {
+describe("a training of eighty steps", () => {
   let page: Page;
   beforeAll(async () => {
     page = await openStill();
@@ -52,7 +52,7 @@ describe("a training of some hundred steps", () => {
     expect(await page.textContent(".main-finding")).toMatch(/^Nothing is trained yet/);
     const times = await threadTimes(page, "the lab trains", 50, async () => {
       await press(page, "Train");
-      await reachStep(page, 200);
+      await reachStep(page, 80);
       await pause(page);
     });
     expect(times.workers).toBeGreaterThan(times.page);
@@ -170,7 +170,7 @@ describe("a training", () => {
     const page = await openStill();
     await lab.enter(SMALL, page);
     await press(page, "Train");
-    await reachStep(page, 60);
+    await reachStep(page, 30);
     await pause(page);
     const [step, before] = [await stepOf(page), await seen(page)];
     await page.getByRole("link", { name: "Positions", exact: true }).click();
