@@ -172,12 +172,20 @@ function elementIndex(
   }
 }
 
+/** The index in an array that broadcasts from the right to [B, Hq, Sq, Skv]. */
+export function broadcastIndex(given: readonly number[]): (b: number, h: number, i: number, j: number) => number {
+  const shape = [...Array<number>(4 - given.length).fill(1), ...given];
+  const [B, H, I, J] = shape.map((extent, axis) =>
+    extent === 1 ? 0 : shape.slice(axis + 1).reduce((product, inner) => product * inner, 1),
+  ) as [number, number, number, number];
+  return (b, h, i, j) => b * B + h * H + i * I + j * J;
+}
+
 /** Reads an array that broadcasts from the right to [B, Hq, Sq, Skv]. */
 function broadcast(input: Input | undefined, absent: number): (b: number, h: number, i: number, j: number) => number {
   if (!input) return () => absent;
-  const at = numbers(input);
-  const shape = [...Array<number>(4 - input.shape.length).fill(1), ...input.shape];
-  return (...index) => at(index.reduce((flat, x, axis) => flat * shape[axis]! + (shape[axis] === 1 ? 0 : x), 0));
+  const [at, index] = [numbers(input), broadcastIndex(input.shape)];
+  return (b, h, i, j) => at(index(b, h, i, j));
 }
 
 /** Query and key rows that belong together: a batch, or one sequence of a ragged batch. */
@@ -378,7 +386,8 @@ function scores(
     let magnitude = 0;
     let [query2, key2] = [0, 0];
     for (let d = 0; d < shape.D; ++d) {
-      const [x, y] = [q.data[queryRow + d]!, k.data[keyRow + d]!];
+      const x = q.data[queryRow + d]!;
+      const y = k.data[keyRow + d]!;
       dot += x * y;
       magnitude += abs(x * y);
       query2 += x * x;
@@ -569,14 +578,15 @@ function weightedMean(
     probs.values[row.index * shape.Skv + j]! *= share(j);
     probs.tolerance[row.index * shape.Skv + j]! *= share(j);
   }
+  const { values, tolerance } = probs;
+  const [first, firstValue] = [row.index * shape.Skv, rowStart(v, b, g, 0)];
   for (let d = 0; d < shape.Dv; ++d) {
     let sum = 0;
     let error = 0;
     for (const j of keys) {
-      const at = row.index * shape.Skv + j;
-      const x = v.data[rowStart(v, b, g, j) + d]!;
-      sum += probs.values[at]! * x;
-      error += probs.tolerance[at]! * abs(x);
+      const x = v.data[firstValue + j * v.dim + d]!;
+      sum += values[first + j]! * x;
+      error += tolerance[first + j]! * abs(x);
     }
     const at = outputIndex(b, row.h, row.i, d);
     const factor = gain(row.h);

@@ -13,6 +13,7 @@ import { gradientEvaluator, isStated, type Dual } from "./formulaGradients.js";
 import { exactly, type Outcome, type Variables } from "./formulaReference.js";
 import {
   alibiDistance,
+  broadcastIndex,
   EPSILON,
   FLUSHED,
   read,
@@ -70,6 +71,27 @@ class Sums {
     this.#magnitudes[at]! += abs(a * b);
     this.#errors[at]! += error * abs(b) + FLUSHED;
     this.#counts[at]! += 1;
+  }
+
+  /** Adds a · b for each b of a row. `at` and `next` are the places of the first two. */
+  addProducts(
+    at: number,
+    next: number,
+    a: number,
+    error: number,
+    from: Float64Array,
+    start: number,
+    length: number,
+  ): void {
+    const [values, magnitudes, errors, counts] = [this.#values, this.#magnitudes, this.#errors, this.#counts];
+    for (let d = 0; d < length; ++d) {
+      const place = at + d * (next - at);
+      const b = from[start + d]!;
+      values[place]! += a * b;
+      magnitudes[place]! += abs(a * b);
+      errors[place]! += error * abs(b) + FLUSHED;
+      counts[place]! += 1;
+    }
   }
 
   /** An engine may give anything here. */
@@ -178,12 +200,6 @@ export function referenceBackward(
   };
 }
 
-/** The index in an array that broadcasts from the right to [B, Hq, Sq, Skv]. */
-function broadcastIndex(given: readonly number[]): All["biasIndex"] {
-  const shape = [...Array<number>(4 - given.length).fill(1), ...given];
-  return (...index) => index.reduce((flat, x, axis) => flat * shape[axis]! + (shape[axis] === 1 ? 0 : x), 0);
-}
-
 function addRow(all: All, row: Row): void {
   const { problem, forward } = all;
   const { shape, options } = problem;
@@ -251,8 +267,9 @@ function addPair(all: All, row: Row, j: number, delta: Rough, lseError: number):
 
   const outputStart = rowStart(dOutput, b, h, i);
   const product = dot(dOutput, outputStart, v, rowStart(v, b, g, j));
-  for (let d = 0; d < shape.Dv; ++d)
-    all.dValue.add(problem.valueIndex(b, g, j, d), gain * w, dOutput.data[outputStart + d]!, abs(gain) * wError);
+  const { queryIndex, keyIndex, valueIndex } = problem;
+  const [value, nextValue] = [valueIndex(b, g, j, 0), valueIndex(b, g, j, 1)];
+  all.dValue.addProducts(value, nextValue, gain * w, abs(gain) * wError, dOutput.data, outputStart, shape.Dv);
   all.dHeadGain.add(h, w * product.value, 1, wError * abs(product.value) + (w + wError) * product.error);
 
   const reached = gain * share * product.value;
@@ -268,15 +285,14 @@ function addPair(all: All, row: Row, j: number, delta: Rough, lseError: number):
     return;
   }
   const apart = pairDistance(problem, row, j);
-  all.dBias.add(all.biasIndex(b, h, i, j), biased.value, 1, biased.error);
+  if (problem.options.bias) all.dBias.add(all.biasIndex(b, h, i, j), biased.value, 1, biased.error);
   all.dAlibiSlopes.add(h, -biased.value, alibiDistance(problem, row, j, apart), biased.error);
 
   const raw = throughSoftcap(problem, forward.softcapped, at, biased);
-  const [queryStart, keyStart] = [rowStart(q, b, h, i), rowStart(k, b, g, j)];
-  for (let d = 0; d < shape.D; ++d) {
-    all.dQuery.add(problem.queryIndex(b, h, i, d), raw.value, k.data[keyStart + d]!, raw.error);
-    all.dKey.add(problem.keyIndex(b, g, j, d), raw.value, q.data[queryStart + d]!, raw.error);
-  }
+  const [query, nextQuery] = [queryIndex(b, h, i, 0), queryIndex(b, h, i, 1)];
+  all.dQuery.addProducts(query, nextQuery, raw.value, raw.error, k.data, rowStart(k, b, g, j), shape.D);
+  const [key, nextKey] = [keyIndex(b, g, j, 0), keyIndex(b, g, j, 1)];
+  all.dKey.addProducts(key, nextKey, raw.value, raw.error, q.data, rowStart(q, b, h, i), shape.D);
 }
 
 /** key position − query position */
