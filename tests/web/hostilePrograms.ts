@@ -363,12 +363,15 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     },
   },
   "a model": {
-    args: () => [[[3, 17, 5], [28, 0, 11]], { attentionMask: [[1, 1, 1], [1, 1, 0]], logits: true, hiddenStates: true, returns: { probs: true }, layers: [0], headGain: { [ATTENTION]: [1, 0.5, 1, 1] }, patch: { [ATTENTION]: { value: { heads: [0], data: "mean" } } } }, [3, 17, 5], { maxNewTokens: 2, temperature: 0.5, topK: 5, topP: 0.9, seed: 1, stopTokens: [28], patch: () => ({ [ATTENTION]: { value: { heads: [0], data: "mean" } } }) }],
-    async run(hw, [tokens, options, prompt, generate]: never[]) {
-      const model = await modelOf(hw);
+    args: () => [[[3, 17, 5], [28, 0, 11]], { attentionMask: [[1, 1, 1], [1, 1, 0]], logits: true, hiddenStates: true, returns: { probs: true }, layers: [0], headGain: { [ATTENTION]: [1, 0.5, 1, 1] }, patch: { [ATTENTION]: { value: { heads: [0], data: "mean" } } } }],
+    run: async (hw, [tokens, options]: never[]) => (await modelOf(hw)).run(tokens!, options),
+  }, // prettier-ignore
+  "a model that generates": {
+    args: () => [[3, 17, 5], { maxNewTokens: 2, temperature: 0.5, topK: 5, topP: 0.9, seed: 1, stopTokens: [28], patch: () => ({ [ATTENTION]: { value: { heads: [0], data: "mean" } } }) }],
+    async run(hw, [prompt, options]: never[]) {
       const steps = [];
-      for await (const { token, logits } of model.generate(prompt!, generate)) steps.push({ token, logits });
-      return { result: await model.run(tokens!, options), steps };
+      for await (const { token, logits } of (await modelOf(hw)).generate(prompt!, options)) steps.push({ token, logits });
+      return steps;
     },
   }, // prettier-ignore
   "files of a model": {
