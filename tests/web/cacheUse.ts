@@ -1,6 +1,7 @@
 import { expect } from "@jest/globals";
 import { tensor, toNested, type Attention, type Tensor } from "headwise";
 
+import { largestDifference } from "./close.js";
 import { editUses } from "./editUse.js";
 import { int8Uses } from "./int8Use.js";
 import { randomTensor } from "./randomTensor.js";
@@ -106,7 +107,7 @@ export const cacheUses: Readonly<Record<string, Use>> = {
       const content = await cache.read();
       await wide.append(content.key, content.value);
       const [a, b] = [await cache.attend(queries(3, 1)), await wide.attend(queries(3, 1))];
-      a.output.data.forEach((number, n) => expect(Math.abs(number - b.output.data[n]!)).toBeLessThan(1e-5));
+      expect(largestDifference(a.output.data, b.output.data)).toBeLessThan(1e-5);
     }
   },
 

@@ -3,7 +3,7 @@ import type { Tensor } from "headwise";
 import { float16ToNumber, type Expected } from "../attention-conformance/reference/reference.js";
 
 // Looked up once: a test runner's sandbox is slow to find globals.
-const { abs } = Math;
+const { abs, max } = Math;
 const { isFinite } = Number;
 const { is } = Object;
 
@@ -33,6 +33,14 @@ export function differences(result: Pick<Tensor, "data"> | undefined, { values, 
     if (!isClose) lines.push(`[${k}] is ${actual[k]}, not ${values[k]} ± ${tolerance[k]}`);
   }
   return lines;
+}
+
+/** The largest difference between the numbers of two lists: NaN if there is one. To expect each would take a second. */
+export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  if (a.length !== b.length) return NaN;
+  let largest = 0;
+  for (let n = 0; n < a.length; ++n) largest = max(largest, abs(a[n]! - b[n]!));
+  return largest;
 }
 
 /** The bytes of every array of a result. Compare them to compare two results bit by bit. */

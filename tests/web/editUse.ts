@@ -68,7 +68,7 @@ async function expectSame(actual: KvCache, expected: KvCache): Promise<void> {
     if (more) for (const cache of [actual, expected]) await append(cache, more);
     expect(actual.appended).toEqual(expected.appended);
     expect(actual.lengths).toEqual(expected.lengths);
-    expect(await actual.save()).toEqual(await expected.save());
+    expect(Buffer.compare(await actual.save(), await expected.save())).toBe(0);
     const query = randomTensor(7, [B, HQ, 1, D]);
     const options = { returns: { output: true, lse: true } } as const;
     expect(await actual.attend(query, options)).toEqual(await expected.attend(query, options));
@@ -122,12 +122,13 @@ async function expectTurned(
       rows.forEach((row, s) => {
         const key = want[b]![g]![s]!;
         const largest = Math.max(...key.map(Math.abs));
-        row.forEach((x, d) => {
+        const far = row.filter((x, d) => {
           const half = YARN.rotaryDim! / 2;
           const pair = d < 2 * half ? Math.hypot(key[d % half]!, key[(d % half) + half]!) : Math.abs(key[d]!);
           const most = moved(b, s) ? turningTolerance(edited.dtype, pair, largest) : 0;
-          expect(Math.abs(x - key[d]!)).toBeLessThanOrEqual(most);
+          return !(Math.abs(x - key[d]!) <= most);
         });
+        expect(far).toEqual([]);
       }),
     ),
   );
@@ -138,18 +139,19 @@ type Use = (hw: Attention) => Promise<void>;
 /** What an edited cache must do on every engine. The keys are the names of the tests. */
 export const editUses: Readonly<Record<string, Use>> = {
   "select gives each batch what another held": async (hw) => {
-    for (const options of FORMS)
-      for (const dtype of DTYPES)
-        for (const indices of [
-          [1, 0, 1],
-          [2, 0, 1],
-          [2, 2, 2],
-          [0, 1, 2],
-        ]) {
-          const cache = await holding(hw, { ...options, dtype }, TOKENS);
-          await cache.select(indices);
-          await expectSame(cache, await holding(hw, { ...options, dtype }, selected(TOKENS, indices)));
-        }
+    const orders = [
+      [1, 0, 1],
+      [2, 0, 1],
+      [2, 2, 2],
+      [0, 1, 2],
+    ];
+    for (const [n, options] of FORMS.entries())
+      for (const [m, indices] of orders.entries()) {
+        const dtype = DTYPES[(n + m) % DTYPES.length]!; // so every two of form, order and dtype meet
+        const cache = await holding(hw, { ...options, dtype }, TOKENS);
+        await cache.select(indices);
+        await expectSame(cache, await holding(hw, { ...options, dtype }, selected(TOKENS, indices)));
+      }
   },
 
   "select takes the lengths of the last append along": async (hw) => {

@@ -2,6 +2,7 @@ import { expect } from "@jest/globals";
 import type { Attention, KvCache, Tensor } from "headwise";
 
 import { crc32 } from "../../web/src/webgpu/cache/crc32.js";
+import { largestDifference } from "./close.js";
 import { randomTensor } from "./randomTensor.js";
 
 // int8 caches: scales by blocks of 32 numbers, and the mean of the keys that is subtracted before they are rounded. The
@@ -93,7 +94,7 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     await cache.append(key, value);
     const read = await rowsOf(cache);
     const scale = (4 * 2.5) / 127; // of numbers of deviation 2 around their mean
-    read.key.forEach((x, n) => expect(Math.abs(x - key.data[n]!)).toBeLessThan(0.5001 * scale));
+    expect(largestDifference(read.key, key.data)).toBeLessThan(0.5001 * scale);
     for (let row = 0; row < 100; ++row)
       for (const [from, to] of [
         [0, 32],
@@ -102,7 +103,8 @@ export const int8Uses: Readonly<Record<string, Use>> = {
         // prettier-ignore
         const block = value.data.subarray(35 * row + from, 35 * row + to);
         const bound = (0.5 + 2 ** -16) * (Math.max(...block.map(Math.abs)) / 127);
-        block.forEach((x, d) => expect(Math.abs(x - read.value[35 * row + from + d]!)).toBeLessThanOrEqual(bound));
+        const found = read.value.subarray(35 * row + from, 35 * row + to);
+        expect(largestDifference(block, found)).toBeLessThanOrEqual(bound);
       }
   },
 
@@ -113,15 +115,14 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     await cache.append(key, randomTensor(3, [2, 1, 70, 40]));
     const held = await cache.read();
     await wide.append(held.key, held.value);
-    for (const rows of [1, 24]) {
+    // each stage once, and both kernels
+    for (const [rows, scores] of [[1, "raw"], [24, "softcapped"], [1, "biased"]] as const) {
       const query = randomTensor(8, [2, 2, rows, 48]);
-      for (const scores of ["raw", "softcapped", "biased"] as const) {
-        const options = { softcap: 20, sinks: [1, 15], returns: { lse: true, scores } } as const;
-        const [a, b] = [await cache.attend(query, options), await wide.attend(query, options)];
-        for (const name of ["output", "lse", "scores"] as const)
-          a[name].data.forEach((x, n) => expect(Math.abs(x - b[name].data[n]!)).toBeLessThan(3e-4));
-      }
-    }
+      const options = { softcap: 20, sinks: [1, 15], returns: { lse: true, scores } } as const;
+      const [a, b] = [await cache.attend(query, options), await wide.attend(query, options)];
+      for (const name of ["output", "lse", "scores"] as const)
+        expect(largestDifference(a[name].data, b[name].data)).toBeLessThan(3e-4);
+    } // prettier-ignore
   },
 
   "int8: a row that is not finite reads as NaN, and is not in the mean": async (hw) => {
@@ -147,8 +148,9 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     const expectNear = async (held: KvCache, b: number, first: number, keys: Floats, from: number) => {
       const { key } = await rowsOf(held);
       const [own, width] = [key.length / 2, 64];
-      for (let n = 0; n < 5 * width; ++n)
-        expect(Math.abs(key[b * own + first * width + n]! - keys.data[from * width + n]!)).toBeLessThan(0.05);
+      const part = (data: Float32Array, start: number) => data.subarray(start, start + 5 * width);
+      const [held5, keys5] = [part(key, b * own + first * width), part(keys.data, from * width)];
+      expect(largestDifference(held5, keys5)).toBeLessThan(0.05);
     };
     await expectNear(cache, 0, 0, high, 0);
     await expectNear(cache, 1, 0, low, 30);
@@ -177,7 +179,7 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     }
     const [a, b] = [(await rowsOf(cache)).key, (await rowsOf(wide)).key];
     const largest = Math.max(...b.map(Math.abs));
-    a.forEach((x, n) => expect(Math.abs(x - b[n]!)).toBeLessThan((1.5 * largest) / 127));
+    expect(largestDifference(a, b)).toBeLessThan((1.5 * largest) / 127);
   },
 
   "int8: files of version 1 are read, and saved as version 2": async (hw) => {
@@ -187,8 +189,8 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     using again = await hw.kvCache({ from: saved });
     for (const cache of [old, again]) {
       const { key, value } = await rowsOf(cache);
-      key.forEach((x, n) => expect(x).toBe(((n % 40) - 5) / 2));
-      value.forEach((x, n) => expect(x).toBe(((n % 3) - 5) / 4));
+      expect(key).toEqual(key.map((_, n) => ((n % 40) - 5) / 2));
+      expect(value).toEqual(value.map((_, n) => ((n % 3) - 5) / 4));
     }
     using float16 = await hw.kvCache({ numKvHeads: 1, headDim: 4, dtype: "float16" });
     expect((await float16.save())[8]).toBe(1);

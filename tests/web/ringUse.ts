@@ -1,6 +1,7 @@
 import { expect } from "@jest/globals";
 import { OptionError, tensor, type Attention, type CacheDtype, type KvCache, type RotaryAngles } from "headwise";
 
+import { largestDifference } from "./close.js";
 import { randomTensor } from "./randomTensor.js";
 import { ringPlacesUses } from "./ringPlacesUse.js";
 
@@ -40,11 +41,6 @@ const tokens = (seed: number, length: number) => ({
 
 /** Whether a ring shows the query at position p the token at position j, if p is the last token. */
 const shows = ({ keepFirst, window }: RingCase, p: number, j: number) => j <= p && (j < keepFirst || j > p - window);
-
-function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  expect(a.length).toBe(b.length);
-  return Math.max(...Array.from(a, (x, n) => Math.abs(x - b[n]!)));
-}
 
 async function stepsLikeAFullCache(hw: Attention, ring: RingCase): Promise<void> {
   const { dtype = "float32", rotary, left, keepFirst, window } = ring;
