@@ -106,8 +106,10 @@ describe("saved caches with forged headers and right checksums", () => {
     const [cpp, typeScript] = [await readByCpp(bytes), readByTypeScript(bytes)];
     const same = [text(bytes), text(renewed(bytes))];
     const outcome = (result: string | undefined) => (same.includes(result!) ? "the same file" : result);
-    expect([what, outcome(typeScript)]).toEqual([what, outcome(cpp)]);
-    expect([what, outcome(cpp)]).toEqual([what, expect.stringMatching(/^(the same file|CORRUPT_DATA)$/)]);
+    const [found, must] = [outcome(typeScript), outcome(cpp)];
+    // ten thousand times: to expect costs more than to read
+    if (found !== must || !["the same file", "CORRUPT_DATA"].includes(must!))
+      expect([what, "TypeScript:", found]).toEqual([what, "C++:", must]);
     return cpp === text(bytes);
   }
 

@@ -74,7 +74,7 @@ describe("an engine whose memory is full but for a little room", () => {
     const held: EngineTensor[] = [];
     for (let length = 2 ** 22; length >= 16;)
       try {
-        held.push(hw.allocate([length]));
+        held.push(hw.allocate([length], "float32", { zeros: false }));
       } catch {
         length >>= 1;
       }
