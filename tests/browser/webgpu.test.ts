@@ -16,7 +16,7 @@ import { remoteAttention, type RemoteAttention } from "./remoteAttention.js";
 import { serveDist } from "./staticServer.js";
 
 /** This many cases, spread over the whole table. All cases run in Node, on the same adapter. */
-const CASES = 42;
+const CASES = 16;
 
 let browser: Browser;
 let page: Page;

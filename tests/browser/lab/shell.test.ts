@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 
 import { serveDemo } from "../../lab/demoCommand.js";
-import { LabPage, ROOMS } from "./labPage.js";
+import { COLOURS, LabPage, ROOMS } from "./labPage.js";
 
 const lab = new LabPage();
 
@@ -16,9 +16,6 @@ test("every room that computes is near its definition in double precision, and i
     expect(await lab.page.locator(".code code").textContent()).toContain('from "headwise"');
   }
 });
-
-/** Axe's rules that look at colours. The others look at elements and names, which are the same in the dark. */
-const COLOURS = ["color-contrast", "link-in-text-block"];
 
 test.each(["light", "dark"] as const)(
   "axe finds nothing to complain of in %s rooms, and they fit a phone",

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 
 import { STEPS } from "../../../web/demo/lab/tour/steps.js";
@@ -111,8 +111,12 @@ test("the tour can be left at any time, and another room leads back to the step"
   await page.close();
 });
 
-describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
-  test.each([1366, 390])("axe finds nothing in a step before and after, %i pixels wide, and it fits", async (width) => {
+test.each([
+  [1366, "light"],
+  [390, "dark"],
+] as const)(
+  "axe finds nothing in a step before and after, %i pixels wide, in %s, and it fits",
+  async (width, colorScheme) => {
     const page = await lab.open();
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: width === 390 ? 844 : 768 });
@@ -125,5 +129,5 @@ describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(await seen(page, STEPS[2]!.look)).toBeGreaterThan(100);
     await page.close();
-  });
-});
+  },
+);
