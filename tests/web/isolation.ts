@@ -19,15 +19,16 @@ const biasedCalls = calls.filter(({ options }) => options.bias !== undefined);
  * Makes the tests of an engine.
  *
  * @param usual - The number of random calls if the environment names none.
+ * @param seeded - A seed with which all tests draw the same calls: a GPU compiles their kernels once.
  */
-export function isolationTests(create: () => Promise<Attention>, usual: number): void {
+export function isolationTests(create: () => Promise<Attention>, usual: number, seeded: { seed?: number } = {}): void {
   let hw: Attention;
   beforeAll(async () => {
     hw = await create();
   });
   afterAll(() => hw.dispose());
-  const parameters = parametersOf(usual);
-  const fewer = parametersOf(Math.ceil(usual / 5));
+  const parameters = { ...seeded, ...parametersOf(usual) };
+  const fewer = { ...seeded, ...parametersOf(Math.ceil(usual / 5)) };
 
   const run = (
     call: Call,

@@ -21,14 +21,19 @@ type Extents = readonly [B: number, H: number, S: number, width: number];
  * Makes the tests of an engine.
  *
  * @param usual - The number of random calls if the environment names none.
+ * @param seeded - A seed with which all tests draw the same calls: a GPU compiles their kernels once.
  */
-export function insideIsolationTests(create: () => Promise<Attention>, usual: number): void {
+export function insideIsolationTests(
+  create: () => Promise<Attention>,
+  usual: number,
+  seeded: { seed?: number } = {},
+): void {
   let hw: Attention;
   beforeAll(async () => {
     hw = await create();
   });
   afterAll(() => hw.dispose());
-  const parameters = parametersOf(usual);
+  const parameters = { ...seeded, ...parametersOf(usual) };
 
   test("gradients: NaN and Inf in hidden keys and values, in hidden pairs of the bias and in rows without keys", async () => {
     await fc.assert(

@@ -70,8 +70,8 @@ describe("an engine whose memory is full but for a little room", () => {
   }
 
   /** Takes all memory, in pieces as large as there are. */
-  function fill(): EngineTensor[] {
-    const held: EngineTensor[] = [];
+  function fill(): EngineTensor<"float32">[] {
+    const held: EngineTensor<"float32">[] = [];
     for (let length = 2 ** 22; length >= 16;)
       try {
         held.push(hw.allocate([length], "float32", { zeros: false }));

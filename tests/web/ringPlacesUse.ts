@@ -28,8 +28,8 @@ const CASES: readonly PlacesCase[] = [
   { keepFirst: 3, window: 20, before: 90, pieces: [1, 30, 2] },
   { keepFirst: 40, window: 30, before: 100, pieces: [1, 20], headDim: 64 },
   { keepFirst: 4, window: 600, before: 700, pieces: [1, 3, 12], headDim: 64 },
-  { keepFirst: 3, window: 20, before: 40, pieces: [1, 20], dtype: "float16" },
-  { keepFirst: 3, window: 20, before: 40, pieces: [1, 20], headDim: 64, dtype: "float16" },
+  { keepFirst: 3, window: 20, before: 40, pieces: [1], dtype: "float16" },
+  { keepFirst: 3, window: 20, before: 40, pieces: [20], headDim: 64, dtype: "float16" },
   { keepFirst: 3, window: 20, before: 40, pieces: [1, 20], headDim: 32, dtype: "int8" },
 ];
 

@@ -4,6 +4,7 @@ import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 describeOnGpu("isolation on WebGPU", () => {
   const create = createOnSharedDevice;
-  isolationTests(create, 15);
-  insideIsolationTests(create, 3);
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  isolationTests(create, 15, { seed });
+  insideIsolationTests(create, 3, { seed });
 });
