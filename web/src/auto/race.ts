@@ -148,6 +148,8 @@ async function timeKernels({ tilings, kernels }: Contest, times: Times): Promise
 class Times {
   readonly #contest: Contest;
   readonly #times = new Map<RaceShape, Map<string, number>>();
+  /** A shape runs often, and is looked at more often. Its zeros are made once. */
+  readonly #problems = new Map<RaceShape, AttentionProblem>();
   /** The seconds of kernels, by tiling, of one shape. */
   readonly #kernels = new Map<string, number>();
   #kernelShape: RaceShape | undefined;
@@ -184,7 +186,9 @@ class Times {
   }
 
   problem(shape: RaceShape): AttentionProblem {
-    return raceProblem(shape, this.#contest.headDim, this.#contest.valueDim);
+    const known = this.#problems.get(shape) ?? raceProblem(shape, this.#contest.headDim, this.#contest.valueDim);
+    this.#problems.set(shape, known);
+    return known;
   }
 
   load(engine: EngineName, shape: RaceShape) {
