@@ -1,3 +1,3 @@
 export default function nameSoftwareAdapter(): void;
-export function dawnFlags(): string[];
+export function dawnFlags(...disabled: string[]): string[];
 export const CHROMIUM_FLAG: string;

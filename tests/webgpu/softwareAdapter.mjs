@@ -3,7 +3,7 @@
 
 import { existsSync } from "node:fs";
 
-import { ZERO_IN_LOOPS } from "../attention-conformance/runner/chromiumFlag.mjs";
+import { ZEROING_EXTENSION } from "../attention-conformance/runner/chromiumFlag.mjs";
 
 export { CHROMIUM_FLAG } from "../attention-conformance/runner/chromiumFlag.mjs";
 
@@ -15,5 +15,11 @@ export default function nameSoftwareAdapter() {
   process.env.VK_ICD_FILENAMES = SWIFTSHADER;
 }
 
-/** The flags with which the package webgpu opens the adapter: none on a GPU. */
-export const dawnFlags = () => (process.env.VK_ICD_FILENAMES === SWIFTSHADER ? [ZERO_IN_LOOPS] : []);
+/**
+ * The flags with which the package webgpu opens the adapter: without these features of Dawn, and on the software adapter without
+ * the one that is slow there. One flag names them all, because of two flags with one name the package takes the last.
+ */
+export function dawnFlags(...disabled) {
+  const features = process.env.VK_ICD_FILENAMES === SWIFTSHADER ? [ZEROING_EXTENSION, ...disabled] : disabled;
+  return features.length > 0 ? [`disable-dawn-features=${features.join()}`] : [];
+}

@@ -11,9 +11,11 @@ import { run } from "./run.mjs";
 const LATE_OBJECT = /\/headwise_late_\w+\.dir\//;
 
 /**
- * Late functions of objects that plain calls need too, by their mangled names: kernels of formulas, gradients and stored
- * weights, and of few rows over keys and values in float16 (t) and int8 (a) (all kernels of a variant are in one object), products with stored weights, what shows and overwrites rows, and
- * the calls of late operations, into which the optimiser has moved what they call. Each pattern must match.
+ * Late functions of objects that plain calls need too, by their mangled names. Each pattern must match. They are:
+ * - kernels of formulas, gradients and stored weights (all kernels of a variant are in one object);
+ * - kernels of few rows over keys and values in float16 (`t`) and int8 (`a`);
+ * - products with stored weights, and what shows and overwrites rows;
+ * - the calls of late operations, into which the optimiser has moved what they call.
  */
 const LATE_NAMES = [
   /7kernels.*(step[123]I|tanh_stepI|table[12]_stepI|3mapI|gradient_stepI|multiply_stored|multiply_bytes)/,

@@ -13,10 +13,8 @@ const [core, options] = [process.argv[2], JSON.parse(process.argv[3])];
 const { create, globals } = await import("webgpu");
 Object.assign(globalThis, globals);
 /** Dawn rounds timestamps to 65 µs for the privacy of pages; more than many kernels take. */
-const EXACT_TIMESTAMPS = "disable-dawn-features=timestamp_quantization";
-/** Of two flags with one name the package takes the last. On a software adapter times say nothing. */
-const flags = dawnFlags().length > 0 ? dawnFlags() : [EXACT_TIMESTAMPS];
-globalThis.proofGpu = create(flags); // must live as long as its devices: if it was collected, the process would crash
+const ROUNDING = "timestamp_quantization";
+globalThis.proofGpu = create(dawnFlags(ROUNDING)); // must live as long as its devices: if it was collected, the process would crash
 const { prove } = await import(core);
 const table = JSON.parse(readFileSync(new URL("../../cases/attention.json", import.meta.url), "utf8"));
 const record = await prove({

@@ -4,5 +4,5 @@ import * as runners from "../wasm/runners.js";
 import type { EngineParts } from "./parts.js";
 import * as auto from "./parts/auto.js";
 
-/** The code of engines, for an entry whose code is one file. */
+/** The code of engines, for the script of a worker in Node, which is one file. */
 export const enginesHere: EngineParts = { operations: here(runners), placed: here(placed), auto: here(auto) };

@@ -25,7 +25,7 @@ export interface EngineParts {
   readonly placed: Part<typeof placed>;
 }
 
-/** The file with what `backend: "auto"` needs, for an entry whose code is one file. */
+/** The file `auto-engine.js`: what `backend: "auto"` needs in a page's worker. */
 export type AutoModule = typeof auto &
   typeof placed & {
     readonly version: string;

@@ -6,7 +6,7 @@ import type { Variant } from "./variants.js";
 
 /**
  * The files that are loaded when they are needed: the module, its late part and the loader of each variant, the WebGPU
- * engine, the worker's script, and what that needs in a page for `backend: "auto"`.
+ * engine, the worker's script, and what a page's worker needs for `backend: "auto"`.
  */
 type FileRole = `${Variant}${"Wasm" | "Late" | "Glue"}` | "gpu" | "auto" | "worker";
 
@@ -22,7 +22,7 @@ export interface Place {
    * The package's own files. Every address is a literal `new URL("…", import.meta.url)`, because bundlers find and copy
    * the files by it. It throws in a bundle without `import.meta.url`, so it must not be called on import.
    */
-  readonly own: () => EngineFiles;
+  readonly own: () => Required<Omit<EngineFiles, "auto">> & EngineFiles;
   /** The ending of the names of the loaders and of the worker's script. */
   readonly ending: "js" | "node.js";
   /** Makes a relative address absolute. Throws if it is not an address. */

@@ -26,8 +26,9 @@ export interface LoadProgress {
 export interface WasmSource {
   /**
    * Address of a folder with the files of `headwise/wasm/`; the files of the chosen variant are loaded from it. In a
-   * bundle that is not an ES module, `worker-entry.js` and `auto-engine.js` (in Node `worker-entry.node.js`) and
-   * `webgpu-engine.js` are loaded from it too. The address may be relative to the page; in Node it may be a path.
+   * bundle that is not an ES module, other files are loaded from it too: `webgpu-engine.js`, and the worker's script,
+   * `worker-entry.js` with `auto-engine.js`, in Node `worker-entry.node.js`. The address may be relative to the page; in
+   * Node it may be a path.
    */
   readonly baseUrl?: string | URL | undefined;
   /** Address of the `.wasm` file. */

@@ -5,7 +5,10 @@ import { loadPart } from "../load/files.js";
 import { here, Late } from "../turn/late.js";
 import * as runners from "../wasm/runners.js";
 
-/** The code of engines for a page's worker: WebAssembly's is here, and what `backend: "auto"` needs is in a file of its own. */
+/**
+ * The code of engines for a page's worker. That of WebAssembly is in its script. What `backend: "auto"` needs is in a file of
+ * its own.
+ */
 export function engineCode(files: EngineFiles): EngineParts {
   const auto = new Late(async (operation) => {
     const code = await loadPart<AutoModule>(operation, files, "auto");
