@@ -1,4 +1,4 @@
-// Jest's environment of Node, in which names of the language are found as fast as outside of Jest.
+// Jest's environment of Node, in which names of the language are found as fast as outside of Jest, and failures tell more.
 
 import { runInContext } from "node:vm";
 
@@ -28,5 +28,10 @@ export default class PlainGlobals extends TestEnvironment {
     super(...given);
     const declared = READ_OFTEN.map((name) => `${name} = globalThis.${name}`);
     runInContext(`const ${declared.join(", ")};`, this.getVmContext());
+  }
+
+  /** A test that fails may say more before its hooks close what it has opened. */
+  async handleTestEvent({ name }) {
+    if (name === "test_fn_failure") await this.global.onFailure?.();
   }
 }

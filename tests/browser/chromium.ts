@@ -5,6 +5,7 @@ import { CHROMIUM_FLAG } from "../webgpu/softwareAdapter.mjs";
 import { countPages } from "./countedPages.js";
 import { CHROMIUM } from "./launchOptions.mjs";
 import { environmentWith, type SystemFont } from "./systemFont.js";
+import { tellWhatPagesShow } from "./whatPagesShow.js";
 
 /** Each file starts its own: a Chromium that many connect to does not give them what they download. */
 export function launchChromium(...args: string[]): Promise<Browser> {
@@ -15,9 +16,9 @@ export function launchChromium(...args: string[]): Promise<Browser> {
 export const launchChromiumWithFont = (font: SystemFont) =>
   prepared(chromium.launch({ ...CHROMIUM, env: environmentWith(font) }));
 
-/** A browser with time limits for slow machines. Counts what its pages run, if the coverage is measured. */
+/** A browser with time limits for slow machines, whose pages are told of when a test fails. Counts what its pages run, if the coverage is measured. */
 async function prepared(started: Promise<Browser>): Promise<Browser> {
-  const browser = countPages(await started);
+  const browser = tellWhatPagesShow(countPages(await started));
   return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));
 }
 
