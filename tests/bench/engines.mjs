@@ -84,7 +84,6 @@ async function openChromium() {
   };
 }
 
-/* global Worker, window */
 async function runInPage(page, url, configuration, report) {
   await page.exposeFunction("report", report);
   await page.goto(url);

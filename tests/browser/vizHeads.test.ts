@@ -37,7 +37,7 @@ describe("the links", () => {
   const lines = () =>
     page.evaluate(async () => {
       const { heads } = window as unknown as VizWindow;
-      // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its canvas below
+      // oxlint-disable-next-line typescript/unbound-method -- called with its canvas below
       const stroke = CanvasRenderingContext2D.prototype.stroke;
       let lines = 0;
       CanvasRenderingContext2D.prototype.stroke = function (this: CanvasRenderingContext2D) {

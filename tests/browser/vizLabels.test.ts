@@ -54,7 +54,7 @@ function labelCorners(page: Page): Promise<{ text: string; corners: [number, num
   return page.evaluate(async () => {
     const { map } = window as unknown as VizWindow;
     const seen: { text: string; corners: [number, number][] }[] = [];
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its canvas below
+    // oxlint-disable-next-line typescript/unbound-method -- called with its canvas below
     const write = CanvasRenderingContext2D.prototype.fillText;
     CanvasRenderingContext2D.prototype.fillText = function (this: CanvasRenderingContext2D, ...args) {
       const [text, x, y] = args;
@@ -285,7 +285,7 @@ describe("numbers in the cells", () => {
       const [left, top] = [grid.offsetLeft * scale, grid.offsetTop * scale];
       const [w, h] = [(grid.clientWidth * scale) / columns, (grid.clientHeight * scale) / rows];
       const found: { text: string; row: number; column: number; ink: string; fits: boolean }[] = [];
-      // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its canvas below
+      // oxlint-disable-next-line typescript/unbound-method -- called with its canvas below
       const write = CanvasRenderingContext2D.prototype.fillText;
       CanvasRenderingContext2D.prototype.fillText = function (this: CanvasRenderingContext2D, ...args) {
         const [text, x, y] = args;

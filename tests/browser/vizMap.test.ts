@@ -400,7 +400,7 @@ describe("512 × 512 cells", () => {
       const { map, told } = window as unknown as VizWindow;
       const grid = map.shadowRoot!.querySelector("[role=grid]")!;
       let pictures = 0;
-      // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its canvas below
+      // oxlint-disable-next-line typescript/unbound-method -- called with its canvas below
       const put = CanvasRenderingContext2D.prototype.drawImage;
       CanvasRenderingContext2D.prototype.drawImage = function (this: CanvasRenderingContext2D, ...args: unknown[]) {
         ++pictures;

@@ -150,6 +150,7 @@ describe("texts of another language", () => {
       const [address, main] = ["/viz.js", "/index.js"];
       const { setTexts } = (await import(address)) as typeof viz;
       const { OptionError } = (await import(main)) as Headwise;
+      // oxlint-disable-next-line no-eval -- in a page of its own
       const value = (0, eval)(`(${expression})`) as object;
       try {
         setTexts(value);

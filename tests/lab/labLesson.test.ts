@@ -194,7 +194,7 @@ test.each([...TEXTS, LONG])(
         expect(paneOf(seen, scene).title).not.toBe("");
         const opened = [...markup.matchAll(/<(?!\/|br|input|line|circle|path)([a-z]+\d?)[^>]*?(\/?)>/g)].filter(([, , end]) => end === ""); // prettier-ignore
         const closed = [...markup.matchAll(/<\/([a-z]+\d?)>/g)];
-        const names = (tags: RegExpMatchArray[]) => tags.map(([, name]) => name).filter((name) => !["line", "circle", "path"].includes(name!)).sort(); // prettier-ignore
+        const names = (tags: RegExpMatchArray[]) => tags.map(([, name]) => name!).filter((name) => !["line", "circle", "path"].includes(name)).sort(); // prettier-ignore
         expect(names(opened)).toEqual(names(closed));
       }
     }

@@ -23,7 +23,6 @@ export async function withChromium(work, ...flags) {
   }
 }
 
-/* global outcome */
 const inChromium = (address) =>
   withChromium(
     async (browser, url) => {
@@ -31,7 +30,7 @@ const inChromium = (address) =>
       page.setDefaultTimeout(WAIT_MILLISECONDS);
       await page.goto(url + address);
       await page.waitForFunction(() => "outcome" in globalThis);
-      return { version: browser.version(), outcome: await page.evaluate(() => outcome) };
+      return { version: browser.version(), outcome: await page.evaluate(() => globalThis.outcome) };
     },
     ...["--enable-unsafe-webgpu", CHROMIUM_FLAG],
   );

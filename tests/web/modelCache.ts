@@ -35,7 +35,7 @@ export class ModelCache {
     private held: readonly (readonly Token[])[],
     private ends: readonly number[],
     /** The last append, if only forks and selections came after it. */
-    private last: Append | undefined = undefined,
+    private last?: Append | undefined,
   ) {}
 
   static empty(shape: CacheShape): ModelCache {

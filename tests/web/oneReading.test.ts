@@ -197,7 +197,7 @@ describe.each(ENTRIES)("%s", (_, create) => {
   });
 
   test("holes in a shape are refused", async () => {
-    // eslint-disable-next-line no-sparse-arrays
+    // oxlint-disable-next-line no-sparse-arrays
     const shape = [1, , 2] as unknown as number[];
     const error = await rejection(
       hw.scaledDotProductAttention({ data: new Float32Array(2), shape }, heads(2), heads(3)),

@@ -147,7 +147,7 @@ abstract class Synthetic implements Engine {
   #cache(problem: CacheProblem, tokens: number[]): SyntheticCache {
     const form: CacheForm = { ...problem, rotary: problem.rotary !== undefined };
     let appended = [...tokens];
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the getters of the cache have a `this` of their own
+    // oxlint-disable-next-line typescript/no-this-alias -- the getters of the cache have a `this` of their own
     const engine = this;
     const grow = (gain: number) => (appended = appended.map((total) => total + gain));
     return {

@@ -156,7 +156,7 @@ export class BrokenGpu {
   }
 
   #instrument(type: string, name: string): void {
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced methods have a `this` of their own
+    // oxlint-disable-next-line typescript/no-this-alias -- the replaced methods have a `this` of their own
     const gpu = this;
     const made = replace(
       prototypeOf(type),

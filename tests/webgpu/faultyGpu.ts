@@ -58,7 +58,7 @@ export class LosingGpu {
   readonly #restore: (() => void)[];
 
   constructor() {
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced methods have a `this` of their own
+    // oxlint-disable-next-line typescript/no-this-alias -- the replaced methods have a `this` of their own
     const watch = this;
     const opening = replace(
       prototypeOf("GPUAdapter"),
@@ -122,7 +122,7 @@ export class PoorGpu {
   readonly #restore: (() => void)[];
 
   constructor() {
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced methods have a `this` of their own
+    // oxlint-disable-next-line typescript/no-this-alias -- the replaced methods have a `this` of their own
     const poor = this;
     const device = prototypeOf("GPUDevice");
     const OutOfMemory = (globalThis as unknown as { GPUOutOfMemoryError: new (message: string) => object })
@@ -181,7 +181,7 @@ export class WatchedGpu {
   readonly #restore: (() => void)[];
 
   constructor() {
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced methods have a `this` of their own
+    // oxlint-disable-next-line typescript/no-this-alias -- the replaced methods have a `this` of their own
     const watch = this;
     this.#restore = [
       replace(

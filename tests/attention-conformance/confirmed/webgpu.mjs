@@ -32,7 +32,6 @@ export async function runOnWebGPU(runs, { subgroups = true } = {}) {
   }
 }
 
-/* global GPUAdapter */
 async function inPage([runs, subgroups]) {
   const request = GPUAdapter.prototype.requestDevice;
   if (!subgroups)

@@ -1,7 +1,5 @@
 // What chromium.mjs runs in its page: one engine, measured in this window.
 
-/* global window, document */
-
 export async function run({ adapter, filter, few, memory, versions, platform }) {
   const suite = await import("/measure.mjs");
   const { open } = await import(`/adapters/${adapter}`);

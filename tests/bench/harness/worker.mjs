@@ -1,7 +1,5 @@
 // The harness in a browser: a module worker, which may block as Node may. The first message is its configuration.
 
-/* global self */
-
 import { run } from "./run.mjs";
 
 const environment = {

@@ -1,8 +1,6 @@
 // node tests/bench/lab/firstPicture.mjs [rounds]: how long the lab takes to show its first picture, and how much the page
 // moves until the room is ready. It measures dist-demo as it is: run `npm run build` before.
 
-/* global document, requestAnimationFrame */
-
 import { loadavg } from "node:os";
 
 import { summary } from "../harness/statistics.mjs";

@@ -3,8 +3,6 @@
 // real time: measure on a quiet machine. With a slowdown of 1, tasks have the times of the processor, which other programs
 // change little. It measures dist-demo as it is.
 
-/* global requestAnimationFrame */
-
 import { loadavg } from "node:os";
 
 import { withLab } from "./labPage.mjs";

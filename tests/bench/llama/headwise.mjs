@@ -1,5 +1,3 @@
-/* global Worker */
-
 import { configOf } from "./shapes.mjs";
 import { safetensorsModel } from "./safetensorsModel.mjs";
 

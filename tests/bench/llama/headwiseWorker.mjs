@@ -1,7 +1,5 @@
 // headwise in a worker, which may block. The first message loads the model, every later one generates.
 
-/* global self */
-
 import { createAttention } from "../../../dist/index.js";
 import { loadModel } from "../../../dist/models.js";
 

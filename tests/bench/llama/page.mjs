@@ -1,7 +1,5 @@
 // One page of Chromium: headwise and wllama generate in turns with the same weights. Each has a worker of its own.
 
-/* global crossOriginIsolated */
-
 import { breathe } from "../harness/timing.mjs";
 import { byteTokens } from "./ggufModel.mjs";
 import { openHeadwise } from "./headwise.mjs";

@@ -1,7 +1,7 @@
 // A file of the format headwise-bench, which headwise-bench.json describes, while it is put together.
 
 /** Characters that the schema refuses: they have no place in a name. */
-// eslint-disable-next-line no-control-regex -- these are what is to be replaced
+// oxlint-disable-next-line no-control-regex -- these are what is to be replaced
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
 const LONGEST = { name: 200, text: 2000 };
 

@@ -1,7 +1,5 @@
 // Functions that run in the page. Each returns milliseconds.
 
-/* global document, window, Worker, requestAnimationFrame, PointerEvent */
-
 const floats = (...shape) => ({
   data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => Math.sin(k + 1)),
   shape,

@@ -8,7 +8,6 @@ const MORE_FLAGS = (process.env.HEADWISE_CHROMIUM_FLAGS ?? "").split(" ").filter
 /** The developer features give exact timestamps. */
 const FLAGS = ["--no-sandbox", "--enable-unsafe-webgpu", "--enable-webgpu-developer-features", ...MORE_FLAGS];
 
-/* global window */
 /** Opens a browser. `run` imports the module, a path of the repository, and calls its `run(configuration, report)`. */
 export async function openPage(module = "/tests/bench/webgpu/run.mjs") {
   const { chromium } = await import("playwright-core");

@@ -1,5 +1,3 @@
-/* global GPUBufferUsage */
-
 /** Opens a device with all of the adapter's features that headwise uses, as headwise itself does. */
 export async function openDevice() {
   const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });

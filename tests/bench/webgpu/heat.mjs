@@ -1,8 +1,6 @@
 // Keeps a GPU at the clock that it has under load. An idle GPU saves power: an H100 drops from 1980 to 345 MHz within 0.1 s,
 // and needs about a second of work to come back. Without this, a case's time says how long its preparation took.
 
-/* global GPUBufferUsage */
-
 import { multiplyAdds } from "./probes.mjs";
 
 const STEPS_OF_FIRST = 64;

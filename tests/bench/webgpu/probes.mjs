@@ -1,8 +1,6 @@
 // The best rates of a shader on this device: multiply-adds in registers, the same with float16 operands and float32
 // sums, and copying.
 
-/* global GPUBufferUsage, GPUMapMode */
-
 const THREADS = 256;
 const WORKGROUPS = 1024;
 /** Different sums of an invocation: they hide the latency of a multiply-add. */

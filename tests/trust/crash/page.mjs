@@ -7,8 +7,6 @@ import { faultyLoader } from "../../web/faultyLoader.mjs";
 import { withChromium } from "../pages.mjs";
 import { openFreezable } from "./frozenPage.mjs";
 
-/* global window, Worker, tools, scenes */
-
 /** An empty isolated page with what scenes need, as global variables. */
 async function openScenes(browser, url, hangs) {
   const page = await browser.newPage();
@@ -40,7 +38,10 @@ async function openScenes(browser, url, hangs) {
 export function playInChromium(scene, hangs) {
   const play = async (browser, url) => {
     const { page, unhandled } = await openScenes(browser, url, hangs);
-    return { endings: await page.evaluate((name) => scenes.SCENES[name](tools), scene), unhandled };
+    return {
+      endings: await page.evaluate((name) => globalThis.scenes.SCENES[name](globalThis.tools), scene),
+      unhandled,
+    };
   };
   return withChromium(play, ...(scene === "device destroyed" ? ["--enable-unsafe-webgpu", CHROMIUM_FLAG] : []));
 }

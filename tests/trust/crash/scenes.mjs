@@ -91,7 +91,6 @@ export const SCENES = {
   },
 };
 
-/* global document */
 /**
  * The page is frozen while calls run. The browser freezes it and wakes it, so the calls are made first and asked for later.
  * Times count from the moment at which the page is awake again.

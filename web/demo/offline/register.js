@@ -1,8 +1,6 @@
 // Installs the service worker. Then reloads the page once, so that the worker's headers isolate it. If that does not
 // help (the browser may forbid it), the page runs with one thread and says so.
 
-/* global crossOriginIsolated, isSecureContext, location, self, top */
-
 const RELOADED = "headwise-lab-reloaded";
 
 // A figure in another page installs nothing. In a sandbox even asking for the worker throws.

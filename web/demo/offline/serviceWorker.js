@@ -1,9 +1,6 @@
 // Stores the lab on the visitor's device. If the host does not send the headers COOP and COEP, this worker adds them:
 // they isolate the pages, and threads need that. site.mjs writes the lists and the version.
 
-/* global addEventListener, caches, clients, location */
-/* global __PAGE__, __MODEL__ */
-
 const VERSION = "__VERSION__";
 const PAGE = __PAGE__;
 const MODEL = __MODEL__;

@@ -38,7 +38,7 @@ export interface AttentionResult {
 }
 
 /** The type of an absent `returns`: the result has the output only. */
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- no key is known, so none is asked for or refused
+// oxlint-disable-next-line typescript/no-empty-object-type -- no key is known, so none is asked for or refused
 export type NoReturns = {};
 
 /** The type of an absent `value`: undefined in a call without an output, which reads no values. */

@@ -47,7 +47,7 @@ export function attentionMaps(
   operation: string,
   argument: string,
   probs: Floats,
-  queryOffset: PositionOptions["queryOffset"] | undefined = undefined,
+  queryOffset?: PositionOptions["queryOffset"],
 ): AttentionMaps {
   const { data, shape } = floats(operation, argument, probs);
   if (shape.length < 2 || shape.length > 4)
@@ -70,7 +70,7 @@ export function attentionMaps(
 export function layersOfMaps(
   operation: string,
   probsPerLayer: readonly Floats[],
-  queryOffset: PositionOptions["queryOffset"] | undefined = undefined,
+  queryOffset?: PositionOptions["queryOffset"],
 ): readonly AttentionMaps[] {
   return guarded(operation, "probsPerLayer", () => {
     const layers = isArray(probsPerLayer) ? probsPerLayer.length : 0;

@@ -2,7 +2,7 @@
 
 declare module "inline-module:glue" {
   /** Emscripten's loader for one thread. It cannot load a file. */
-  // eslint-disable-next-line @typescript-eslint/consistent-type-imports -- an ambient module has no relative imports
+  // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module has no relative imports
   const createHeadwise: import("./host.js").LoaderExport;
   export default createHeadwise;
 }

@@ -41,7 +41,7 @@ export interface LibraryTokenizer {
  * A class of a library that makes a tokenizer from the contents of tokenizer.json and tokenizer_config.json, such as
  * `Tokenizer` of `@huggingface/tokenizers`.
  */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a library declares its own types for the two files
+// oxlint-disable-next-line typescript/no-explicit-any -- a library declares its own types for the two files
 export type TokenizerClass = new (tokenizer: any, config: any) => LibraryTokenizer;
 
 /** Options of `loadTokenizer`. */

@@ -29,7 +29,7 @@ const RULES: OperatorRules = {
  *
  * @throws ShapeError, OptionError or OutOfMemoryError.
  */
-// eslint-disable-next-line @typescript-eslint/require-await -- all operators are called alike
+// oxlint-disable-next-line typescript/require-await -- all operators are called alike
 export async function softmax(
   hw: Pick<Attention, "report">,
   inputs: { readonly input: FloatTensor },

@@ -54,7 +54,7 @@ export class AttentionHeads extends AttentionElement {
   readonly #queries: TokenColumn = this.#column("query");
   readonly #keys: TokenColumn = this.#column("key");
   readonly #canvas = make("canvas", { "aria-hidden": "true" });
-  readonly #scroll = make(
+  readonly #scroll: HTMLDivElement = make(
     "div",
     { class: "scroll", part: "plot", hidden: true }, // until it is drawn: it would scroll and hold nothing to focus
     this.#queries.element,
@@ -64,7 +64,7 @@ export class AttentionHeads extends AttentionElement {
   readonly #slider = make("input", { type: "range", min: 0, max: SLIDER_STEPS, step: 1 });
   readonly #sliderLabel = make("span");
   readonly #sliderText = make("span");
-  readonly #toolbar = make(
+  readonly #toolbar: HTMLDivElement = make(
     "div",
     { part: "toolbar", class: "toolbar" },
     make("label", {}, this.#sliderLabel, this.#slider, this.#sliderText),

@@ -113,7 +113,7 @@ function columnLabels({ labels, sight, layout }: MapSvg): string[] {
 export function escaped(text: string): string {
   const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   // XML cannot contain these characters; they become the replacement character
-  const held = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd"); // eslint-disable-line no-control-regex
+  const held = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd"); // oxlint-disable-line no-control-regex
   return held.replace(/[&<>"]/g, (letter) => names[letter]!);
 }
 

@@ -1,4 +1,3 @@
-/* global process */
 // The same by `require`.
 
 const { createAttention } = require(process.argv[2]);

@@ -1,5 +1,3 @@
-/* global Worker */
-
 const worker = new Worker(new URL("./ownWorker.js", import.meta.url), { type: "module" });
 
 globalThis.outcome = new Promise((resolve, reject) => {

@@ -1,5 +1,3 @@
-/* global GPUShaderStage */
-
 /**
  * Compiles the shaders of shaders.json to pipelines, as the package does. Leaves in `outcome`, for the test to fetch, how many
  * compiled, what kept others from it, and the features that the device lacks.

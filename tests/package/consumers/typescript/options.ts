@@ -1,6 +1,6 @@
 // What may be passed as an option: undefined, and options that stand in a variable.
 
-/* eslint-disable @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-call
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-call
    -- where a part is absent, its type is none */
 
 import {

@@ -1,6 +1,6 @@
 // What TypeScript knows of results: what was asked for is there, in the dtype of the query or of `into`, where it lies.
 
-/* eslint-disable @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-call, @typescript-eslint/unbound-method
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-call, typescript/unbound-method
    -- where a part is absent, its type is none; where a result may lie on the GPU, its data may be a method */
 
 import {

@@ -1,4 +1,3 @@
-/* global expect, test */
 import { createAttention } from "headwise/inline";
 
 import { FIRST_ROWS, firstRows } from "./causal.js";

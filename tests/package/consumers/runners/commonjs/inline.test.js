@@ -1,4 +1,3 @@
-/* global expect, test */
 const { createAttention, HeadwiseError } = require("headwise/inline");
 const { formula } = require("headwise/formula");
 const { softmax } = require("headwise/onnx");

@@ -1,4 +1,3 @@
-/* global expect, test */
 import { elementsWithProbs } from "./elements.js";
 
 test("headwise/inline computes, and the elements of headwise/viz take it", async () => {

@@ -1,4 +1,3 @@
-/* global document */
 import { createAttention } from "headwise/inline";
 import { defineElements } from "headwise/viz";
 
