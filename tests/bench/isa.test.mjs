@@ -115,7 +115,7 @@ describe("an instruction", () => {
   test("of both halves of a dual instruction counts", () => {
     const text = "\tv_dual_fmac_f32 v1, v2, v3 :: v_dual_mul_f32 v4, v5, v6";
     const counts = parseListing(text).instructions.map(countsOf);
-    expect(counts.map(({ products, fused }) => [products, fused])).toEqual([[1, 1], [1, 0]]); // prettier-ignore
+    expect(counts.map(({ products, fused }) => [products, fused])).toEqual([[1, 1], [1, 0]]); // oxfmt-ignore
   });
 
   test("that reads LDS counts its words, in both families' names", () => {
@@ -172,7 +172,7 @@ describe("a tile", () => {
 });
 
 describe("the goals", () => {
-  const figures = { kind: "attention", width: 64, family: "NAVI21", spilled: 0, scratch: 0, waves: 2, barriers: 3, perWord: 4, useful: 0.76 }; // prettier-ignore
+  const figures = { kind: "attention", width: 64, family: "NAVI21", spilled: 0, scratch: 0, waves: 2, barriers: 3, perWord: 4, useful: 0.76 }; // oxfmt-ignore
   const met = (more) => goalsOf({ ...figures, ...more }).map(({ isMet }) => isMet);
 
   test("take a larger share with fewer waves, or a smaller one with more", () => {

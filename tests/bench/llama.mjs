@@ -66,7 +66,7 @@ async function measure(millions, count) {
 function table(lines) {
   const texts = lines.map((cells) => cells.map(String));
   const widths = COLUMNS.map((_, n) => Math.max(...texts.map((cells) => cells[n].length)));
-  return texts.map((cells) => cells.map((cell, n) => cell.padEnd(widths[n])).join("  ").trimEnd()).join("\n"); // prettier-ignore
+  return texts.map((cells) => cells.map((cell, n) => cell.padEnd(widths[n])).join("  ").trimEnd()).join("\n"); // oxfmt-ignore
 }
 
 function note() {

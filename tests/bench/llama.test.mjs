@@ -161,7 +161,7 @@ describe("a Llama with random weights", () => {
     const length = Number(new DataView(stored.buffer).getBigUint64(0, true));
     const header = JSON.parse(new TextDecoder().decode(stored.subarray(8, 8 + length)));
     for (const tensor of tensorsOf(SMALL)) {
-      const { shape, data_offsets: [from, to] } = header[tensor.name]; // prettier-ignore
+      const { shape, data_offsets: [from, to] } = header[tensor.name]; // oxfmt-ignore
       const bits = new Uint16Array(stored.buffer, 8 + length + from, (to - from) / 2);
       expect(shape).toEqual(tensor.shape);
       expect([...bits].map(halfValue)).toEqual([...numbersOf(tensor)]);

@@ -131,7 +131,7 @@ function rowsOfStories({ first, steps, calls }) {
 
 function table(lines) {
   const widths = COLUMNS.map((_, n) => Math.max(...lines.map((cells) => cells[n].length)));
-  return lines.map((cells) => cells.map((cell, n) => cell.padEnd(widths[n])).join("  ").trimEnd()).join("\n"); // prettier-ignore
+  return lines.map((cells) => cells.map((cell, n) => cell.padEnd(widths[n])).join("  ").trimEnd()).join("\n"); // oxfmt-ignore
 }
 
 function record(all) {

@@ -20,7 +20,7 @@ test("a row has the figure of one thread, and that of two in brackets", () => {
   const runs = [runOf(1, recordOf("BERT", 18.61)), runOf(2, recordOf("BERT", 9.412, { peers: {} })), { name: "times" }];
   const columns = ["case", "engine", "ms", "GFLOP/s", "binds", "of the roof", "inside", "× its fastest", "× jax-js"];
   expect(rowsOf({ machine, runs }, columns)).toEqual({
-    "BERT, Node 20.1.0": ["BERT", "Node 20.1.0", "18.6 (9.41)", "36 (36)", "bytes", "63 % (63 %)", "70 % (70 %)", "1.8 (–)", "–"], // prettier-ignore
+    "BERT, Node 20.1.0": ["BERT", "Node 20.1.0", "18.6 (9.41)", "36 (36)", "bytes", "63 % (63 %)", "70 % (70 %)", "1.8 (–)", "–"], // oxfmt-ignore
   });
 });
 
@@ -34,7 +34,7 @@ test("a formula stands beside the call that it is compared with; other cases are
 test("every table of the pages with cases of the bench is one that it can record", () => {
   const isOfBench = ({ commands }) =>
     commands.every((command) => command.startsWith("npm run bench") && !command.includes("--sizes"));
-  const names = Object.entries(readParts()).filter(([, part]) => isOfBench(part)).map(([name]) => name); // prettier-ignore
+  const names = Object.entries(readParts()).filter(([, part]) => isOfBench(part)).map(([name]) => name); // oxfmt-ignore
   expect(names.length).toBeGreaterThan(0);
   for (const name of names) expect(recordedTable(name).rows).toBeDefined();
   expect(() => recordedTable("trust")).toThrow("has no table of the bench named trust");

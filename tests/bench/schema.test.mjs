@@ -37,7 +37,7 @@ describe("the file of npm run bench", () => {
   test("has every sample of headwise, of its own tensors and of peers, with the roofline of the case", () => {
     const [own, inside, ort] = document.measurements;
     expect([own.samples, inside.samples, ort.samples, ort.form]).toEqual([
-      ...[[1, 2, 3], [0.5, 0.6], [4, 5]], // prettier-ignore
+      ...[[1, 2, 3], [0.5, 0.6], [4, 5]], // oxfmt-ignore
       "MultiHeadAttention",
     ]);
     expect(own.roofline).toEqual({ operations: 2e9, bytes: 3e9 });

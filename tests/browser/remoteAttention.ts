@@ -15,7 +15,7 @@ export async function remoteAttention(page: Page, entry: string): Promise<Remote
   await page.evaluate(openInPage, entry);
   const call = async (object: number, method: string, parameters: unknown[] = []): Promise<unknown> =>
     unpack(await page.evaluate(callInPage, pack([object, method, parameters])));
-  const own = (method: string) => (...parameters: unknown[]) => call(0, method, parameters); // prettier-ignore
+  const own = (method: string) => (...parameters: unknown[]) => call(0, method, parameters); // oxfmt-ignore
   const layerOf = (id: number) =>
     ({
       forward: (...parameters: unknown[]) => call(id, "forward", parameters),

@@ -368,7 +368,7 @@ describe("a phone", () => {
     const touch = (type: "touchStart" | "touchMove" | "touchEnd", spread: number) =>
       devtools.send("Input.dispatchTouchEvent", {
         type,
-        touchPoints: type === "touchEnd" ? [] : [{ x: x - spread, y, id: 0 }, { x: x + spread, y, id: 1 }], // prettier-ignore
+        touchPoints: type === "touchEnd" ? [] : [{ x: x - spread, y, id: 0 }, { x: x + spread, y, id: 1 }], // oxfmt-ignore
       });
     await touch("touchStart", 10);
     for (const spread of [15, 20, 30, 40]) await touch("touchMove", spread);
@@ -447,7 +447,8 @@ describe("a source of 8192 × 8192", () => {
     page.waitForFunction((wanted) => {
       const { told } = window as unknown as VizWindow;
       const last = told.filter(({ type }) => type === "slices").at(-1)?.detail as
-        { done: number; total: number } | undefined;
+        | { done: number; total: number }
+        | undefined;
       return last?.done === wanted && last.total === wanted;
     }, slices);
 

@@ -117,7 +117,7 @@ describe("the script of the worker", () => {
     const error = await errorIn({ entry: `${elsewhere.url}worker.js` });
     elsewhere.stop();
     expect(error).toEqual(
-      assetErrorLike("ASSET_BLOCKED", /worker-entry\.js could not be fetched: TypeError/, /^Serve the script with Access-Control-Allow-Origin/), // prettier-ignore
+      assetErrorLike("ASSET_BLOCKED", /worker-entry\.js could not be fetched: TypeError/, /^Serve the script with Access-Control-Allow-Origin/), // oxfmt-ignore
     );
   });
 });
@@ -172,7 +172,7 @@ describe("a sandboxed frame, whose origin is opaque,", () => {
 
   test("cannot read the script: the error says so and how to allow it", async () => {
     expect(await outcomeInFrame("http://a.example")).toEqual(
-      assetErrorLike("ASSET_BLOCKED", /opaque origin \(a sandboxed frame\): http:\S+worker-entry\.js could not be fetched/, /allow-same-origin/), // prettier-ignore
+      assetErrorLike("ASSET_BLOCKED", /opaque origin \(a sandboxed frame\): http:\S+worker-entry\.js could not be fetched/, /allow-same-origin/), // oxfmt-ignore
     );
   });
 

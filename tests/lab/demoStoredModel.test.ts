@@ -46,7 +46,7 @@ test("float16 moves embeddings and weights of attention only a little, and the r
   expect(found.weight).toBeLessThan(0.02);
   expect(found.weight).toBeGreaterThan(0);
   const note = storageNote({ megabytes: 12.9, ...found });
-  const [, sentences, points, cosine] = /Over (\d+) sentences.*more than ([\d.]+) percentage.*at least ([\d.]+) with/.exec(note)!; // prettier-ignore
+  const [, sentences, points, cosine] = /Over (\d+) sentences.*more than ([\d.]+) percentage.*at least ([\d.]+) with/.exec(note)!; // oxfmt-ignore
   expect(Number(sentences)).toBe(found.sentences);
   expect(Number(points) / 100 - found.weight).toBeGreaterThanOrEqual(0);
   expect(Number(points) / 100 - found.weight).toBeLessThan(1e-3);

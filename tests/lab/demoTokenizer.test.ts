@@ -11,7 +11,7 @@ const textsOf = (text: string) => tokenizer.encode(text).map((token) => token.te
 
 test("a sentence falls into the pieces that readers expect", () => {
   expect(textsOf("They decided to park the car in the park.")).toEqual(
-    ["▁They", "▁decided", "▁to", "▁park", "▁the", "▁car", "▁in", "▁the", "▁park", "."], // prettier-ignore
+    ["▁They", "▁decided", "▁to", "▁park", "▁the", "▁car", "▁in", "▁the", "▁park", "."], // oxfmt-ignore
   );
 });
 

@@ -103,7 +103,7 @@ describe("Batches of stories", () => {
   /** The words of a row, and the words that count in it. */
   const rowsOf = ({ tokens, targets }: Batch) =>
     Array.from({ length: tokens.shape[0]! }, (_, row) => {
-      const [given, wanted] = [tokens, targets].map(({ data, shape }) => [...data.subarray(row * shape[1]!, (row + 1) * shape[1]!)]); // prettier-ignore
+      const [given, wanted] = [tokens, targets].map(({ data, shape }) => [...data.subarray(row * shape[1]!, (row + 1) * shape[1]!)]); // oxfmt-ignore
       return { given: given!, wanted: wanted! };
     });
   const [gap] = storyIds({ words: [], facts: [] });
@@ -140,7 +140,7 @@ describe("Batches of stories", () => {
       for (const { given: row, wanted } of rowsOf(
         repeatedBatch(random(4), { ...{ rows: 20, length: 40 }, words: 24, lists }),
       )) {
-        // prettier-ignore
+        // oxfmt-ignore
         const given = row.filter((id) => id !== gap); // a row may be a word shorter than the longest
         const again = wanted.findIndex((id) => id >= 0); // the first word of the second round is given
         const round = given.slice(0, again);

@@ -259,7 +259,7 @@ describe("bars", () => {
 
   test("in time have the row's numbers, and the axis ends at the last quartile", () => {
     const [{ bars, axis }] = barsOf(rows, view) as [ReturnType<typeof barsOf>[0]];
-    expect(bars.map(({ value, low, high }) => [value, low, high])).toEqual([[3, 2, 4], [20, 20, 20], [3, 2, 4]]); // prettier-ignore
+    expect(bars.map(({ value, low, high }) => [value, low, high])).toEqual([[3, 2, 4], [20, 20, 20], [3, 2, 4]]); // oxfmt-ignore
     expect([axis.from, axis.to, axis.at(0), axis.at(20), axis.at(5)]).toEqual([0, 20, 0, 1, 0.25]);
   });
 
@@ -278,7 +278,7 @@ describe("bars", () => {
     const time = fc.double({ min: 1e-300, max: 1e9, noNaN: true });
     fc.assert(
       fc.property(fc.array(time, { minLength: 1, maxLength: 5 }), (times) => {
-        const axis = axisOf(times.map((value) => ({ value, low: value, high: value })), true); // prettier-ignore
+        const axis = axisOf(times.map((value) => ({ value, low: value, high: value })), true); // oxfmt-ignore
         for (const value of times) {
           expect(axis.at(value)).toBeGreaterThanOrEqual(0);
           expect(axis.at(value)).toBeLessThanOrEqual(1 + 1e-12);
@@ -293,7 +293,7 @@ describe("the saved table", () => {
   test("has every sample, and JSON has the rows", () => {
     const rows = rowsOf([file()]);
     const [head, first] = csvOf(rows).split("\r\n");
-    expect(head).toBe("file,device,shape,engine,version,median_ms,first_quartile_ms,third_quartile_ms,share_of_roof,samples_ms"); // prettier-ignore
+    expect(head).toBe("file,device,shape,engine,version,median_ms,first_quartile_ms,third_quartile_ms,share_of_roof,samples_ms"); // oxfmt-ignore
     expect(first).toMatch(
       /^a\.json,a device,small,headwise · wasm · relaxed · 1 thread,1\.0\.0,3,2,4,0\.33\d+,4 1 2 5 3$/,
     );

@@ -35,12 +35,12 @@ function* results(): Generator<BenchResult> {
       if (uniform() < 0.1) return { engine, refusal: "no adapter answers", times: [] };
       const count = uniform() < 0.1 ? Math.floor(5 * uniform()) : CASES.length;
       const times = CASES.slice(0, count).map(() => slowest * spread ** -uniform());
-      const roofs = hasRoofs && engine.backend === "wasm" ? { roof: 1e10 * 10 ** uniform(), bandwidth: 2e9 * 10 ** (2 * uniform()) } : {}; // prettier-ignore
+      const roofs = hasRoofs && engine.backend === "wasm" ? { roof: 1e10 * 10 ** uniform(), bandwidth: 2e9 * 10 ** (2 * uniform()) } : {}; // oxfmt-ignore
       return { engine, error: uniform() * 1e-6, ...roofs, times };
     });
     const measured = figures.slice(0, 1 + Math.floor(5 * uniform()));
     const isCancelled = measured.length < 5 || measured.some(({ refusal, times }) => !refusal && times.length < 4);
-    yield { device: "Chrome 141, X11, 8 cores", date: "2026-01-02", figures: measured, ...(isCancelled && { cancelledOf: 5 }) }; // prettier-ignore
+    yield { device: "Chrome 141, X11, 8 cores", date: "2026-01-02", figures: measured, ...(isCancelled && { cancelledOf: 5 }) }; // oxfmt-ignore
   }
 }
 
@@ -124,7 +124,7 @@ test("a result survives the way through the address, and other text does not pas
     expect(pointsOf(read.figures)).toHaveLength(pointsOf(result.figures).length);
     expect(read.cancelledOf).toBe(result.cancelledOf);
   }
-  const text = (change: object) => packResult({ device: "d", date: "t", figures: [{ engine: ENGINES[0], times: [1], ...change }] }); // prettier-ignore
+  const text = (change: object) => packResult({ device: "d", date: "t", figures: [{ engine: ENGINES[0], times: [1], ...change }] }); // oxfmt-ignore
   expect(unpackResult(text({}))).toBeDefined();
   for (const change of [
     { times: ["1"] },
@@ -135,7 +135,7 @@ test("a result survives the way through the address, and other text does not pas
     { engine: { backend: "x" } },
     { error: {} },
   ])
-    // prettier-ignore
+    // oxfmt-ignore
     expect(unpackResult(text(change))).toBeUndefined();
   for (const other of ["", "[]", "null", "{}", "{"]) expect(unpackResult(other)).toBeUndefined();
 });
@@ -147,7 +147,7 @@ test("a bench that is cancelled gives what it has measured", async () => {
   const figures = await bench({ engines: [engine, engine], seconds: 0.001 }, (what) => {
     steps.push(what);
     if (steps.length === 2) setTimeout(() => cancelling.abort());
-  }, cancelling.signal); // prettier-ignore
+  }, cancelling.signal); // oxfmt-ignore
   expect(figures).toHaveLength(1);
   expect(figures[0]!.refusal).toBeUndefined();
   expect(figures[0]!.times.length).toBeLessThan(CASES.length);

@@ -15,8 +15,8 @@ import {
 import { candidates, largestChange, softmax, surprise, taken } from "../../web/demo/generate/sampling.js";
 import type { CacheState, Endless, Writing, Written } from "../../web/demo/lab/engine/generateProtocol.js";
 import { endlessText, Writer } from "../../web/demo/lab/engine/writer.js";
-import { BEGINNINGS, fields, gainsOf, placesOf, ringOf, STORY_BEGINNINGS, switched } from "../../web/demo/lab/rooms/generate/settings.js"; // prettier-ignore
-import { cacheWords, changeWords, endlessWords, finding, modelWords, sign, speedWords, sumWords, twinWords, unreadWords } from "../../web/demo/lab/rooms/generate/words.js"; // prettier-ignore
+import { BEGINNINGS, fields, gainsOf, placesOf, ringOf, STORY_BEGINNINGS, switched } from "../../web/demo/lab/rooms/generate/settings.js"; // oxfmt-ignore
+import { cacheWords, changeWords, endlessWords, finding, modelWords, sign, speedWords, sumWords, twinWords, unreadWords } from "../../web/demo/lab/rooms/generate/words.js"; // oxfmt-ignore
 import { storyWords } from "../../web/demo/stories/words.js";
 import { storyVerdict } from "../../web/demo/lab/rooms/generate/verdict.js";
 import { choiceWords, jobWords } from "../../web/demo/lab/rooms/generate/jobs.js";
@@ -58,7 +58,7 @@ describe("what may come next", () => {
       const token = taken(found, at / 10_000);
       counts.set(token, (counts.get(token) ?? 0) + 1);
     }
-    for (const { token, chance } of found) expect(Math.abs((counts.get(token) ?? 0) / 10_000 - chance)).toBeLessThan(2e-4); // prettier-ignore
+    for (const { token, chance } of found) expect(Math.abs((counts.get(token) ?? 0) / 10_000 - chance)).toBeLessThan(2e-4); // oxfmt-ignore
     expect(taken(found, 1 - 1e-16)).toBe(0);
   });
 
@@ -321,7 +321,7 @@ describe("words", () => {
     expect(unreadWords("Kate had a red dragon.", STORIES)).toBe(
       "This model does not know the word “dragon”, and leaves out what it does not know.",
     );
-    expect(unreadWords("In the beginning God said", STORIES)).toMatch(/^This model does not know the words “In”, “beginning” and “God”,/); // prettier-ignore
+    expect(unreadWords("In the beginning God said", STORIES)).toMatch(/^This model does not know the words “In”, “beginning” and “God”,/); // oxfmt-ignore
   });
 
   test("the grammar judges a story so far, and says when it has ended", () => {

@@ -65,7 +65,7 @@ describe.each(HEADS)("head %i", (head) => {
       const powers = Array.from(scores, (score) => Math.exp(score - Math.max(...scores)));
       const sum = powers.reduce((total, power) => total + power);
       near([weights.reduce((total, weight) => total + weight)], [1], 1e-6);
-      near(weights, powers.map((power) => power / sum), 1e-5); // prettier-ignore
+      near(weights, powers.map((power) => power / sum), 1e-5); // oxfmt-ignore
     }
   });
 
@@ -123,7 +123,7 @@ test("distances are those of the whole vectors, and the shares of heads are part
   const distance = (a: Float32Array, b: Float32Array) => Math.hypot(...a.map((number, i) => number - b[i]!));
   const [first, second] = lesson.pairOf(seen);
   const moves = lesson.movesOf(seen.placed, 0, [first, second]);
-  near([moves.before, moves.after], [distance(row(before, first), row(before, second)), distance(row(after, first), row(after, second))]); // prettier-ignore
+  near([moves.before, moves.after], [distance(row(before, first), row(before, second)), distance(row(after, first), row(after, second))]); // oxfmt-ignore
   near([moves.moved[0]], [distance(row(before, first), row(after, first))]);
   const move = row(after, first).map((number, i) => number - row(before, first)[i]!);
   const along = (part: Float32Array) => part.reduce((sum, number, i) => sum + number * move[i]!, 0);
@@ -157,7 +157,7 @@ test("attention moves park apart from park, in both layers", async () => {
 
 describe("a plane", () => {
   test("of points that lie in one keeps all distances", () => {
-    const points = [[0, 0, 1], [3, 0, 1], [3, 4, 1], [-2, 1, 1]]; // prettier-ignore
+    const points = [[0, 0, 1], [3, 0, 1], [3, 4, 1], [-2, 1, 1]]; // oxfmt-ignore
     const plane = planeOf(4, (a, b) => points[a]!.reduce((sum, number, i) => sum + number * points[b]![i]!, 0));
     const distances = (rows: readonly (readonly number[])[]) =>
       rows.flatMap((a) => rows.map((b) => Math.hypot(...a.map((number, i) => number - b[i]!))));
@@ -184,7 +184,7 @@ test.each([...TEXTS, LONG])(
       [7, 1],
       [3, 13],
     ] as const) {
-      // prettier-ignore
+      // oxfmt-ignore
       const seen = await seenIn(text, head, word);
       expect(seen.placed.tokens.length).toBeLessThanOrEqual(MOST_TOKENS);
       if (seen.placed.tokens.length === 0) continue;
@@ -192,9 +192,9 @@ test.each([...TEXTS, LONG])(
         const markup = stage(seen, scene);
         expect(markup).not.toMatch(/undefined|NaN|Infinity/);
         expect(paneOf(seen, scene).title).not.toBe("");
-        const opened = [...markup.matchAll(/<(?!\/|br|input|line|circle|path)([a-z]+\d?)[^>]*?(\/?)>/g)].filter(([, , end]) => end === ""); // prettier-ignore
+        const opened = [...markup.matchAll(/<(?!\/|br|input|line|circle|path)([a-z]+\d?)[^>]*?(\/?)>/g)].filter(([, , end]) => end === ""); // oxfmt-ignore
         const closed = [...markup.matchAll(/<\/([a-z]+\d?)>/g)];
-        const names = (tags: RegExpMatchArray[]) => tags.map(([, name]) => name!).filter((name) => !["line", "circle", "path"].includes(name)).sort(); // prettier-ignore
+        const names = (tags: RegExpMatchArray[]) => tags.map(([, name]) => name!).filter((name) => !["line", "circle", "path"].includes(name)).sort(); // oxfmt-ignore
         expect(names(opened)).toEqual(names(closed));
       }
     }
@@ -217,7 +217,7 @@ describe("a question", () => {
 
   test("gives what headwise computes: directions differ, a shift of scores changes nothing, twins stay together", async () => {
     const right = scenesOf(await seenIn(PARK)).map(({ quiz }) => quiz?.answers[quiz.right]);
-    expect(right.slice(1)).toEqual(["No, another one", "They stay as they are", "The value of “park₄”", "“park₄”", "66 %", "Not apart"]); // prettier-ignore
+    expect(right.slice(1)).toEqual(["No, another one", "They stay as they are", "The value of “park₄”", "“park₄”", "66 %", "Not apart"]); // oxfmt-ignore
   });
 });
 
@@ -241,7 +241,7 @@ test("each scene opens a room that exists, with settings that the room has", asy
 
 test("what came with the page is what headwise computes, in every bit", async () => {
   const { placed } = await reading(PARK);
-  expect(unpackedAnatomy(JSON.parse(JSON.stringify(packedAnatomy(placed))) as ReturnType<typeof packedAnatomy>)).toEqual(placed); // prettier-ignore
+  expect(unpackedAnatomy(JSON.parse(JSON.stringify(packedAnatomy(placed))) as ReturnType<typeof packedAnatomy>)).toEqual(placed); // oxfmt-ignore
 });
 
 test("the definition in double precision has the same anatomy", async () => {

@@ -149,7 +149,7 @@ function row(m: Matrix, index: number): readonly number[] {
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 /** No two sources have a name in common. */
-const positionOf = (word: string) => SOURCES.map((source) => originOfX(source).names.indexOf(word)).find((at) => at >= 0)!; // prettier-ignore
+const positionOf = (word: string) => SOURCES.map((source) => originOfX(source).names.indexOf(word)).find((at) => at >= 0)!; // oxfmt-ignore
 const wordsIn = (sentence: string) => [...sentence.matchAll(/“(\w+)”/g)].map(([, word]) => positionOf(word!));
 
 function checkSums({ inputs, parts, form, head, steps, reading }: Scene): void {
@@ -583,7 +583,7 @@ describe("who mixes", () => {
   test.each(MASKS)("with one query for all, every token gets the same, but for the mask: %s", async (mask) => {
     for (const softmax of ["true", "false"]) {
       const scene = await firstScene(`oneQuery=true&softmax=${softmax}&${mask}`);
-      const rows = (m: Matrix) => new Set(Array.from({ length: m.rows }, (_, i) => row(m, i).map((v) => v.toFixed(4)).join())); // prettier-ignore
+      const rows = (m: Matrix) => new Set(Array.from({ length: m.rows }, (_, i) => row(m, i).map((v) => v.toFixed(4)).join())); // oxfmt-ignore
       const isOne = rows(scene.parts.p).size === 1;
       expect(isOne).toBe(mask === "");
       if (isOne) expect([rows(scene.steps.y).size, rows(scene.steps.out).size]).toEqual([1, 1]);

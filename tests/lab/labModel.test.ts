@@ -17,8 +17,8 @@ import {
   precisionWords,
   refusalWords,
 } from "../../web/demo/lab/rooms/tensors/model/planWords.js";
-import { changed, changesOf, EXAMPLE_TEXT, modelFields, numbersOf, orderOf, placeOf, textOf } from "../../web/demo/lab/rooms/tensors/model/settings.js"; // prettier-ignore
-import { changesWords, finding, habitOf, habitWords, leftWords, lookFor } from "../../web/demo/lab/rooms/tensors/model/words.js"; // prettier-ignore
+import { changed, changesOf, EXAMPLE_TEXT, modelFields, numbersOf, orderOf, placeOf, textOf } from "../../web/demo/lab/rooms/tensors/model/settings.js"; // oxfmt-ignore
+import { changesWords, finding, habitOf, habitWords, leftWords, lookFor } from "../../web/demo/lab/rooms/tensors/model/words.js"; // oxfmt-ignore
 import { State } from "../../web/demo/lab/shell/state.js";
 import { gpt2Files } from "../../web/demo/train/gpt2Files.js";
 import { asParameters, initialParameters, Model } from "../../web/demo/train/model.js";
@@ -137,7 +137,7 @@ describe("Changes as options of model.run", () => {
         headOutputs: { heads: [1], data: "mean" },
         probs: {
           heads: [0, 2],
-          // prettier-ignore
+          // oxfmt-ignore
           data: Float32Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0),
           shape: [2, 4, 4],
         },
@@ -317,7 +317,7 @@ describe("Models of others", () => {
 
 describe("The plan of a model", () => {
   const planOf = (config: object, maximumMemory?: number) =>
-    inspectModel({ ...filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2"))), "config.json": textFile({ ...CONFIGS.gpt2, ...config }) }, { maximumMemory }); // prettier-ignore
+    inspectModel({ ...filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2"))), "config.json": textFile({ ...CONFIGS.gpt2, ...config }) }, { maximumMemory }); // oxfmt-ignore
 
   test("says its sizes, and what each precision takes", async () => {
     const plan = await planOf({ use_cache: true });

@@ -147,11 +147,11 @@ test("the finding compares the rows of two equal words, without and with positio
 test("the sentence that everybody tries compares park with park", async () => {
   const found = await calculate(hw as unknown as Computer, INITIAL);
   expect(found.names).toEqual(["they", "decided", "to", "park₄", "the₅", "car", "in", "the₈", "park₉", "."]);
-  expect(finding(found, INITIAL)).toMatch(/^Without positions the rows of park₄ and park₉ are the same, number for number; with sinusoidal positions they differ by up to \d/); // prettier-ignore
+  expect(finding(found, INITIAL)).toMatch(/^Without positions the rows of park₄ and park₉ are the same, number for number; with sinusoidal positions they differ by up to \d/); // oxfmt-ignore
 });
 
 test("words: punctuation stands alone, capitals do not matter, and what is left out is told", () => {
-  expect(splitText("Don't park, it's well-known: “A3”!")).toEqual(["don't", "park", ",", "it's", "well-known", ":", "“", "a3", "”", "!"]); // prettier-ignore
+  expect(splitText("Don't park, it's well-known: “A3”!")).toEqual(["don't", "park", ",", "it's", "well-known", ":", "“", "a3", "”", "!"]); // oxfmt-ignore
   expect(embeddings(["park"])).toEqual(embeddings(wordsOf("Park")));
   for (const { settings, found, said } of all) {
     const total = splitText(settings.words).length;
@@ -159,7 +159,7 @@ test("words: punctuation stands alone, capitals do not matter, and what is left 
     if (total === 0) expect(said.splitting).toMatch(/no word, so “word” stands/);
     else if (total <= LONGEST) expect(numberOf(matched(said.splitting, /^(\d+) words?\./)[0]!)).toBe(total);
     else {
-      const [shown, of, left] = matched(said.splitting, /^The first (\d+) of (\d+) words are shown; the last (\d+|one) (?:is|are) left out/); // prettier-ignore
+      const [shown, of, left] = matched(said.splitting, /^The first (\d+) of (\d+) words are shown; the last (\d+|one) (?:is|are) left out/); // oxfmt-ignore
       expect([numberOf(shown!), numberOf(of!), left === "one" ? 1 : numberOf(left!)]).toEqual([
         LONGEST,
         total,
@@ -232,7 +232,7 @@ test("two words in one place are moved by the same row", () => {
       expect(row.data).toEqual([...table.subarray(place * DIM)]);
     }
     expect(place).toBe(FIRST + settings.offset + settings.word);
-    const [at, table, count, size] = matched(said.added, /^Place (\d+) has one row in the (\w+) table.* (\d+) numbers, the largest of size ([\d.]+)\.$/); // prettier-ignore
+    const [at, table, count, size] = matched(said.added, /^Place (\d+) has one row in the (\w+) table.* (\d+) numbers, the largest of size ([\d.]+)\.$/); // oxfmt-ignore
     expect([numberOf(at!), table, numberOf(count!)]).toEqual([
       place,
       settings.kind === "learned" ? "learned" : "sinusoidal",
@@ -270,7 +270,7 @@ test("rotations: places, angles and the product are those drawn, and the product
     const names = [found.names[settings.query]!, found.names[settings.key]!] as const;
     expect(said.plane).toContain(`The query of ${names[0]} at place ${query.place} turns by `);
     expect(said.plane).toContain(`the key of ${names[1]} at place ${key.place} by `);
-    expect([query.place, key.place]).toEqual([settings.query, settings.key].map((word) => FIRST + settings.offset + word)); // prettier-ignore
+    expect([query.place, key.place]).toEqual([settings.query, settings.key].map((word) => FIRST + settings.offset + word)); // oxfmt-ignore
     const [first, second] = matched(said.plane, /turns by ([\d.,]+) rad, the key of .*? by ([\d.,]+) rad\. /);
     expectSignificant(first!, query.place * theta);
     expectSignificant(second!, key.place * theta);
@@ -285,7 +285,7 @@ test("rotations: places, angles and the product are those drawn, and the product
     const distance = query.place - key.place;
     if (distance === 0) expect(said.plane).toContain("Both stand in one place");
     else {
-      const [places, order, angle] = matched(said.plane, /stands (\d+) places? (before|after) the query, .* by ([\d.,]+) rad\. Their/); // prettier-ignore
+      const [places, order, angle] = matched(said.plane, /stands (\d+) places? (before|after) the query, .* by ([\d.,]+) rad\. Their/); // oxfmt-ignore
       expect([numberOf(places!), order]).toEqual([Math.abs(distance), distance > 0 ? "before" : "after"]);
       expectSignificant(angle!, Math.abs(distance) * theta);
     }

@@ -43,7 +43,7 @@ describe("What pronouns mean", () => {
   });
 
   test("“it was” and “it belongs” stand beside “they”, and do not count; nor does an untrue sentence", () => {
-    const said = (text: string) => pronounsOf(`Kate and Ben lived near the park . Kate had a red ball . ${text}`.split(" ")).map(({ word }) => word); // prettier-ignore
+    const said = (text: string) => pronounsOf(`Kate and Ben lived near the park . Kate had a red ball . ${text}`.split(" ")).map(({ word }) => word); // oxfmt-ignore
     expect(said("“ it is red , ” said Kate .")).toEqual([]);
     expect(said("Kate liked it .")).toEqual(["it"]);
     expect(said("Ben liked it .")).toEqual([]);
@@ -83,7 +83,7 @@ describe("The heads of the decoder of stories", () => {
   let hw: Attention;
   let decoder: Decoder;
   let study: PronounStudy;
-  const text = "Kate and Ben lived near the park. Kate had a red ball. She liked it very much. Ben had blue socks. Ben liked them."; // prettier-ignore
+  const text = "Kate and Ben lived near the park. Kate had a red ball. She liked it very much. Ben had blue socks. Ben liked them."; // oxfmt-ignore
   const finding = (kind: PronounFinding["kind"]) => study.findings.find((each) => each.kind === kind)!;
   beforeAll(async () => {
     hw = await createAttention({ backend: "wasm", threads: 1 });
@@ -108,7 +108,7 @@ describe("The heads of the decoder of stories", () => {
       said.weights.forEach((weights, layer) => {
         const kept = weights.length / heads;
         for (let head = 0; head < heads; head++)
-          expect(largestChange(weights.subarray(head * kept, (head + 1) * kept), looks[n]!.weights[layer]![head]!.subarray(0, kept))).toBeLessThan(1e-4); // prettier-ignore
+          expect(largestChange(weights.subarray(head * kept, (head + 1) * kept), looks[n]!.weights[layer]![head]!.subarray(0, kept))).toBeLessThan(1e-4); // oxfmt-ignore
       });
     }
     session.dispose();
@@ -160,7 +160,7 @@ describe("The heads of the decoder of stories", () => {
       ["it", "ball", "red"],
       ["them", "socks", "blue"],
     ]);
-    expect(ownWords(study.own[1]!, finding("thing"))).toMatch(/^“it” means the ball: layer 3 head 3 has \d+ % of its weight on “red”\.$/); // prettier-ignore
+    expect(ownWords(study.own[1]!, finding("thing"))).toMatch(/^“it” means the ball: layer 3 head 3 has \d+ % of its weight on “red”\.$/); // oxfmt-ignore
   });
 
   test("a study that is over says nothing", async () => {
@@ -172,8 +172,8 @@ describe("The heads of the decoder of stories", () => {
 
   test("the sentences say the numbers that were measured, and fit when these are others", () => {
     const [person, thing] = [finding("person"), finding("thing")];
-    expect(pronounWords(person)[0]).toMatch(/^In \d+ stories .* “he” or “she” comes \d+ times\. Layer 2 head 5 finds the name that is meant: 9\d % /); // prettier-ignore
-    expect(pronounWords(thing)[0]).toMatch(/No head finds the noun that is meant: the closest is layer \d head \d, .* But layer 3 head 3 has \d\d % on the word before the noun, which is most often its colour\./); // prettier-ignore
+    expect(pronounWords(person)[0]).toMatch(/^In \d+ stories .* “he” or “she” comes \d+ times\. Layer 2 head 5 finds the name that is meant: 9\d % /); // oxfmt-ignore
+    expect(pronounWords(thing)[0]).toMatch(/No head finds the noun that is meant: the closest is layer \d head \d, .* But layer 3 head 3 has \d\d % on the word before the noun, which is most often its colour\./); // oxfmt-ignore
     expect(pronounWords(thing)[2]).toMatch(/So the model goes by “a” more than by the noun\.$/);
     const none = { asked: 0, followed: 0 };
     const variants: PronounFinding[] = [person, thing].flatMap((each) => [

@@ -224,7 +224,7 @@ describe("in every setting of the sentence room", () => {
       const { probs, scores } = headsOf(seen.shown)[seen.head] ?? {};
       names.forEach((name, from) =>
         names.forEach((other, to) => {
-          const said = [...words.cellWords(seen, from, to).matchAll(/“([^”]+)” gives (.+?) of its attention to (.+?) \(score (.+?)\)/g)]; // prettier-ignore
+          const said = [...words.cellWords(seen, from, to).matchAll(/“([^”]+)” gives (.+?) of its attention to (.+?) \(score (.+?)\)/g)]; // oxfmt-ignore
           expect(said).toHaveLength(from === to ? 1 : 2);
           [
             [from, to],
@@ -272,7 +272,7 @@ describe("in every setting of the sentence room", () => {
     for (const { seen } of settingsSeen.filter((_, i) => i % 3 === 0)) {
       const names = namesOf(seen);
       const tables = picture(seen).split("<table").slice(1);
-      expect(tables).toHaveLength((names.length > 0 && names.length <= MOST_NUMBERS ? 1 : 0) + (firstRepetition(seen.shown) ? 1 : 0)); // prettier-ignore
+      expect(tables).toHaveLength((names.length > 0 && names.length <= MOST_NUMBERS ? 1 : 0) + (firstRepetition(seen.shown) ? 1 : 0)); // oxfmt-ignore
       const rows = tables.map((table) =>
         [...table.matchAll(/<th scope="row" title="[^"]*">(.*?)<\/th>(.*?)<\/tr>/g)].map(([, name, cells]) => ({
           name: name!.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),

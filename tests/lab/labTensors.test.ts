@@ -81,7 +81,7 @@ describe("the smallest and the largest number", () => {
   test("leave out what is not finite, and say so", () => {
     const words = (...data: number[]) => outputWords({ shape: [data.length], data: Float32Array.from(data) });
     expect(words(NaN, 1, -0.5)).toBe("Output [3]: 3 numbers from −0.5 to 1; 1 of them is not finite.");
-    expect(words(Infinity, NaN, 0.00001, 2e9)).toBe("Output [4]: 4 numbers from 1 · 10⁻⁵ to 2 · 10⁹; 2 of them are not finite."); // prettier-ignore
+    expect(words(Infinity, NaN, 0.00001, 2e9)).toBe("Output [4]: 4 numbers from 1 · 10⁻⁵ to 2 · 10⁹; 2 of them are not finite."); // oxfmt-ignore
     expect(words(NaN)).toBe("Output [1]: 1 number, and none is finite.");
   });
 });
@@ -98,7 +98,7 @@ describe("several files", () => {
   const npy = (name: string) => new File([writeNpy([2, 2], Float32Array.of(1, 2, 3, 4))], name);
 
   test("one that fails does not lose the others, and is named with the rule that it breaks", async () => {
-    const { entries, failures } = await openFiles([npy("a.npy"), new File(["no"], "b.npy"), new File(["x"], "c.txt"), npy("d.npy")]); // prettier-ignore
+    const { entries, failures } = await openFiles([npy("a.npy"), new File(["no"], "b.npy"), new File(["x"], "c.txt"), npy("d.npy")]); // oxfmt-ignore
     expect(entries.map(({ name }) => name)).toEqual(["a", "d"]);
     expect(failures).toEqual([
       "b.npy is no .npy file: it does not begin with “\\x93NUMPY”.",

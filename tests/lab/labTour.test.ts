@@ -161,7 +161,7 @@ describe("the outcome follows the numbers, whatever they are:", () => {
     expect(
       rights([0.99, 0.7, 0.1].map((without) => meaning.outcome({ without, others: [0.3, 0.9], other: 0.2 }))),
     ).toEqual([0, 1, 2]);
-    expect(rights([[15, 15], [15, 0], [3, 0]].map(([two, one]) => copies.outcome({ two: two!, one: one!, all: 15 })))).toEqual([0, 1, 2]); // prettier-ignore
+    expect(rights([[15, 15], [15, 0], [3, 0]].map(([two, one]) => copies.outcome({ two: two!, one: one!, all: 15 })))).toEqual([0, 1, 2]); // oxfmt-ignore
     expect(nearest([1, 2], 1.4)).toBe(0);
   });
 });

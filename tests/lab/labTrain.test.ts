@@ -3,12 +3,12 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { Checkpoints } from "../../web/demo/lab/engine/checkpoints.js";
-import { axisSteps, placeOfStep, placeOfValue, PLOT, points, thinned, type Point } from "../../web/demo/lab/rooms/train/curves.js"; // prettier-ignore
+import { axisSteps, placeOfStep, placeOfValue, PLOT, points, thinned, type Point } from "../../web/demo/lab/rooms/train/curves.js"; // oxfmt-ignore
 import { History } from "../../web/demo/lab/rooms/train/history.js";
 import { Moments, type Look } from "../../web/demo/lab/rooms/train/moments.js";
 import { headScores, layerScores, type HeadScores } from "../../web/demo/lab/rooms/train/scores.js";
 import { fields, gainsOf, modelKey, placeOf, placesOf, switched } from "../../web/demo/lab/rooms/train/settings.js";
-import { cellWords, finding, habitOf, lookFor, momentWords, scoreWords, speedWords, tokenNames } from "../../web/demo/lab/rooms/train/words.js"; // prettier-ignore
+import { cellWords, finding, habitOf, lookFor, momentWords, scoreWords, speedWords, tokenNames } from "../../web/demo/lab/rooms/train/words.js"; // oxfmt-ignore
 import { State } from "../../web/demo/lab/shell/state.js";
 import { faults, initial } from "./labGrid.js";
 
@@ -291,8 +291,8 @@ test("headline and curve tell one number: what is copied in sequences that are n
   history.add(Array.from({ length: 5 }, () => ({ two: STEP, one: STEP })));
   see(5, 0.02, 0.03);
   see(5, 0.5, 0.5); // the same step again, with a head switched off
-  expect(history.two.copied).toEqual([[0, 0.01], [5, 0.02]]); // prettier-ignore
-  expect(history.one.copied).toEqual([[0, 0.02], [5, 0.03]]); // prettier-ignore
+  expect(history.two.copied).toEqual([[0, 0.01], [5, 0.02]]); // oxfmt-ignore
+  expect(history.one.copied).toEqual([[0, 0.02], [5, 0.03]]); // oxfmt-ignore
   expect(history.two.losses.at(-1)).toEqual([5, 4]);
 
   // What is kept is all of it, and does not change with what goes on.

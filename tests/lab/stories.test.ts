@@ -48,7 +48,7 @@ describe("Stories", () => {
         expect(others.length).toBeGreaterThan(0);
         expect(others).not.toContain(right);
       }
-    expect([...kinds].sort()).toEqual(["agreement", "colour", "count", "it/them", "list", "owner", "pet", "place", "possessive", "pronoun", "recipient", "thing"]); // prettier-ignore
+    expect([...kinds].sort()).toEqual(["agreement", "colour", "count", "it/them", "list", "owner", "pet", "place", "possessive", "pronoun", "recipient", "thing"]); // oxfmt-ignore
   });
 
   test("say no sentence that is not true", () => {

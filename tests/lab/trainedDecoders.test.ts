@@ -102,12 +102,12 @@ describe("The decoders of the lab", () => {
   test("lose as much as the file says without the head that is worth most", async () => {
     const { facts, model } = await shipped("text");
     const { stories, withoutHead } = facts.figures;
-    const lost = ({ choices }: HeadLoss) => Math.max(...Object.entries(choices).map(([kind, share]) => stories!.choices[kind as FactKind]! - share)); // prettier-ignore
+    const lost = ({ choices }: HeadLoss) => Math.max(...Object.entries(choices).map(([kind, share]) => stories!.choices[kind as FactKind]! - share)); // oxfmt-ignore
     const { layer, head, choices } = withoutHead!.toSorted((a, b) => lost(b) - lost(a))[0]!;
     model.headGains[layer]![head] = 0;
     const found = await choicesOf(model, unseenStories(40, 13));
     for (const [kind, share] of Object.entries(found.choices) as [FactKind, number][])
-      expect([kind, Math.abs(share - choices[kind]!) <= bound(choices[kind]!, found.asked[kind]! / 3)]).toEqual([kind, true]); // prettier-ignore
+      expect([kind, Math.abs(share - choices[kind]!) <= bound(choices[kind]!, found.asked[kind]! / 3)]).toEqual([kind, true]); // oxfmt-ignore
     model.dispose();
   });
 });

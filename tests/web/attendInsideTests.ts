@@ -110,7 +110,7 @@ export function attendInsideTests(open: () => Attention): void {
 
     test("queries of float16 are shown as float32, and headOutputs before they are rounded", () =>
       withCache({}, async (cache) => {
-        const halves = { data: Uint16Array.from(query.data, (x) => (x < 0 ? 0xb800 : 0x3800)), shape: query.shape, dtype: "float16" as const }; // prettier-ignore
+        const halves = { data: Uint16Array.from(query.data, (x) => (x < 0 ? 0xb800 : 0x3800)), shape: query.shape, dtype: "float16" as const }; // oxfmt-ignore
         const wide = { data: query.data.map((x) => (x < 0 ? -0.5 : 0.5)), shape: query.shape };
         const plain = await cache.attend(halves);
         const shown = await cache.attend(halves, { returns: everything });
@@ -136,7 +136,7 @@ export function attendInsideTests(open: () => Attention): void {
           expect(bits(some[name])).toEqual(bits(chosen(all[name], heads, queries)));
         for (const name of ["key", "value"] as const) expect(bits(some[name])).toEqual(bits(chosen(all[name], [1], keys)));
       }),
-    ); // prettier-ignore
+    ); // oxfmt-ignore
 
     test("step shows the new tokens too, in the rank of the query", async () => {
       const cache = await open().kvCache({ numKvHeads: KV, headDim: D, valueDim: DV });
@@ -170,7 +170,7 @@ export function attendInsideTests(open: () => Attention): void {
         const other = randomTensor(7, [B, HEADS, S, D]);
         const plain = await cache.attend(query, { causal: true, returns: own });
         const wanted = await cache.attend(other, { causal: true, returns: own });
-        const [heads, queries] = [[2, 0], [5, 1]]; // prettier-ignore
+        const [heads, queries] = [[2, 0], [5, 1]]; // oxfmt-ignore
         const patch = { query: { heads, queries, data: chosen(other, heads, queries) } };
         const patched = await cache.attend(query, { causal: true, returns: own, patch });
         for (const name of ["query", "headOutputs", "probs"] as const) {
@@ -266,7 +266,7 @@ export function attendInsideTests(open: () => Attention): void {
           const seen = TOKENS[b]! - S + i + 1;
           expect(weight).toBeCloseTo(j < seen ? 1 / seen : 0, 6);
         });
-      })); // prettier-ignore
+      })); // oxfmt-ignore
 
     test("padding stays as it is", () =>
       withCache({}, async (cache) => {
@@ -290,7 +290,7 @@ export function attendInsideTests(open: () => Attention): void {
 
     test("step patches the queries of its new tokens, and the cache stores what it was given", async () => {
       const [a, b] = await Promise.all([0, 1].map(() => open().kvCache({ numKvHeads: KV, headDim: D, valueDim: DV })));
-      const [q, k, v] = [randomTensor(4, [1, HEADS, 3, D]), randomTensor(5, [1, KV, 3, D]), randomTensor(6, [1, KV, 3, DV])]; // prettier-ignore
+      const [q, k, v] = [randomTensor(4, [1, HEADS, 3, D]), randomTensor(5, [1, KV, 3, D]), randomTensor(6, [1, KV, 3, DV])]; // oxfmt-ignore
       const other = randomTensor(11, [1, HEADS, 3, D]);
       const wanted = await a!.step(other, k, v, { causal: true });
       const { output } = await b!.step(q, k, v, { causal: true, patch: { query: other } });
@@ -319,7 +319,7 @@ export function attendInsideTests(open: () => Attention): void {
       ["another word", { patch: { query: "zero" as never } }, "patch.query must be"],
       ["weights that are not finite", { patch: { probs: { data: [NaN] as never } } }, "patch.probs.data must be finite"],
       ["weights of padding", { patch: { probs: { data: [1] as never } } }, "got 1 at key 7, query 0, head 0, batch 1"],
-    ]; // prettier-ignore
+    ]; // oxfmt-ignore
 
     test.each(refused)("%s", (_, options, message) =>
       withCache({}, async (cache) => {

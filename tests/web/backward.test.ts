@@ -112,7 +112,7 @@ describe.each(variants)("variant %s:", (variant) => {
         [1, 1, 513, 70],
         [3, 3, 9, 700],
       ] as const) {
-        // prettier-ignore
+        // oxfmt-ignore
         const given: Inputs = {
           query: randomTensor(1, [1, Hq, Sq, 24]),
           key: randomTensor(2, [1, Hkv, Skv, 24]),
@@ -147,7 +147,7 @@ describe.each(variants)("variant %s:", (variant) => {
   });
 
   const FORMULAS: readonly [text: string, parameters: Parameters<typeof formula>[1]][] = [
-    ["s + t[h][q - k + 32] * s * w", { t: Array.from({ length: Hq }, (_, h) => Array.from({ length: 65 }, (_, n) => Math.sin(h + n / 7))), w: 0.25 }], // prettier-ignore
+    ["s + t[h][q - k + 32] * s * w", { t: Array.from({ length: Hq }, (_, h) => Array.from({ length: 65 }, (_, n) => Math.sin(h + n / 7))), w: 0.25 }], // oxfmt-ignore
     ["max(s, 0.125 * s) + min(a, s) - sqrt(s * s + b2)", { a: 0.375, b2: 0.5 }],
     ["clamp(s, low, 0.5) + sin(s * f) * cos(f) + abs(s)", { low: -0.375, f: 1.5 }],
     ["pow(abs(s) + 1, e) / d + log(s * s + d)", { e: 1.25, d: 1.75 }],
@@ -220,13 +220,13 @@ describe.each(variants)("variant %s:", (variant) => {
       const { output } = await one.scaledDotProductAttention(moved.query, moved.key, moved.value, options);
       return output.data.reduce((sum, x, n) => sum + x * dOutput.data[n]!, 0);
     };
-    const gradients = (await backward(one, { ...tensors, options }, dOutput, USUAL)) as Record<string, Tensor<"float32">>; // prettier-ignore
+    const gradients = (await backward(one, { ...tensors, options }, dOutput, USUAL)) as Record<string, Tensor<"float32">>; // oxfmt-ignore
     for (const [name, of] of [
       ["query", "dQuery"],
       ["key", "dKey"],
       ["value", "dValue"],
     ] as const) {
-      // prettier-ignore
+      // oxfmt-ignore
       const gradient = gradients[of]!.data;
       const size = Math.hypot(...gradient);
       const step = 2 ** -7;

@@ -146,7 +146,7 @@ describe("attentionBackward refuses, before any work,", () => {
       'emptyRows "throw" is not supported with score',
     ],
   ])("%s", async (...[, changes, name, message, hint]) => {
-    // prettier-ignore
+    // oxfmt-ignore
     const error = await errorOf(changes);
     expect([error.name, error.message]).toEqual([name, expect.stringContaining(`attentionBackward: ${message}`)]);
     if (hint) expect(error.hint).toContain(hint);
@@ -197,9 +197,9 @@ test("without returns there are the gradients of query, key and value; with it t
 });
 
 test("lists of numbers as in a notebook", async () => {
-  const x = [[1, 2], [3, 4]]; // prettier-ignore
+  const x = [[1, 2], [3, 4]]; // oxfmt-ignore
   const { output, lse } = await hw.scaledDotProductAttention(x, x, x, { returns: { lse: true } });
-  const { dValue } = await hw.attentionBackward({ query: x, key: x, value: x, output, lse, dOutput: [[1, 1], [1, 1]] }); // prettier-ignore
+  const { dValue } = await hw.attentionBackward({ query: x, key: x, value: x, output, lse, dOutput: [[1, 1], [1, 1]] }); // oxfmt-ignore
   expect(dValue.shape).toEqual([2, 2]);
   expect(dValue.data[0]! + dValue.data[2]!).toBeCloseTo(2, 5);
 });

@@ -116,7 +116,7 @@ describe.each(variants)("variant %s", (variant) => {
         const bias = {
           ...given.bias,
           data: given.bias.data.map((x, n) => {
-            const [b, h, i, j] = [Math.floor(n / (HQ * SQ * SKV)), Math.floor(n / (SQ * SKV)) % HQ, Math.floor(n / SKV) % SQ, n % SKV]; // prettier-ignore
+            const [b, h, i, j] = [Math.floor(n / (HQ * SQ * SKV)), Math.floor(n / (SQ * SKV)) % HQ, Math.floor(n / SKV) % SQ, n % SKV]; // oxfmt-ignore
             return isSeen(b, h, i, j) ? x : poison;
           }),
         };

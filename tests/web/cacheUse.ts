@@ -74,7 +74,7 @@ export const cacheUses: Readonly<Record<string, Use>> = {
     k[1]![0]![2] = [0, 0, 0, 0];
     v[1]![0]![2] = [0, 0, 0];
     expect([rowsOf(key), rowsOf(value)]).toEqual([k, v]);
-    expect(toNested(positions)).toEqual([[0, 1, 2], [0, 1, -1]]); // prettier-ignore
+    expect(toNested(positions)).toEqual([[0, 1, 2], [0, 1, -1]]); // oxfmt-ignore
     const part = await cache.read(1, 2);
     expect(rowsOf(part.key)).toEqual(k.map((heads) => heads.map((rows) => rows.slice(1, 2))));
     expect(toNested(part.positions)).toEqual([[1], [1]]);
@@ -87,7 +87,7 @@ export const cacheUses: Readonly<Record<string, Use>> = {
     const cache = await hw.kvCache({ ...form, ring: { keepFirst: 1, window: 2 } });
     await cache.append(keys(1, 5), values(2, 5));
     const { key, positions } = await cache.read();
-    expect(toNested(positions)).toEqual([[0, 3, 4], [0, 3, 4]]); // prettier-ignore
+    expect(toNested(positions)).toEqual([[0, 3, 4], [0, 3, 4]]); // oxfmt-ignore
     expect(rowsOf(key)).toEqual(rowsOf(keys(1, 5)).map((heads) => heads.map((rows) => [rows[0], rows[3], rows[4]])));
   },
 
@@ -112,7 +112,7 @@ export const cacheUses: Readonly<Record<string, Use>> = {
   },
 
   "a layer makes a cache that fits it": async (hw) => {
-    const weights = { Wq: randomTensor(1, [6, 8]), Wk: randomTensor(2, [6, 4]), Wv: randomTensor(3, [6, 3]), Wo: randomTensor(4, [6, 5]) }; // prettier-ignore
+    const weights = { Wq: randomTensor(1, [6, 8]), Wk: randomTensor(2, [6, 4]), Wv: randomTensor(3, [6, 3]), Wo: randomTensor(4, [6, 5]) }; // oxfmt-ignore
     const layer = await hw.multiHeadAttention({ numHeads: 2, position: { kind: "rotary" }, weights });
     const cache = await layer.kvCache({ batchSize: 2, dtype: "float16" });
     const { batchSize, numKvHeads, headDim, valueDim, dtype } = cache;
@@ -121,7 +121,7 @@ export const cacheUses: Readonly<Record<string, Use>> = {
       numKvHeads: 1,
       headDim: 4,
       valueDim: 3,
-      dtype: "float16", // prettier-ignore
+      dtype: "float16", // oxfmt-ignore
     });
     const { output } = await layer.forward(randomTensor(5, [2, 3, 6]), { cache, causal: true });
     expect([output.shape, cache.length]).toEqual([[2, 3, 5], 3]);

@@ -11,7 +11,7 @@ const BASES: Partial<Record<keyof CallStructs, keyof CallStructs>> = {
   BackwardCall: "AttentionCall",
   LayerCall: "AttentionCall",
 };
-const KINDS: readonly (keyof CallStructs)[] = ["AttentionCall", "BackwardCall", "MergeCall", "RotaryCall", "CacheCall", "LayerCreation", "LayerCall", "LayerBackwardCall", "LayerUpdateCall", "LinearCall", "LinearBackwardCall"]; // prettier-ignore
+const KINDS: readonly (keyof CallStructs)[] = ["AttentionCall", "BackwardCall", "MergeCall", "RotaryCall", "CacheCall", "LayerCreation", "LayerCall", "LayerBackwardCall", "LayerUpdateCall", "LinearCall", "LinearBackwardCall"]; // oxfmt-ignore
 
 /** A number that fits the type of this letter, and hardly any other field has. */
 const NUMBERS: Readonly<Record<string, (n: number) => number>> = {

@@ -107,7 +107,7 @@ test("a worker that falls silent while it opens is ended after 30 s; one that is
   const open = fakeWorker();
   void open.connection.open("createAttention", options);
   for (const { events } of [stopped, open]) events.reply({ kind: "ready", version, lock: undefined });
-  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // prettier-ignore
+  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // oxfmt-ignore
   open.events.reply({ kind: "opened", id: open.posted[0]!.id, report });
   await jest.advanceTimersByTimeAsync(60_000);
   expect(await opening).toMatchObject({
@@ -226,7 +226,7 @@ test("what onProgress throws ends loading and the worker, and is what the caller
 });
 
 describe("an instance whose worker stops while it opens", () => {
-  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // prettier-ignore
+  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // oxfmt-ignore
 
   /** Opens an instance. Each worker that it starts says that it runs, and nothing more. */
   function openingInstance() {
@@ -273,7 +273,7 @@ describe("an instance whose worker stops while it opens", () => {
 
 describe("an instance whose worker was lost", () => {
   const problem = { operation: "scaledDotProductAttention", output: {}, keepRank: (x: unknown) => x };
-  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // prettier-ignore
+  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // oxfmt-ignore
   const failure = errorParts("x", new AssetError("x: a.wasm was not found", { hint: "Serve it." }));
 
   /** An instance, and the workers that it has started. */
@@ -376,10 +376,10 @@ describe("an error on its way from the worker", () => {
     ["null", null],
     ["a symbol", Symbol("s")],
     ["an object without prototype", Object.create(null)],
-    ["an object that throws when it is read", { get stack() { throw new Error("no"); } }], // prettier-ignore
+    ["an object that throws when it is read", { get stack() { throw new Error("no"); } }], // oxfmt-ignore
     ["a stack that cannot be sent", { stack: () => undefined }],
     ["a revoked proxy", revoked.proxy],
-    ["an error that is its own cause", Object.assign(new Error("self"), { get cause() { return this; } })], // prettier-ignore
+    ["an error that is its own cause", Object.assign(new Error("self"), { get cause() { return this; } })], // oxfmt-ignore
     ["a list that holds itself", cyclic],
     ["a list that holds a list twice, and so on", shared],
   ])("may have any cause: %s", (_, cause) => {

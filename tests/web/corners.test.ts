@@ -108,7 +108,7 @@ describe("Names of parameters", () => {
       ["a.b", "a.b.c"],
       ["a.b.c", "a.b"],
     ])
-      // prettier-ignore
+      // oxfmt-ignore
       expect(thrownBy(() => unflatten(Object.fromEntries(names.map((name) => [name, leaf])))).message).toBe(
         'unflatten: flat has "a.b", which is the beginning of another name',
       );
@@ -134,8 +134,8 @@ describe("A .safetensors file", () => {
     ["bytes at its end", `{"a":${entry(0, 4)}}`, 12, "its last 8 bytes belong to no tensor"],
   ])("with %s is damaged", (_, header, bytes, why) => {
     const error = thrownBy(() => loadSafetensors(fileOf(header, bytes)));
-    expect([error.code, error.message]).toEqual(["CORRUPT_DATA", `loadSafetensors: bytes is no .safetensors file, or is damaged: ${why}`]); // prettier-ignore
-  }); // prettier-ignore
+    expect([error.code, error.message]).toEqual(["CORRUPT_DATA", `loadSafetensors: bytes is no .safetensors file, or is damaged: ${why}`]); // oxfmt-ignore
+  }); // oxfmt-ignore
 
   test("cannot have a tensor of the name of its notes", () => {
     const error = thrownBy(() => saveSafetensors({ __metadata__: floats([1], [1]) }));
@@ -248,7 +248,7 @@ describe("Rows that a large finite bias hides", () => {
     // dV of a key is the sum of its weights, if dO is 1: four rows have weights of 4 in all.
     const sum = Array.from({ length: 4 }, (_, j) => dValue.data[8 * j]!).reduce((a, b) => a + b);
     expect(sum).toBeCloseTo(4, 5);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });
 
 test("A row whose visible scores are all −∞ is NaN in every result", async () => {
@@ -294,7 +294,7 @@ describe("Messages to newcomers say what to write:", () => {
     ["a class as a listener", () => createAttention({ backend: "wasm", onProgress: class {} as never }), "onProgress must be a function"],
   ])("%s", async (_, call, message) => {
     expect(await messageOf(call)).toContain(message);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   const layer = () =>
     hw.multiHeadAttention({ numHeads: 2, weights: weights({ Wq: [8, 8], Wk: [8, 8], Wv: [8, 8], Wo: [8, 8] }) });
@@ -331,7 +331,7 @@ describe("A formula", () => {
       [7.5, 2],
       [2 ** 30, 3],
     ] as const)
-      // prettier-ignore
+      // oxfmt-ignore
       expect(await scoresOf(formula(`s + ${a} % ${b}`))).toEqual(await scoresOf(formula("s + a % c", { a, c: b })));
   });
 });

@@ -99,7 +99,7 @@ describe("A call refuses, before any work,", () => {
     await compute({ causal: true, queryOffset: 2 ** 24 });
   });
 
-  const tables = { t: [1, 2, 3, 4, 5], m: [[1, 2], [3, 4]], one: 1, big: 9 }; // prettier-ignore
+  const tables = { t: [1, 2, 3, 4, 5], m: [[1, 2], [3, 4]], one: 1, big: 9 }; // oxfmt-ignore
   test.each<[string, Options, string]>([
     ["t[k]", {}, "score reads t[k] with k from 0 to 8, but axis 0 of the table t has the indices 0 to 4"],
     ["t[j] + s", {}, "score reads t[j] with j from 0 to 8, but axis 0 of the table t has the indices 0 to 4"],
@@ -400,7 +400,7 @@ describe("A formula", () => {
 });
 
 describe("A forged formula", () => {
-  const plain = structuredClone(formula("k <= q && t[k] > a ? s - m[h][g] * 2 : -Infinity", { t: [1, 2], a: 1, m: [[1]] })); // prettier-ignore
+  const plain = structuredClone(formula("k <= q && t[k] > a ? s - m[h][g] * 2 : -Infinity", { t: [1, 2], a: 1, m: [[1]] })); // oxfmt-ignore
 
   /** A copy with one value replaced: that at the end of a path. */
   function changed(path: readonly (string | number)[], value: unknown): FormulaData {

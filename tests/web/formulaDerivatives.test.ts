@@ -151,7 +151,7 @@ describe("kinks:", () => {
 
 describe("parameters:", () => {
   test("numbers, lists and tables, each at the place that was read", () => {
-    const parameters = { c: 3, slope: [0.5, 0.25], t: [[1, 2, 3], [4, 5, 6]] }; // prettier-ignore
+    const parameters = { c: 3, slope: [0.5, 0.25], t: [[1, 2, 3], [4, 5, 6]] }; // oxfmt-ignore
     expect(derivative("c * s + slope[h] * abs(q - k) + 2 * t[b][q - k]", parameters)).toEqual({
       s: 3,
       c: 0.75,
@@ -170,7 +170,7 @@ describe("parameters:", () => {
   });
   test("one read for each place in the text that differs", () => {
     const { reads } = scoreDerivatives(formula("s * w[h] + w[h] + w[b]", { w: [1, 2] }).graph);
-    expect(reads.map(({ slot, row }) => [slot, row])).toEqual([[0, undefined], [0, undefined]]); // prettier-ignore
+    expect(reads.map(({ slot, row }) => [slot, row])).toEqual([[0, undefined], [0, undefined]]); // oxfmt-ignore
   });
 });
 

@@ -38,7 +38,7 @@ describe("A formula", () => {
     const { graph, values, text } = formula("s - slope[h] * abs(q - k)", { slope: new Float32Array([0.5, 0.25]) });
     expect(text).toBe("s - slope[h] * abs(q - k)");
     expect(graph.nodes.map(({ op }) => op)).toEqual(
-      ["variable", "variable", "table1", "variable", "variable", "subtract", "abs", "multiply", "subtract"], // prettier-ignore
+      ["variable", "variable", "table1", "variable", "variable", "subtract", "abs", "multiply", "subtract"], // oxfmt-ignore
     );
     expect(graph.parameters).toEqual([{ name: "slope", rank: 1, integer: false }]);
     expect(values).toEqual([{ data: new Float32Array([0.5, 0.25]), extents: [2] }]);
@@ -191,7 +191,7 @@ describe("Parameters", () => {
       table([1, 2], 2),
     ]);
     expect(kinds(given).map(({ rank, integer }) => [rank, integer])).toEqual(
-      [[1, false], [1, true], [1, true], [1, false], [2, false], [2, false], [2, true], [1, false]], // prettier-ignore
+      [[1, false], [1, true], [1, true], [1, false], [2, false], [2, false], [2, true], [1, false]], // oxfmt-ignore
     );
   });
 
@@ -450,7 +450,7 @@ describe("Any text", () => {
     ...VARIABLES, ...Object.keys(parameters), "abs", "min", "pow", "clamp", "floor", "Infinity", "NaN", "true", "null", "this",
     "1", "0.5", "1e9", "2", "+", "-", "*", "/", "%", "**", "<", "<=", ">", "==", "===", "!=", "&&", "||", "!", "?", ":", "(", ")",
     "[", "]", ",", ".", "?.", ";", "=", "'", '"', "`", "~", "&", "|", "??", "\n", " ", "…", "💡", "constructor", "__proto__",
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   const texts = fc.oneof(
     fc.string({ unit: "binary", maxLength: 60 }),
     fc.array(fc.constantFrom(...words), { maxLength: 40 }).map((chosen) => chosen.join("")),

@@ -34,7 +34,7 @@ export interface HostileFunction {
 }
 
 const [HEADS, TOKENS] = [2, 4];
-const probs = () => ({ data: new Float32Array(HEADS * TOKENS * TOKENS).fill(1 / TOKENS), shape: [HEADS, TOKENS, TOKENS] }); // prettier-ignore
+const probs = () => ({ data: new Float32Array(HEADS * TOKENS * TOKENS).fill(1 / TOKENS), shape: [HEADS, TOKENS, TOKENS] }); // oxfmt-ignore
 const tokens = () => Int32Array.of(3, 1, 3, 0);
 const bools = (...shape: number[]) => ({
   data: Uint8Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => k % 2),
@@ -59,7 +59,7 @@ const plain = (run: (...args: never[]) => unknown, args: HostileFunction["args"]
 
 export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
   createAttention: {
-    args: () => [{ backend: "wasm", variant: "simd", threads: 1, maximumMemory: 2 ** 26, calibrate: false, profile: false }], // prettier-ignore
+    args: () => [{ backend: "wasm", variant: "simd", threads: 1, maximumMemory: 2 ** 26, calibrate: false, profile: false }], // oxfmt-ignore
     async run([options]: never[]) {
       (await createAttention(options)).dispose();
     },
@@ -69,7 +69,7 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
     args: () => [new Float32Array(6), [2, 3], "float32"],
     run: ([data, shape, dtype]: never[]) => tensor(data!, shape!, dtype!).shape, // the data are the caller's own array
   },
-  "tensor of lists": plain(tensor, () => [[[1, 2, 3], [4, 5, 6]], "int32"]), // prettier-ignore
+  "tensor of lists": plain(tensor, () => [[[1, 2, 3], [4, 5, 6]], "int32"]), // oxfmt-ignore
   toNested: plain(toNested, () => [floats(1, 2, 3)]),
   "toFloat16 and back": { args: () => [floats(1, 2, 3)], run: ([x]: never[]) => toFloat32(toFloat16(x!)) },
   "toBfloat16 and back": { args: () => [floats(1, 2, 3)], run: ([x]: never[]) => toFloat32(toBfloat16(x!)) },
@@ -84,7 +84,7 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
     floats(1, 8, HEADS),
     { queryPositions: { data: Int32Array.of(0, 2, 1, 1), shape: [2, 2] }, keyPositions: [0, 1, 5], maxDistance: 16 },
   ]),
-  maskFromTokenizer: plain(maskFromTokenizer, () => [[[1, 1, 0], [1, 1, 1]]]), // prettier-ignore
+  maskFromTokenizer: plain(maskFromTokenizer, () => [[[1, 1, 0], [1, 1, 1]]]), // oxfmt-ignore
   "maskFromTokenizer of a tensor": plain(maskFromTokenizer, () => [
     { data: BigInt64Array.of(1n, 1n, 0n), dims: [1, 3] },
   ]),

@@ -257,7 +257,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     run: (hw, args: Parameters<Attention["linear"]>) => hw.linear(...args),
   },
   linearBackward: {
-    args: () => [{ x: floats(1, S, 6), weight: floats(2, 6, 7), dOutput: floats(3, S, 7), returns: { dInput: true, dWeight: true, dBias: true } }], // prettier-ignore
+    args: () => [{ x: floats(1, S, 6), weight: floats(2, 6, 7), dOutput: floats(3, S, 7), returns: { dInput: true, dWeight: true, dBias: true } }], // oxfmt-ignore
     run: (hw, args: Parameters<Attention["linearBackward"]>) => hw.linearBackward(...args),
   },
   "a layer that is trained": {
@@ -365,7 +365,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
   "a model": {
     args: () => [[[3, 17, 5], [28, 0, 11]], { attentionMask: [[1, 1, 1], [1, 1, 0]], logits: true, hiddenStates: true, returns: { probs: true }, layers: [0], headGain: { [ATTENTION]: [1, 0.5, 1, 1] }, patch: { [ATTENTION]: { value: { heads: [0], data: "mean" } } } }],
     run: async (hw, [tokens, options]: never[]) => (await modelOf(hw)).run(tokens!, options),
-  }, // prettier-ignore
+  }, // oxfmt-ignore
   "a model that generates": {
     args: () => [[3, 17, 5], { maxNewTokens: 2, temperature: 0.5, topK: 5, topP: 0.9, seed: 1, stopTokens: [28], patch: () => ({ [ATTENTION]: { value: { heads: [0], data: "mean" } } }) }],
     async run(hw, [prompt, options]: never[]) {
@@ -373,7 +373,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       for await (const { token, logits } of (await modelOf(hw)).generate(prompt!, options)) steps.push({ token, logits });
       return steps;
     },
-  }, // prettier-ignore
+  }, // oxfmt-ignore
   "files of a model": {
     args: () => [{ ...FILES }, { precision: "float32" }],
     async run(hw, [files, options]: never[]) {

@@ -37,13 +37,13 @@ export const HOSTILE_VALUES: Readonly<Record<string, (value: unknown) => unknown
   "a function whose traps throw": () => throwing(() => 1),
   "what was given, whose traps throw": (value) => (isAny(value) ? throwing(value) : throwing({})),
   "what was given, revoked": (value) => (isAny(value) ? revoked(value) : revoked({})),
-  "an object with getters that throw": (value) => withGetters({}, [...NAMES, ...(isAny(value) ? Object.keys(value).slice(0, 20) : [])]), // prettier-ignore
-  "an object whose getter throws a revoked object": () => Object.defineProperty({ shape: [1] }, "data", { enumerable: true, get: throwsRevoked }), // prettier-ignore
+  "an object with getters that throw": (value) => withGetters({}, [...NAMES, ...(isAny(value) ? Object.keys(value).slice(0, 20) : [])]), // oxfmt-ignore
+  "an object whose getter throws a revoked object": () => Object.defineProperty({ shape: [1] }, "data", { enumerable: true, get: throwsRevoked }), // oxfmt-ignore
   "an object that is no text": () => withGetters({}, [Symbol.toPrimitive, Symbol.toStringTag, "toString", "valueOf"]),
-  "an array with a getter that throws": (value) => withGetters(Array.isArray(value) ? [...(value as unknown[])] : [1], [0]), // prettier-ignore
+  "an array with a getter that throws": (value) => withGetters(Array.isArray(value) ? [...(value as unknown[])] : [1], [0]), // oxfmt-ignore
   "an array of a revoked object": () => [revoked({})],
   "an array of a revoked array": () => [revoked([1])],
-  "an object of revoked objects": (value) => Object.fromEntries(isAny(value) ? Object.keys(value).slice(0, 20).map((name) => [name, revoked({})]) : [["data", revoked([])]]), // prettier-ignore
+  "an object of revoked objects": (value) => Object.fromEntries(isAny(value) ? Object.keys(value).slice(0, 20).map((name) => [name, revoked({})]) : [["data", revoked([])]]), // oxfmt-ignore
   "a tensor of revoked data": () => ({ data: revoked(new Float32Array(4)), shape: [4] }),
   "a tensor of a revoked shape": () => ({ data: new Float32Array(4), shape: revoked([4]) }),
   "a class": () => class {},

@@ -105,9 +105,9 @@ const layerOptions = illegalRows(LAYER, {
     [3, " must be an object"],
     [{}, ".kind must be given"],
     [{ kind: "learned" }, ".table must be given"],
-    [{ kind: "learned", table: { data: new Float32Array(3), shape: [1, 3] } }, ".table.shape must be [rows, 8]", "ShapeError"], // prettier-ignore
+    [{ kind: "learned", table: { data: new Float32Array(3), shape: [1, 3] } }, ".table.shape must be [rows, 8]", "ShapeError"], // oxfmt-ignore
     ...unwrapped(SINES, "position"),
-    ...ANGLES.slice(1).map(([value, rule, error = "OptionError"]): Sample => [{ kind: "rotary", ...(value as object) }, rule, error]), // prettier-ignore
+    ...ANGLES.slice(1).map(([value, rule, error = "OptionError"]): Sample => [{ kind: "rotary", ...(value as object) }, rule, error]), // oxfmt-ignore
   ],
 });
 
@@ -152,7 +152,7 @@ const ILLEGAL: Readonly<Record<keyof Calls, readonly IllegalSetting[]>> = {
   multiHeadAttention: layerOptions,
   "layer.forward": FORWARD_OPTIONS,
   "layer.forward with a cache": FORWARD_OPTIONS,
-  "layer.backward": illegalRows(LAYER_BACKWARD, { returns: OBJECT, accumulate: OBJECT, dLse: [[3, " must be a tensor"]] }), // prettier-ignore
+  "layer.backward": illegalRows(LAYER_BACKWARD, { returns: OBJECT, accumulate: OBJECT, dLse: [[3, " must be a tensor"]] }), // oxfmt-ignore
 };
 
 const x = randomTensor(1, [1, 2, 3, 4]);

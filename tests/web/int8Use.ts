@@ -100,7 +100,7 @@ export const int8Uses: Readonly<Record<string, Use>> = {
         [0, 32],
         [32, 35],
       ] as const) {
-        // prettier-ignore
+        // oxfmt-ignore
         const block = value.data.subarray(35 * row + from, 35 * row + to);
         const bound = (0.5 + 2 ** -16) * (Math.max(...block.map(Math.abs)) / 127);
         const found = read.value.subarray(35 * row + from, 35 * row + to);
@@ -122,7 +122,7 @@ export const int8Uses: Readonly<Record<string, Use>> = {
       const [a, b] = [await cache.attend(query, options), await wide.attend(query, options)];
       for (const name of ["output", "lse", "scores"] as const)
         expect(largestDifference(a[name].data, b[name].data)).toBeLessThan(3e-4);
-    } // prettier-ignore
+    } // oxfmt-ignore
   },
 
   "int8: a row that is not finite reads as NaN, and is not in the mean": async (hw) => {
@@ -161,7 +161,7 @@ export const int8Uses: Readonly<Record<string, Use>> = {
     await expectNear(part, 1, 0, low, 40);
     using loaded = await hw.kvCache({ from: await fork.save() });
     await expectNear(loaded, 1, 3, high, 3);
-    await loaded.keep([10, 10], [[5, 6, 7, 8, 9], [0, 1, 2, 3, 4]]); // prettier-ignore
+    await loaded.keep([10, 10], [[5, 6, 7, 8, 9], [0, 1, 2, 3, 4]]); // oxfmt-ignore
     await expectNear(loaded, 0, 10, low, 45);
     await cache.rewind(0);
     await cache.append(low, value);

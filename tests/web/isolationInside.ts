@@ -69,7 +69,7 @@ export function insideIsolationTests(
           ...(alibiSlopes && { dAlibiSlopes: true }),
         };
         const gradients = async (inputs: object) =>
-          bits(await hw.attentionBackward({ ...options, ...given, dOutput, ...inputs, returns })); // prettier-ignore
+          bits(await hw.attentionBackward({ ...options, ...given, dOutput, ...inputs, returns })); // oxfmt-ignore
         expect(await gradients(hidden)).toEqual(await gradients({}));
       }),
       parameters,

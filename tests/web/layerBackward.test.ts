@@ -119,7 +119,7 @@ const cases: Case[] = [
 ];
 
 for (const name of ["self-attention", "rms norm and rotary embedding", "a mask, softcap and every array of attention"])
-  cases.push({ ...cases.find((c) => c.name === name)!, name: `${name}, of a loss that reads lse`, lse: true }); // prettier-ignore
+  cases.push({ ...cases.find((c) => c.name === name)!, name: `${name}, of a loss that reads lse`, lse: true }); // oxfmt-ignore
 
 /** The names under which weights may be given: how each is made of the weights of the formula. */
 const NAMINGS: Readonly<Record<string, (weights: Record<string, Floats | Expected>) => Record<string, Floats>>> = {

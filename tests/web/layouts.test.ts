@@ -31,11 +31,11 @@ describe.each(variants)("kvLayout, variant %s:", (variant) => {
       { numKvHeads: 3 },
       "numKvHeads must divide numHeads, got 3 and 2",
     ],
-    ["ranks of key and value", [1, 4, 16], [1, 4, 2, 8], {}, "value must have the rank of key, got shapes [1, 4, 2, 8] and [1, 4, 16]"], // prettier-ignore
-    ["lengths of key and value", [1, 4, 16], [1, 5, 16], {}, "value.shape[1] (length) must equal key.shape[1], got 5 and 4"], // prettier-ignore
+    ["ranks of key and value", [1, 4, 16], [1, 4, 2, 8], {}, "value must have the rank of key, got shapes [1, 4, 2, 8] and [1, 4, 16]"], // oxfmt-ignore
+    ["lengths of key and value", [1, 4, 16], [1, 5, 16], {}, "value.shape[1] (length) must equal key.shape[1], got 5 and 4"], // oxfmt-ignore
     ["widths", [1, 4, 12], [1, 4, 16], {}, "key.shape[2] (headDim) must equal query.shape[3], got 6 and 8"],
-    ["an unknown layout", [1, 4, 16], [1, 4, 16], { kvLayout: "BSHE" }, 'kvLayout must be "BHSD" or "BSHD" or "BSE" or "BES", got "BSHE"'], // prettier-ignore
-    ["a ragged batch", [1, 16, 4], [1, 16, 4], { layout: "BSHD", kvLayout: "BES", cuSeqLensQuery: [0, 2], cuSeqLensKey: [0, 4] }, 'kvLayout must be "BSHD" or "BSE" for a ragged batch, got "BES"'], // prettier-ignore
+    ["an unknown layout", [1, 4, 16], [1, 4, 16], { kvLayout: "BSHE" }, 'kvLayout must be "BHSD" or "BSHD" or "BSE" or "BES", got "BSHE"'], // oxfmt-ignore
+    ["a ragged batch", [1, 16, 4], [1, 16, 4], { layout: "BSHD", kvLayout: "BES", cuSeqLensQuery: [0, 2], cuSeqLensKey: [0, 4] }, 'kvLayout must be "BSHD" or "BSE" for a ragged batch, got "BES"'], // oxfmt-ignore
   ])("refuses %s by the axes of each layout", async (_what, k, v, options, message) => {
     const call = hw.scaledDotProductAttention(randomTensor(1, [1, 2, 2, 8]), randomTensor(2, k), randomTensor(3, v), {
       kvLayout: "BSE",

@@ -30,7 +30,7 @@ const [B, HQ, HKV, SQ, SKV, D, DV] = [2, 4, 2, 5, 9, 6, 7];
 
 /** Tests every layout of queries with every layout of keys and values, in a call and in a step of a cache. */
 export async function expectLayoutsToMix(hw: Attention): Promise<void> {
-  const [q, k, v] = [randomTensor(1, [B, HQ, SQ, D]), randomTensor(2, [B, HKV, SKV, D]), randomTensor(3, [B, HKV, SKV, DV])]; // prettier-ignore
+  const [q, k, v] = [randomTensor(1, [B, HQ, SQ, D]), randomTensor(2, [B, HKV, SKV, D]), randomTensor(3, [B, HKV, SKV, DV])]; // oxfmt-ignore
   const returns = { output: true, probs: true } as const;
   const expected = await hw.scaledDotProductAttention(q, k, v, { causal: true, returns });
   const form = { batchSize: B, numKvHeads: HKV, headDim: D, valueDim: DV };

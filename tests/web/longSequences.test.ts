@@ -98,7 +98,7 @@ test("every gradient of 16384 queries on 16384 keys, in 64 MiB of scratch", asyn
   const [query, key, value, dOutput] = [tensor(1), tensor(2), tensor(3), tensor(4)];
   const bias = randomTensor(5, [length]);
   const call = { query, key, value, bias, sinks: [1], alibiSlopes: [2 ** -12], causal: true };
-  const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true, dAlibiSlopes: true } as const; // prettier-ignore
+  const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true, dAlibiSlopes: true } as const; // oxfmt-ignore
   await withEngine(4 * length * (8 * width + 3), async (hw) => {
     const { output, lse } = await hw.scaledDotProductAttention(query, key, value, {
       bias,

@@ -69,7 +69,7 @@ const CALLS: Readonly<Record<string, (hw: Attention) => Promise<unknown>>> = {
       returns: { lse: true },
     });
     const returns = { dQuery: true, dTables: true };
-    return hw.attentionBackward({ query: heads, key: heads, value: heads, output, lse, dOutput: heads, ...options, returns }); // prettier-ignore
+    return hw.attentionBackward({ query: heads, key: heads, value: heads, output, lse, dOutput: heads, ...options, returns }); // oxfmt-ignore
   },
   async mergeAttention(hw) {
     const part = await hw.scaledDotProductAttention(heads, heads, heads, { returns: { lse: true } });
@@ -193,7 +193,7 @@ describe("the first call that needs a part", () => {
     controller.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     await running;
-    await expect(hw.linear(x, weight, undefined, { signal: AbortSignal.abort(new Error("never")) })).rejects.toThrow("never"); // prettier-ignore
+    await expect(hw.linear(x, weight, undefined, { signal: AbortSignal.abort(new Error("never")) })).rejects.toThrow("never"); // oxfmt-ignore
   });
 
   test("is a DisposedError if the instance is disposed while the part comes", async () => {

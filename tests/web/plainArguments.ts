@@ -7,7 +7,7 @@ const floats = (...numbers: number[]) => Float32Array.from(numbers);
 export function describePlainArguments(where: string, create: () => Promise<Attention>): void {
   describe(`An argument of ${where}`, () => {
     let hw: Attention;
-    const x = tensor([[1, 0], [0, 1], [1, 1]]); // prettier-ignore
+    const x = tensor([[1, 0], [0, 1], [1, 1]]); // oxfmt-ignore
     beforeAll(async () => {
       hw = await create();
     });
@@ -19,7 +19,7 @@ export function describePlainArguments(where: string, create: () => Promise<Atte
 
     test("may be nested arrays, plain numbers with a shape, or a tensor with dims", async () => {
       const expected = await outputOf({});
-      const nested = [[1, 0], [0, 1], [1, 1]]; // prettier-ignore
+      const nested = [[1, 0], [0, 1], [1, 1]]; // oxfmt-ignore
       for (const like of [nested, { data: nested.flat(), shape: [3, 2] }, { data: x.data, dims: [3, 2] }])
         expect(await outputOf({}, like, like, like)).toEqual(expected);
     });
@@ -45,9 +45,9 @@ export function describePlainArguments(where: string, create: () => Promise<Atte
     ])("mask may be %s", (_what, like) => same({ mask: like }, { mask }));
 
     test.each<[what: string, options: object, message: string, code: ErrorCode]>([
-      ["a mask of other integers", { mask: { data: Int32Array.of(1, 2, 0), shape: [3] } }, "scaledDotProductAttention: mask.data[1] must be true, false, 1 or 0, got 2", "INVALID_OPTION"], // prettier-ignore
-      ["a bias of booleans", { bias: [[true, false, true]] }, "scaledDotProductAttention: bias[0] must be a number, got true", "INVALID_OPTION"], // prettier-ignore
-      ["an output in plain numbers", { into: { data: [0, 0, 0, 0, 0, 0], shape: [3, 2] } }, "scaledDotProductAttention: into must hold its numbers in a typed array, which the call can write to, got an object with data, shape", "INVALID_OPTION"], // prettier-ignore
+      ["a mask of other integers", { mask: { data: Int32Array.of(1, 2, 0), shape: [3] } }, "scaledDotProductAttention: mask.data[1] must be true, false, 1 or 0, got 2", "INVALID_OPTION"], // oxfmt-ignore
+      ["a bias of booleans", { bias: [[true, false, true]] }, "scaledDotProductAttention: bias[0] must be a number, got true", "INVALID_OPTION"], // oxfmt-ignore
+      ["an output in plain numbers", { into: { data: [0, 0, 0, 0, 0, 0], shape: [3, 2] } }, "scaledDotProductAttention: into must hold its numbers in a typed array, which the call can write to, got an object with data, shape", "INVALID_OPTION"], // oxfmt-ignore
     ])("refuses %s", async (_what, options, message, code) => {
       await expect(outputOf(options)).rejects.toMatchObject({ message, code });
     });
@@ -67,8 +67,8 @@ export function describePlainArguments(where: string, create: () => Promise<Atte
     test("that is a list may be of int64", () => same({ keyLengths: BigInt64Array.of(2n) }, { keyLengths: [2] }));
 
     test("of a layer may be plain: weights, bias, x", async () => {
-      const weights = { Wq: [[1, 0], [0, 1]], bq: [0.5, 0], Wk: [1, 0, 0, 1], Wv: [[1, 2], [3, 4]], Wo: [[1, 0], [0, 1]] }; // prettier-ignore
-      const plain = await hw.multiHeadAttention({ inputDim: 2, numHeads: 1, weights: { ...weights, Wk: [[1, 0], [0, 1]] } }); // prettier-ignore
+      const weights = { Wq: [[1, 0], [0, 1]], bq: [0.5, 0], Wk: [1, 0, 0, 1], Wv: [[1, 2], [3, 4]], Wo: [[1, 0], [0, 1]] }; // oxfmt-ignore
+      const plain = await hw.multiHeadAttention({ inputDim: 2, numHeads: 1, weights: { ...weights, Wk: [[1, 0], [0, 1]] } }); // oxfmt-ignore
       const bare = await hw.multiHeadAttention({ inputDim: 2, numHeads: 1, weights });
       const typed = await hw.multiHeadAttention({
         numHeads: 1,
@@ -86,7 +86,7 @@ export function describePlainArguments(where: string, create: () => Promise<Atte
     });
 
     test("of rotaryEmbedding: positions may be int64, tables float16", async () => {
-      const rows = tensor([[1, 2], [3, 4], [5, 6]]); // prettier-ignore
+      const rows = tensor([[1, 2], [3, 4], [5, 6]]); // oxfmt-ignore
       const angles = [0, 1, 2].map((position) => [Math.fround(Math.cos(position))]);
       const cos = tensor(angles, "float16");
       const sin = tensor([[0], [0.5], [1]], "float16");

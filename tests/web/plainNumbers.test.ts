@@ -10,7 +10,7 @@ const floats = (...numbers: number[]) => Float32Array.from(numbers);
 
 describe("tensor", () => {
   test("of nested arrays has their shape", () => {
-    expect(tensor([[1, 0], [0, 1]])).toEqual({ data: floats(1, 0, 0, 1), shape: [2, 2], dtype: "float32" }); // prettier-ignore
+    expect(tensor([[1, 0], [0, 1]])).toEqual({ data: floats(1, 0, 0, 1), shape: [2, 2], dtype: "float32" }); // oxfmt-ignore
     expect(tensor([[[1], [2]]]).shape).toEqual([1, 2, 1]);
     expect(tensor([1, 2, 3]).shape).toEqual([3]);
     expect(tensor([[], []])).toEqual({ data: floats(), shape: [2, 0], dtype: "float32" });
@@ -26,7 +26,7 @@ describe("tensor", () => {
   });
 
   test("of plain numbers takes a shape, and a dtype behind it", () => {
-    expect(tensor([1, 2, 3, 4], [2, 2])).toEqual(tensor([[1, 2], [3, 4]])); // prettier-ignore
+    expect(tensor([1, 2, 3, 4], [2, 2])).toEqual(tensor([[1, 2], [3, 4]])); // oxfmt-ignore
     expect(tensor([1, 0], [2, 1], "bool")).toEqual({ data: Uint8Array.of(1, 0), shape: [2, 1], dtype: "bool" });
   });
 
@@ -35,27 +35,27 @@ describe("tensor", () => {
   });
 
   test.each<[what: string, make: () => unknown, error: typeof HeadwiseError, message: string]>([
-    ["rows of different lengths", () => tensor([[1, 2], [3]]), ShapeError, "tensor: data[1] must be as long as the first array of its depth, got 1 and 2"], // prettier-ignore
-    ["a number beside an array", () => tensor([[1], 2]), ShapeError, "tensor: data[1] must be an array like those beside it"], // prettier-ignore
-    ["an array beside a number", () => tensor([1, [2]]), ShapeError, "tensor: data[1] must be a number like those beside it"], // prettier-ignore
+    ["rows of different lengths", () => tensor([[1, 2], [3]]), ShapeError, "tensor: data[1] must be as long as the first array of its depth, got 1 and 2"], // oxfmt-ignore
+    ["a number beside an array", () => tensor([[1], 2]), ShapeError, "tensor: data[1] must be an array like those beside it"], // oxfmt-ignore
+    ["an array beside a number", () => tensor([1, [2]]), ShapeError, "tensor: data[1] must be a number like those beside it"], // oxfmt-ignore
     ["text", () => tensor([["1"]] as never), OptionError, 'tensor: data[0][0] must be a number or a boolean, got "1"'],
     [
       "a hole",
       () => tensor([1, undefined, 2] as never),
       OptionError,
       "tensor: data[1] must be a number or a boolean, got undefined",
-    ], // prettier-ignore
-    ["a boolean among numbers", () => tensor([1, true] as never), OptionError, "tensor: data[1] must be a number, got true"], // prettier-ignore
-    ["a fraction as int32", () => tensor([1.5], "int32"), OptionError, "tensor: data[0] must be an integer of 32 bits, got 1.5"], // prettier-ignore
+    ], // oxfmt-ignore
+    ["a boolean among numbers", () => tensor([1, true] as never), OptionError, "tensor: data[1] must be a number, got true"], // oxfmt-ignore
+    ["a fraction as int32", () => tensor([1.5], "int32"), OptionError, "tensor: data[0] must be an integer of 32 bits, got 1.5"], // oxfmt-ignore
     ["a 2 as bool", () => tensor([1, 2], "bool"), OptionError, "tensor: data[1] must be true, false, 1 or 0, got 2"],
-    ["a shape that does not fit", () => tensor([1, 2, 3], [2, 2]), ShapeError, "tensor: tensor.data.length must be the product of shape [2, 2], got 3 and 4"], // prettier-ignore
+    ["a shape that does not fit", () => tensor([1, 2, 3], [2, 2]), ShapeError, "tensor: tensor.data.length must be the product of shape [2, 2], got 3 and 4"], // oxfmt-ignore
     [
       "more than 8 bits",
       () => tensor([128], "int8"),
       OptionError,
       "tensor: data[0] must be an integer of 8 bits, got 128",
     ],
-    ["an unknown dtype", () => tensor([1], "float64" as never), OptionError, 'tensor: dtype must be "float32" or "float16" or "bfloat16" or "int8" or "bool" or "int32", got "float64"'], // prettier-ignore
+    ["an unknown dtype", () => tensor([1], "float64" as never), OptionError, 'tensor: dtype must be "float32" or "float16" or "bfloat16" or "int8" or "bool" or "int32", got "float64"'], // oxfmt-ignore
   ])("refuses %s", (_what, make, error, message) => {
     const thrown = thrownBy(make);
     expect(thrown.name).toBe(error.name);
@@ -74,7 +74,7 @@ describe("tensor", () => {
 
 describe("toNested", () => {
   test.each([
-    [[[1, 0.5], [-2, 3]]], // prettier-ignore
+    [[[1, 0.5], [-2, 3]]], // oxfmt-ignore
     [
       [
         [[1], [2]],

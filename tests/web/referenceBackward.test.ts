@@ -73,7 +73,7 @@ const CASES: readonly [name: string, options: ReferenceOptions][] = [
   ["sinks", { sinks: [0.5, -1, -Infinity, 2], causal: true }],
   ["sinks and rows without keys", { sinks: [0.5, -1, -Infinity, 2], queryOffset: -2, causal: true }],
   ["head gain", { headGain: [0, 2, -1, 0.5], sinks: [1, 1, 0, 0] }],
-  ["everything", { softcap: 1, alibiSlopes: [0.5, 0.25, -0.125, 1], headGain: [3, 2, -1, 0.5], sinks: [0.5, -1, -2, 2], causal: true, bias: numbers(5, [SKV]) as never }], // prettier-ignore
+  ["everything", { softcap: 1, alibiSlopes: [0.5, 0.25, -0.125, 1], headGain: [3, 2, -1, 0.5], sinks: [0.5, -1, -2, 2], causal: true, bias: numbers(5, [SKV]) as never }], // oxfmt-ignore
 ];
 
 function hiding(data: Float64Array): Float64Array {
@@ -128,7 +128,7 @@ describe("the reference's gradients are the finite differences of its forward:",
   const table = numbers(6, [4, 9]);
   const FORMULAS: readonly [text: string, parameters: Parameters<typeof formula>[1]][] = [
     ["s - slope[h] * abs(q - k)", { slope: [0.5, 0.25, -0.125, 1] }],
-    ["cap * tanh(s / cap) + t[h][q - k + 4]", { cap: 2, t: Array.from({ length: 4 }, (_, h) => [...table.data.subarray(9 * h, 9 * h + 9)]) }], // prettier-ignore
+    ["cap * tanh(s / cap) + t[h][q - k + 4]", { cap: 2, t: Array.from({ length: 4 }, (_, h) => [...table.data.subarray(9 * h, 9 * h + 9)]) }], // oxfmt-ignore
     ["k > q ? -Infinity : s * w[b] + exp(s * 0.5) * c", { w: [0.75, 1.25], c: 0.125 }],
     ["max(s, 0.1 * s) + min(a, s) - sqrt(s * s + b2)", { a: 0.375, b2: 0.5 }],
     ["clamp(s, low, 0.5) + sin(s * f) * cos(f) + abs(s)", { low: -0.375, f: 1.5 }],

@@ -50,7 +50,7 @@ const OPERATIONS: readonly [string, Work][] = [
     using loaded = await hw.kvCache({ from: await fork.save() });
     return loaded.attend(x);
   }],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /** Bytes of the step by which the room grows, and of the room at most. */
 const [STEP, MOST] = [1024, 2 ** 20];

@@ -17,4 +17,4 @@ test.each<[string, object, boolean]>([
   ["a SharedArrayBuffer that looks plain", Object.setPrototypeOf(new SharedArrayBuffer(8), ArrayBuffer.prototype) as object, true],
 ])("%s: whether it is shared does not depend on its realm or prototype", (_, buffer, isShared) => {
   expect(isSharedBuffer(buffer)).toBe(isShared);
-}); // prettier-ignore
+}); // oxfmt-ignore

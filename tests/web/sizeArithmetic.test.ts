@@ -38,7 +38,7 @@ const CALLS: readonly [string, (hw: Attention) => unknown][] = [
   ["a tensor of the engine", (hw) => hw.allocate([MOST, MOST, MOST])],
   ["a tensor of 4 GiB", (hw) => hw.allocate([2 ** 30])],
   ["the total of a ragged batch", (hw) => hw.scaledDotProductAttention(empty(1, 0, 1, 4), empty(1, 0, 1, 4), empty(1, 0, 1, 4), { layout: "BSHD", cuSeqLensQuery: [0, MOST], cuSeqLensKey: [0, MOST] })],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describe("sizes whose product overflows", () => {
   let hw: Attention;
@@ -74,12 +74,12 @@ const testWithRoom = hasRoom
 
 describe("memory above 2 GiB", () => {
   testWithRoom("is computed with as below: the same bits at addresses beyond 2³¹", async () => {
-    const [query, key, value] = [1, 2, 3].map((seed) => randomTensor(seed, [2, 40, 16])) as [Tensor<"float32">, Tensor<"float32">, Tensor<"float32">]; // prettier-ignore
+    const [query, key, value] = [1, 2, 3].map((seed) => randomTensor(seed, [2, 40, 16])) as [Tensor<"float32">, Tensor<"float32">, Tensor<"float32">]; // oxfmt-ignore
     const results = async (below: number) => {
       const hw = await createAttention({ backend: "wasm", threads: 1, maximumMemory: 4 * GIB - 2 ** 16 });
       try {
         if (below > 0) hw.allocate([below / 4]);
-        return bits(await hw.scaledDotProductAttention(query, key, value, { causal: true, returns: { probs: true, lse: true, topK: 3 } })); // prettier-ignore
+        return bits(await hw.scaledDotProductAttention(query, key, value, { causal: true, returns: { probs: true, lse: true, topK: 3 } })); // oxfmt-ignore
       } finally {
         hw.dispose();
       }

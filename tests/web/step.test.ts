@@ -28,7 +28,7 @@ describe.each(variants)("a step on %s", (variant) => {
       expectAttention(hw));
 
     test("turns by rows of given tables", async () => {
-      const angle = (f: (x: number) => number) => ({ data: Float32Array.from({ length: 44 }, (_, n) => f(n / 7)), shape: [11, 4] }); // prettier-ignore
+      const angle = (f: (x: number) => number) => ({ data: Float32Array.from({ length: 44 }, (_, n) => f(n / 7)), shape: [11, 4] }); // oxfmt-ignore
       const tables = { cos: angle(Math.cos), sin: angle(Math.sin) };
       const step = await hw.record((recorder) => {
         const x = recorder.reshape(recorder.input("x", [3, 16]), [3, 2, 8]);
@@ -300,7 +300,7 @@ describe.each(variants)("a step on %s", (variant) => {
     });
 
     test("a layer has its own options: a formula, a window, a bias without a cache", async () => {
-      const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // prettier-ignore
+      const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // oxfmt-ignore
       const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
       for (const options of [
         { causal: true, softcap: 2, scale: 0.5 },
@@ -326,7 +326,7 @@ describe.each(variants)("a step on %s", (variant) => {
     });
 
     test("what cannot be recorded is refused by name, and nothing stays", async () => {
-      const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // prettier-ignore
+      const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // oxfmt-ignore
       const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
       const cache = await layer.kvCache();
       let kept: Recorder | undefined;
@@ -438,10 +438,10 @@ describe.each(variants)("a step on %s", (variant) => {
           (r, given) => ({ y: r.layer(layer, given, { causl: true } as never) }),
           /^recorder\.layer: unknown option "causl"/,
         ],
-        [() => { throw new RangeError("mine"); }, /^mine$/], // prettier-ignore
+        [() => { throw new RangeError("mine"); }, /^mine$/], // oxfmt-ignore
       ];
       for (const [build, message] of refused)
-        await expect(hw.record((recorder) => build(recorder, recorder.input("x", [3, 37])) as never)).rejects.toThrow(message); // prettier-ignore
+        await expect(hw.record((recorder) => build(recorder, recorder.input("x", [3, 37])) as never)).rejects.toThrow(message); // oxfmt-ignore
       expect(() => kept!.scale(foreign!, 2)).toThrow("recorder.scale: the step was recorded");
       await expect(hw.record(7 as never)).rejects.toThrow("record: build must be a function that records, got 7");
       expect(cache.appended).toEqual([0]);

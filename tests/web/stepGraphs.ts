@@ -67,7 +67,7 @@ export async function expectGraph(hw: Attention, seed: number): Promise<void> {
     const inputs = INPUTS.map(() => source.normal([ROWS, WIDTH]));
     const results = await step.run(Object.fromEntries(INPUTS.map((name, n) => [name, inputs[n]!])));
     const wanted: Numbers[] = [];
-    for (const node of nodes) wanted.push(node.compute(wanted, inputs.map(({ data }) => data))); // prettier-ignore
+    for (const node of nodes) wanted.push(node.compute(wanted, inputs.map(({ data }) => data))); // oxfmt-ignore
     expect(given.map((_, n) => results[`y${n}`]!.data)).toEqual(given.map((node) => wanted[node]!));
   }
   step.dispose();

@@ -178,7 +178,7 @@ export function largestColumns(row: readonly number[], k: number): number[] {
   const order = (x: number) => (Number.isNaN(x) ? Infinity : x);
   const isNan = (n: number) => Number(Number.isNaN(row[n]!));
   const columns = [...row.keys()];
-  columns.sort((a, b) => isNan(b) - isNan(a) || (order(row[b]!) === order(row[a]!) ? 0 : order(row[b]!) - order(row[a]!)) || a - b); // prettier-ignore
+  columns.sort((a, b) => isNan(b) - isNan(a) || (order(row[b]!) === order(row[a]!) ? 0 : order(row[b]!) - order(row[a]!)) || a - b); // oxfmt-ignore
   return columns.slice(0, k);
 }
 

@@ -44,7 +44,7 @@ describe("rows", () => {
 
 test("Jest that ends before it is through has failed, whatever an earlier run has reported", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "headwise-trust-"));
-  const earlier = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, numRuntimeErrorTestSuites: 0 }; // prettier-ignore
+  const earlier = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, numRuntimeErrorTestSuites: 0 }; // oxfmt-ignore
   writeFileSync(path.join(folder, "jest.json"), JSON.stringify(earlier));
   // Node ends at once. Jest itself, without tests, writes a report or not: that depends on where its output goes.
   const ended = jest(folder, ["tests/web"], {}, [], { flags: ["--no-such-flag"] });

@@ -25,15 +25,15 @@ async function both(work: (hw: Attention) => Promise<object>): Promise<readonly 
 }
 
 test("attentionBackward, with a formula and every gradient", async () => {
-  const score = formula("s * w + t[h][q - k + 6]", { w: 1.5, t: Array.from({ length: 4 }, (_, h) => Array.from({ length: 12 }, (_, n) => Math.sin(h + n))) }); // prettier-ignore
+  const score = formula("s * w + t[h][q - k + 6]", { w: 1.5, t: Array.from({ length: 4 }, (_, h) => Array.from({ length: 12 }, (_, n) => Math.sin(h + n))) }); // oxfmt-ignore
   const [inWorker, inThread] = await both(async (hw) => {
-    const [query, key, value] = [randomTensor(1, [2, 4, 5, 8]), randomTensor(2, [2, 2, 6, 8]), randomTensor(3, [2, 2, 6, 8])]; // prettier-ignore
+    const [query, key, value] = [randomTensor(1, [2, 4, 5, 8]), randomTensor(2, [2, 2, 6, 8]), randomTensor(3, [2, 2, 6, 8])]; // oxfmt-ignore
     const options = { score, bias: randomTensor(4, [5, 6]), sinks: [0, 1, 2, 3], alibiSlopes: [1, 2, 3, 4] };
     const { output, lse } = await hw.scaledDotProductAttention(query, key, value, {
       ...options,
       returns: { lse: true },
     });
-    const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true, dAlibiSlopes: true, dTables: true }; // prettier-ignore
+    const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true, dAlibiSlopes: true, dTables: true }; // oxfmt-ignore
     const dOutput = randomTensor(5, [2, 4, 5, 8]);
     const dLse = randomTensor(6, [2, 4, 5]);
     return hw.attentionBackward({ query, key, value, output, lse, dOutput, dLse, ...options, returns });

@@ -139,7 +139,7 @@ describeOnGpu("WebGPU", () => {
       const heads = [0, 1].map((g) => float32Of({ data }).subarray((g * Skv + from) * D, (g * Skv + to) * D));
       return { data: Float32Array.from(heads.flatMap((head) => [...head])), shape: [1, 2, to - from, D] };
     };
-    const ranges = [[0, 5], [5, 6], [6, Skv]] as const; // prettier-ignore
+    const ranges = [[0, 5], [5, 6], [6, Skv]] as const; // oxfmt-ignore
     const parts = [];
     for (const [from, to] of ranges) {
       const [k, v] = [slice(key, from, to), slice(value, from, to)];

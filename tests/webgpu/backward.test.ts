@@ -126,7 +126,7 @@ describeOnGpu("attentionBackward on WebGPU", () => {
     const given = inputs({});
     const returns = { ...HEADS, dTables: true };
     expectWithin(await gradients(given, options, returns), given, options, returns);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test("hidden NaN and infinity change no bit", async () => {
     const shape = { B: 2, Hq: 2, Hkv: 1, Sq: 20, Skv: 40, D: 8 };
@@ -196,7 +196,7 @@ describeOnGpu("attentionBackward on WebGPU", () => {
       expect([name, changed("dQuery").nan]).toEqual([name, ownRows]);
       expect([name, changed("dKey").nan.length]).toEqual([name, 20]);
     }
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test("rows without keys give zero gradients under every policy, but a NaN row of dQuery under nan", async () => {
     const given = inputs({ Sq: 20, Skv: 40 });

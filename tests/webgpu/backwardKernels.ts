@@ -21,7 +21,7 @@ export const HEADS = ["dQuery", "dKey", "dValue"] as const;
 
 /** A call; its tensors have no data, because plans do not read it. */
 function callOf({ shape, dtype = "float32", settings, wanted = HEADS }: Given): BackwardCall {
-  const extents = { batchSize: 1, numHeads: 12, numKvHeads: 12, queryLength: 512, keyLength: 512, headDim: 64, valueDim: 64, ...shape }; // prettier-ignore
+  const extents = { batchSize: 1, numHeads: 12, numKvHeads: 12, queryLength: 512, keyLength: 512, headDim: 64, valueDim: 64, ...shape }; // oxfmt-ignore
   const all = { ...NO_SETTINGS, ...settings };
   const tensor = <D extends FloatDtype>(of: D) => ({ data: undefined, shape: [], dtype: of }) as never;
   return {
@@ -71,7 +71,7 @@ export function backwardKernels(): Kernel[] {
     ...kernelsOf({ settings: options, dtype: "float16", wanted: [...HEADS, "dBias"] }, limits),
     ...kernelsOf({ settings: { score, visible, ...bias(1, 1, 512, 512) }, wanted: [...HEADS, "dBias", "dTables"] }, limits),
     ...kernelsOf({ settings: { visible }, wanted: HEADS }, limits),
-  ]); // prettier-ignore
+  ]); // oxfmt-ignore
   const all = [...kernels, cleanStep("float32", 10).kernel, cleanStep("float16", 10).kernel];
   return [...new Map(all.map((kernel) => [kernelKey(kernel), kernel])).values()];
 }

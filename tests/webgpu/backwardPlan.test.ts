@@ -23,11 +23,11 @@ describe("plans of gradients", () => {
       pass && { workgroups: pass.workgroups, ...(pass.parts && { parts: pass.parts }), ...(pass.blocks && { blocks: pass.blocks }) };
     const passes = { queries: step(queries), keys: step(keys), heads: step(heads), bias: step(bias), tables: step(tables) };
     expect({ rows: tile.rows, workgroupBytes: tile.workgroupBytes, rowBytes: plan.rowBytes, ...passes }).toMatchSnapshot();
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test("what a call does not ask for is not computed", () => {
     const { queries, keys, heads, bias, tables } = planOf({ wanted: ["dKey"] });
-    expect([queries, keys === undefined, heads, bias, tables]).toEqual([undefined, false, undefined, undefined, undefined]); // prettier-ignore
+    expect([queries, keys === undefined, heads, bias, tables]).toEqual([undefined, false, undefined, undefined, undefined]); // oxfmt-ignore
   });
 
   test("rows without keys are looked for if they are an error", () => {
@@ -41,7 +41,7 @@ describe("plans of gradients", () => {
   });
 
   test("a call over a limit is refused with the limit's name", () => {
-    expect(() => planOf({ shape: { keyLength: 2 ** 20 } }, SMALLEST)).toThrow(/^attentionBackward: key needs a buffer of \d+ bytes, over the device's maxStorageBufferBindingSize/); // prettier-ignore
+    expect(() => planOf({ shape: { keyLength: 2 ** 20 } }, SMALLEST)).toThrow(/^attentionBackward: key needs a buffer of \d+ bytes, over the device's maxStorageBufferBindingSize/); // oxfmt-ignore
   });
 });
 

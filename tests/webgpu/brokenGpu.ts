@@ -240,7 +240,7 @@ export class BrokenGpu {
   }
 
   #know(target: object, name: string, result: object): void {
-    if (name === "requestDevice") void (result as Promise<GPUDevice>).then((device) => this.#follow(device)).catch(() => undefined); // prettier-ignore
+    if (name === "requestDevice") void (result as Promise<GPUDevice>).then((device) => this.#follow(device)).catch(() => undefined); // oxfmt-ignore
     const device = this.#device(target);
     if (!device) return;
     this.#deviceOf.set(result, device);

@@ -193,7 +193,7 @@ describeOnGpu("caches on WebGPU", () => {
       cache.dispose();
       copy.dispose();
     }
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test("tensors on the GPU are appended and asked with, and results stay there", async () => {
     const cache = await engines.onGpu.kvCache({ ...form, valueDim: D, dtype: "float16" });
@@ -389,4 +389,4 @@ describeOnGpu("caches on WebGPU", () => {
   });
 });
 
-const refusal = (promise: Promise<unknown>) => promise.then(() => undefined, (reason: unknown) => reason); // prettier-ignore
+const refusal = (promise: Promise<unknown>) => promise.then(() => undefined, (reason: unknown) => reason); // oxfmt-ignore

@@ -53,7 +53,7 @@ describeOnGpu("dropout on WebGPU", () => {
     const dOutput = randomTensor(4, shape(H, Sq));
     const results = async (hw: Attention) => {
       const returns = { output: true, lse: true, entropy: true, probs: true } as const;
-      const forward = await hw.scaledDotProductAttention(query, key, value, { ...options, dropout, returns, location: "cpu" }); // prettier-ignore
+      const forward = await hw.scaledDotProductAttention(query, key, value, { ...options, dropout, returns, location: "cpu" }); // oxfmt-ignore
       const { output, lse } = forward;
       const gradients = await hw.attentionBackward({
         ...options,

@@ -100,7 +100,7 @@ describeOnGpu("formulas in every place of WebGPU", () => {
     });
     const anyRow = [50, 51].map((q) => (j: number) => isVisible(q, j));
     // head 1 has no -Infinity: only `visible` hides there
-    const hidden = (j: number) => !(j <= 51 && 50 - j < 20 && (DOCUMENTS[50] === DOCUMENTS[j] || DOCUMENTS[51] === DOCUMENTS[j] || j < 3)); // prettier-ignore
+    const hidden = (j: number) => !(j <= 51 && 50 - j < 20 && (DOCUMENTS[50] === DOCUMENTS[j] || DOCUMENTS[51] === DOCUMENTS[j] || j < 3)); // oxfmt-ignore
     expect(anyRow.some((sees) => [...Array(60).keys()].some((j) => hidden(j) && sees(j)))).toBe(false);
     const spoiled = await hw.scaledDotProductAttention(query, poison(key, hidden), poison(value, hidden), options);
     expect(floats(spoiled.output)).toEqual(floats(clean.output));

@@ -164,7 +164,7 @@ const works: readonly (readonly [string, Work])[] = [
     const { logits } = await own(await loadModel(hw, model)).run([3, 1, 4]);
     return logits;
   }],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /** An operation: what it computes, as a whole. It disposes what it has made. */
 export type Operation = (hw: Attention, layer: Layer) => Promise<unknown>;

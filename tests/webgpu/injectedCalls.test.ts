@@ -36,7 +36,7 @@ interface Outcome {
 }
 
 const outcomeOf = (work: Promise<unknown>): Promise<Outcome> =>
-  work.then((result) => ({ result: bits({ result }) }), (error: unknown) => ({ error })); // prettier-ignore
+  work.then((result) => ({ result: bits({ result }) }), (error: unknown) => ({ error })); // oxfmt-ignore
 
 const isComputed = (outcome: Outcome) => !("error" in outcome);
 const textOf = (outcome: Outcome) => (isComputed(outcome) ? "computed" : String(outcome.error));

@@ -21,7 +21,7 @@ import { operations, weights, x } from "./gpuOperations.js";
 const HOW = ["once", "for good"] as const;
 
 const settled = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(() => "it was computed", (reason: unknown) => reason); // prettier-ignore
+  work.then(() => "it was computed", (reason: unknown) => reason); // oxfmt-ignore
 
 const unhandled: unknown[] = [];
 const noteRejection = (reason: unknown) => unhandled.push(reason);

@@ -77,7 +77,7 @@ export const INSIDE: readonly Kernel[] = [
   headShares("float16"),
   ...([["float32", 1], ["float16", 2], ["int8", 4]] as const).flatMap(([stored, perLoad]) =>
     [meanOfWeights, weighValues].map((kernel) => kernel({ query: "float32", stored, perLoad })),
-  ), // prettier-ignore
+  ), // oxfmt-ignore
 ];
 
 /** The kernels that read weights of bfloat16, in place of those for float16. */

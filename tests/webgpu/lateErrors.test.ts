@@ -10,7 +10,7 @@ const x = randomTensor(1, [1, 2, 4, 8]);
 const USAGE = 0x80 | 0x4 | 0x8; // STORAGE | COPY_SRC | COPY_DST
 
 const reasonOf = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(() => "it was computed", (reason: unknown) => reason); // prettier-ignore
+  promise.then(() => "it was computed", (reason: unknown) => reason); // oxfmt-ignore
 
 describeOnNullGpu("an error that the GPU tells after the call has settled", () => {
   let device: GPUDevice;

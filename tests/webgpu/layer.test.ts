@@ -183,7 +183,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     ["sinusoidal positions", { inputDim: 24, numHeads: 3, weights: square(24), position: { kind: "sinusoidal", split: "halves" } }, x, { queryOffset: 2 }],
     ["columns", { inputDim: 24, numHeads: 3, layout: "BES", weights: square(24) }, columns, { causal: true }],
     ["float16", { inputDim: 24, numHeads: 3, weights: square(24) }, halves, {}],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   test.each(cases)("%s agree with wasm", async (_, options, input, given) => {
     await expectSameAsWasm(options, input, given);
@@ -215,7 +215,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     ["heads across tiles with a norm, interleaved", 12, { kind: "rotary", interleaved: true }, { kind: "l2" }],
     ["a norm alone", 24, undefined, { kind: "rms", gain: gains(24) }],
     ["a norm alone, in the store", 16, undefined, { kind: "l2", gain: gains(16) }],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   test.each(ends.flatMap((end) => [1, 3, 19, 65].map((rows) => [...end, rows] as const)))(
     "%s of %i features agree with wasm, case %#",
@@ -251,7 +251,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     ["packed weights of shared heads", { inputDim: 24, numHeads: 3, numKvHeads: 1, valueHeadDim: 5, weights: { Wqkv: weight(1, 24, 24 + 8 + 5), bqkv: randomTensor(2, [37]), Wo: weight(3, 15, 24) } }, x, {}],
     ["nothing", { inputDim: 24, numHeads: 3, weights: square(24) }, randomTensor(1, [2, 0, 24]), {}],
     ["an empty context", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { key: randomTensor(10, [2, 0, 24]) }],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   test.each(shapes)("%s agree with wasm", async (_, options, input, given) => {
     await expectSameAsWasm(options, input, given);
@@ -282,7 +282,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     ["a rotary layer", { inputDim: 24, numHeads: 3, weights: square(24), position: { kind: "rotary", base: 500 } }, { ring: { keepFirst: 1, window: 6 } }],
     ["a rotary int8 cache", { inputDim: 24, numHeads: 3, weights: square(24), qkNorm: { kind: "rms" } }, { dtype: "int8", rotary: { base: 500 } }],
     ["learned positions and other widths", { inputDim: 24, modelDim: 21, valueHeadDim: 5, numHeads: 3, numKvHeads: 1, weights: { Wq: weight(1, 24, 21), Wk: weight(2, 24, 7), Wv: weight(3, 24, 5), Wo: weight(4, 15, 24) }, position: { kind: "learned", table: randomTensor(13, [50, 24]) } }, { headDim: 7, valueDim: 5, numKvHeads: 1, dtype: "float16" }],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   test.each(cached)("token by token with %s agrees with wasm", async (_, options, form) => {
     const steps = async (hw: Attention) => {

@@ -150,7 +150,7 @@ const cases: Record<string, Case> = {
   "a ragged batch": { options: { inputDim: 12, numHeads: 3, weights: square(12), position: { kind: "rotary", base: 50 }, qkNorm: { kind: "rms" } }, x: randomTensor(9, [1, 9, 12]), given: { causal: true, cuSeqLensQuery: [0, 4, 4, 9], cuSeqLensKey: [0, 4, 4, 9] } },
   "a bias and sinks": { options: { inputDim: 12, numHeads: 3, weights: square(12) }, x, given: { bias: randomTensor(15, [1, 3, 5, 5]), sinks: [0.5, -1, 0.2] } },
   "many rows": { options: { inputDim: 4, modelDim: 8, numHeads: 2, weights: { Wq: weight(1, 4, 8), bq: randomTensor(5, [8]), Wk: weight(2, 4, 8), Wv: weight(3, 4, 8), Wo: weight(4, 8, 4) } }, x: randomTensor(9, [1, 70, 4]), given: { causal: true } },
-}; // prettier-ignore
+}; // oxfmt-ignore
 
 describeOnGpu("the gradient of a layer on WebGPU", () => {
   let hw: Attention;
@@ -193,7 +193,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
     layer.dispose();
   });
 
-  const options: TrainedOptions = { inputDim: 12, modelDim: 32, numHeads: 2, numKvHeads: 1, outputDim: 6, weights: wide, qkNorm: norm, position: { kind: "rotary", base: 50 } }; // prettier-ignore
+  const options: TrainedOptions = { inputDim: 12, modelDim: 32, numHeads: 2, numKvHeads: 1, outputDim: 6, weights: wide, qkNorm: norm, position: { kind: "rotary", base: 50 } }; // oxfmt-ignore
   const dOutput = randomTensor(20, [2, 5, 6]);
 
   /** The gradients of one call. */
@@ -245,7 +245,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
 
   test("saved does not refer to the caller's arrays", async () => {
     const layer = await hw.multiHeadAttention({ ...options, qkNorm: { kind: "rms" } });
-    const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => (n % 3 === 1 ? 0 : 1)), shape: [5, 5], dtype: "bool" } as const; // prettier-ignore
+    const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => (n % 3 === 1 ? 0 : 1)), shape: [5, 5], dtype: "bool" } as const; // oxfmt-ignore
     const bias = randomTensor(15, [5, 5]);
     const tokens = { ...x, data: x.data.slice() };
     const there = { x: await hw.gpu!.upload(x), bias: await hw.gpu!.upload(bias) };
@@ -309,7 +309,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
   const others = Object.fromEntries(
     Object.entries(wide).map(([name, { shape }], n) => [name, randomTensor(50 + n, shape)]),
   );
-  const narrow = { modelDim: 12, numHeads: 1, numKvHeads: 1, weights: { ...square(12), Wo: weight(7, 12, 6), bo: randomTensor(8, [6]) } }; // prettier-ignore
+  const narrow = { modelDim: 12, numHeads: 1, numKvHeads: 1, weights: { ...square(12), Wo: weight(7, 12, 6), bo: randomTensor(8, [6]) } }; // oxfmt-ignore
   const gains = (seed: number, width: number) => ({ query: gain(seed, width), key: gain(seed + 1, width) });
   const updates: [string, TrainedOptions, Partial<TrainedOptions>, object][] = [
     ["weights and gains in the store", options, { weights: others, qkNorm: { kind: "rms", gain: gains(60, 16) } }, { ...others, "qkNorm.gain.query": gain(60, 16), "qkNorm.gain.key": gain(61, 16) }],
@@ -317,7 +317,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
     ["gains after the product", { ...options, ...narrow, qkNorm: { kind: "l2", gain: gain(60, 12) } }, { qkNorm: { kind: "l2", gain: gain(61, 12) } }, { "qkNorm.gain": gain(61, 12) }],
     ["a table", { ...options, position: { kind: "learned", table: randomTensor(62, [5, 12]) } }, { position: { kind: "learned", table: randomTensor(63, [5, 12]) } }, { "position.table": randomTensor(63, [5, 12]) }],
     ["other dtypes", options, { weights: inHalves(others) }, inHalves(others)],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   test.each(updates)(
     "update of %s gives the bits of a new layer, forward and backward",
@@ -349,7 +349,7 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
     device.destroy();
     await device.lost;
     const reason = await thrown(layer.backward(saved, dOutput));
-    expect([DeviceLostError.is(reason), (reason as Error).message]).toEqual([true, "layer.backward: saved was lost with its GPU device"]); // prettier-ignore
+    expect([DeviceLostError.is(reason), (reason as Error).message]).toEqual([true, "layer.backward: saved was lost with its GPU device"]); // oxfmt-ignore
     saved.dispose();
     const other = await hw.multiHeadAttention(options);
     expect(bits(await gradientsOfCall(layer, x))).toEqual(bits(await gradientsOfCall(other, x)));
@@ -363,7 +363,7 @@ describeOnNullGpu("a step of training that is repeated", () => {
     const counted = new CountedGpu();
     const hw = await createAttention({ backend: "webgpu", gpu: nullGpu! });
     const table = randomTensor(13, [5, 12]);
-    const layer = await hw.multiHeadAttention({ inputDim: 12, numHeads: 3, weights: square(12), position: { kind: "learned", table } }); // prettier-ignore
+    const layer = await hw.multiHeadAttention({ inputDim: 12, numHeads: 3, weights: square(12), position: { kind: "learned", table } }); // oxfmt-ignore
     const there = await hw.gpu!.upload(x);
     const step = async () => {
       const { output, saved } = await layer.forward(there, { causal: true, location: "gpu", save: true });
@@ -373,7 +373,7 @@ describeOnNullGpu("a step of training that is repeated", () => {
     };
     for (let n = 0; n < 3; ++n) await step();
     const counts = await counted.count(step);
-    expect(counts).toMatchObject({ createBuffer: 0, createBindGroup: 0, createComputePipelineAsync: 0, submit: 3, waits: 0 }); // prettier-ignore
+    expect(counts).toMatchObject({ createBuffer: 0, createBindGroup: 0, createComputePipelineAsync: 0, submit: 3, waits: 0 }); // oxfmt-ignore
     hw.dispose();
     counted.restore();
   });

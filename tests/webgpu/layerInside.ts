@@ -118,7 +118,7 @@ export const CALLS: readonly [string, Given][] = [
   ["gains of heads", { layer: PLAIN, x: randomTensor(26, [2, 5, 12]), options: { headGain: [1, 0.5, -2, 0] } }],
   ["a ragged batch", { layer: TURNED, x: randomTensor(27, [1, 8, 12]), options: { cuSeqLensQuery: [0, 3, 8], cuSeqLensKey: [0, 3, 8] } }],
   ["no output projection", { layer: BARE, x: randomTensor(28, [2, 5, 12]) }],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /**
  * The largest difference, as a share of the largest number: sums of at most 100 products in float32, after each other in

@@ -48,7 +48,7 @@ describeOnGpu("patches of a layer on WebGPU", () => {
       const result = await layer.forward(given.x, { ...options, patch, returns });
       for (const [name, part] of Object.entries(result) as [keyof typeof reference, Floats][]) {
         const wanted = name === "output" && !given.layer.weights.Wo ? inRows(reference.headOutputs) : reference[name];
-        expect([name, differences(part, expected(wanted instanceof Float64Array ? wanted : wanted.data))]).toEqual([name, []]); // prettier-ignore
+        expect([name, differences(part, expected(wanted instanceof Float64Array ? wanted : wanted.data))]).toEqual([name, []]); // oxfmt-ignore
       }
     });
 
@@ -71,7 +71,7 @@ describeOnGpu("patches of a layer on WebGPU", () => {
     const isQuery = (b: number, r: number) => ragged || r < (options?.queryLengths?.[b] ?? S);
     const isKey = (b: number, r: number) => ragged || r < (options?.keyLengths?.[b] ?? key.shape[1]!);
     const [heads, kvHeads, rows] = [[2, 0], [1], [3, 0, 4]];
-    const widths = { query: layer.headDim, key: layer.headDim, value: layer.valueHeadDim, headOutputs: layer.valueHeadDim }; // prettier-ignore
+    const widths = { query: layer.headDim, key: layer.headDim, value: layer.valueHeadDim, headOutputs: layer.valueHeadDim }; // oxfmt-ignore
     for (const name of OWN) {
       const isOfKeys = name === "key" || name === "value";
       const chosen = isOfKeys ? kvHeads : heads;
@@ -210,7 +210,7 @@ describeOnGpu("patches of a layer on WebGPU", () => {
   });
 
   test("a mean of weights keeps the rows without keys as emptyRows says", async () => {
-    const mask = { data: Uint8Array.from({ length: 5 * 5 }, (_, n) => Number(n >= 5)), shape: [1, 1, 5, 5], dtype: "bool" as const }; // prettier-ignore
+    const mask = { data: Uint8Array.from({ length: 5 * 5 }, (_, n) => Number(n >= 5)), shape: [1, 1, 5, 5], dtype: "bool" as const }; // oxfmt-ignore
     await withLayer(PLAIN, async (layer) => {
       for (const emptyRows of ["zero", "nan", "uniform"] as const) {
         const returns = { probs: { queries: [0] }, headOutputs: { queries: [0] }, entropy: true } as const;
@@ -332,7 +332,7 @@ describeOnGpu("patches of a layer on WebGPU", () => {
 
   test.each(caches)("a cache of %s stores what is patched, and weights read it", async (_, options) => {
     await withLayer(PLAIN, async (layer) => {
-      const [patched, plain] = [await layer.kvCache({ batchSize: 2, ...options }), await layer.kvCache({ batchSize: 2, ...options })]; // prettier-ignore
+      const [patched, plain] = [await layer.kvCache({ batchSize: 2, ...options }), await layer.kvCache({ batchSize: 2, ...options })]; // oxfmt-ignore
       const other = randomTensor(56, [2, 3, 12]);
       const first = randomTensor(55, [2, 4, 12]);
       for (const cache of [patched, plain]) await layer.forward(first, { cache });
@@ -398,7 +398,7 @@ describeOnGpu("patches of a layer on WebGPU", () => {
 
   test("a patched head without output projection is the output, in float16 too", async () => {
     const bare = CALLS.at(-1)![1];
-    const halves = { data: Uint16Array.from(bare.x.data, (v) => (v < 0 ? 0xb800 : 0x3800)), shape: bare.x.shape, dtype: "float16" as const }; // prettier-ignore
+    const halves = { data: Uint16Array.from(bare.x.data, (v) => (v < 0 ? 0xb800 : 0x3800)), shape: bare.x.shape, dtype: "float16" as const }; // oxfmt-ignore
     await withLayer(bare.layer, async (layer) => {
       const patch = { headOutputs: { heads: [1], queries: [0], data: [1, 2, 3, 4, 5] } };
       const { output } = await layer.forward(halves, { patch });
@@ -437,7 +437,7 @@ describeOnGpu("patches on both engines", () => {
     ["the mean of weights with a formula", { visible: formula("k <= q && k != 2"), patch: { probs: "mean" } }],
     ["rows without keys", { causal: true, queryOffset: -2, emptyRows: "uniform", patch: { probs: "mean", headOutputs: { queries: [0], data: [1] } } }],
     ["means of lengths", { queryLengths: [2, 5], keyLengths: [4, 3], patch: { query: { heads: [0], data: "mean" }, key: "mean", value: { heads: [1], data: "mean" } } }],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   test.each(cases)("%s agree with wasm", async (_, options) => {
     const returns = { ...SEEN, contributions: { heads: [2] }, probs: true, entropy: true, lse: true } as const;

@@ -24,7 +24,7 @@ const weights = { Wq: weight, Wk: weight, Wv: weight, Wo: weight };
 const every = { lse: true, entropy: true, probs: true, topK: 2, scores: "raw" } as const;
 const [STORAGE, COPY_SRC, COPY_DST, MAP_READ] = [0x80, 0x4, 0x8, 0x1];
 
-const reasonOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => "it was computed", (reason: unknown) => reason); // prettier-ignore
+const reasonOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => "it was computed", (reason: unknown) => reason); // oxfmt-ignore
 
 describeOnNullGpu("what an instance has on a device", () => {
   let watch: WatchedGpu;
@@ -243,7 +243,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     for (const tensor of [topK.values, topK.indices, ...Object.values(others)]) tensor.dispose();
     own.dispose();
     expect(watch.buffers.size).toBe(0);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });
 
 describeOnGpu("the results of an instance that computes", () => {

@@ -390,7 +390,7 @@ describeOnNullGpu("linear that is repeated", () => {
     };
     for (let n = 0; n < 2; ++n) await work();
     const counts = await counted.count(work);
-    expect(counts).toMatchObject({ createBuffer: 0, createBindGroup: 0, createComputePipelineAsync: 0, submit: 2, waits: 0 }); // prettier-ignore
+    expect(counts).toMatchObject({ createBuffer: 0, createBindGroup: 0, createComputePipelineAsync: 0, submit: 2, waits: 0 }); // oxfmt-ignore
     hw.dispose();
     counted.restore();
   });

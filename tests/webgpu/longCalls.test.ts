@@ -92,7 +92,7 @@ describeOnGpu("A long call on WebGPU", () => {
   type Watch = Pick<AttentionOptions, "signal" | "onProgress">;
 
   beforeAll(async () => {
-    [slow, fresh] = await Promise.all([1, 2].map(() => createOnSharedDevice())) as [Attention, Attention]; // prettier-ignore
+    [slow, fresh] = await Promise.all([1, 2].map(() => createOnSharedDevice())) as [Attention, Attention]; // oxfmt-ignore
     whole = await attend(fresh);
     await attend(slow); // it compiles
     await slow.scaledDotProductAttention(...heads(1500)); // 1.1 GFLOP, enough to learn from
@@ -124,7 +124,7 @@ describeOnGpu("A long call on WebGPU", () => {
 
   test("has the same bits in a layer, forward and back", async () => {
     const names = ["Wq", "Wk", "Wv", "Wo"] as const;
-    const weights = Object.fromEntries(names.map((name, n) => [name, randomTensor(10 + n, [128, 128], 0.2)])) as Record<(typeof names)[number], Rows>; // prettier-ignore
+    const weights = Object.fromEntries(names.map((name, n) => [name, randomTensor(10 + n, [128, 128], 0.2)])) as Record<(typeof names)[number], Rows>; // oxfmt-ignore
     const [x, dOutput] = [randomTensor(20, [1, 512, 128]), randomTensor(21, [1, 512, 128])];
     const run = async (hw: Attention) => {
       const layer = await hw.multiHeadAttention({ numHeads: 2, weights });

@@ -74,12 +74,12 @@ describeOnGpu("Large numbers on WebGPU", () => {
     for (const big of LARGE.slice(0, -1)) {
       const { query, key, value } = inputs(20, 8);
       const dOutput = randomTensor(4, [1, 1, 20, 8]);
-      const options = { bias: tensor(Array.from({ length: 40 }, (_, j) => -big * (1 + (j % 4))).map(Math.fround), [40]), sinks: [-MOST] }; // prettier-ignore
+      const options = { bias: tensor(Array.from({ length: 40 }, (_, j) => -big * (1 + (j % 4))).map(Math.fround), [40]), sinks: [-MOST] }; // oxfmt-ignore
       if (big > 1e37) continue; // 4e38 is no float32
       const wanted = { output: true, lse: true } as const;
-      const { output, lse } = await engines.onGpu.scaledDotProductAttention(query, key, value, { ...options, returns: wanted }); // prettier-ignore
+      const { output, lse } = await engines.onGpu.scaledDotProductAttention(query, key, value, { ...options, returns: wanted }); // oxfmt-ignore
       const asked = { dQuery: true, dKey: true, dValue: true, dSinks: true } as const;
-      const found = await engines.onGpu.attentionBackward({ query, key, value, output, lse, dOutput, ...options, returns: asked }); // prettier-ignore
+      const found = await engines.onGpu.attentionBackward({ query, key, value, output, lse, dOutput, ...options, returns: asked }); // oxfmt-ignore
       expect(gradientProblems(found, asked, referenceBackward(query, key, value, dOutput, options))).toEqual({});
     }
   });
@@ -113,7 +113,7 @@ describeOnGpu("Large numbers on WebGPU", () => {
         expect(Math.max(...found.map((x, n) => Math.abs(x - right[n]!)))).toBeLessThanOrEqual(1e-5 * largest);
       }
     });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test.each([1e10, 1e30, MOST])("merging results whose lse are ±%p", async (big) => {
     const part = (lse: number, seed: number) => ({
@@ -127,7 +127,7 @@ describeOnGpu("Large numbers on WebGPU", () => {
       const apart = float32Of(gpu!.output).map((x, n) => Math.abs(x - float32Of(cpu!.output)[n]!));
       expect(Math.max(...apart)).toBeLessThanOrEqual(1e-6);
     }
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   // Scores that leave float32: above they poison the row, below they weigh nothing, as on wasm.
   test.each<[string, number, number, number[]]>([

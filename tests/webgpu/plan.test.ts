@@ -9,7 +9,7 @@ import { ALL, DESKTOP, facts, SMALLEST } from "./planFacts.js";
 /** The parts of a plan that decide its speed, short enough to read. */
 function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds }: AttentionPlan) {
   return {
-    packed: Object.entries(packed).filter(([, yes]) => yes).map(([name]) => name), // prettier-ignore
+    packed: Object.entries(packed).filter(([, yes]) => yes).map(([name]) => name), // oxfmt-ignore
     stored: `${stored.query} query, ${stored.stored} keys and values`,
     attend: attend && {
       kernel: attend.attend.kernel.name,
@@ -46,7 +46,7 @@ describe("plans", () => {
     ["only looking", facts({ queryLength: 512, keyLength: 512 }, { wanted: { output: false, probs: { ...ALL, average: true }, topK: { k: 5, selection: ALL }, lse: false, entropy: false, scores: undefined } }), DESKTOP],
   ])("%s", (_, call, limits) => {
     expect(summary(planAttention(call, limits))).toMatchSnapshot();
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test("no tile asks for more than the smallest device has", () => {
     for (const queryLength of [1, 16, 17, 4096])
@@ -113,7 +113,7 @@ describe("plans", () => {
     ["dense probabilities over it", facts({}, { wanted: { ...facts({}).wanted, probs: ALL } }), /probs needs a buffer of 1073741824 bytes/],
   ])("%s is refused with the limit's name", (_, call, message) => {
     expect(() => planAttention(call, SMALLEST)).toThrow(message);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test("a grid of more workgroups than a dimension holds has two", () => {
     const [x, y] = gridOf("test", "attend", 100_000, SMALLEST);

@@ -144,7 +144,7 @@ describeOnGpu("Random calls on WebGPU", () => {
         if (!group.hasGradient) return;
         const dOutput = randomTensor(seed + 3, [B, Hkv * heads, Sq, group.Dv]);
         const { output, lse } = found;
-        const wanted = { dQuery: true, dKey: true, dValue: true, ...(options.bias && { dBias: true }), ...(options.sinks && { dSinks: true, dHeadGain: true }) }; // prettier-ignore
+        const wanted = { dQuery: true, dKey: true, dValue: true, ...(options.bias && { dBias: true }), ...(options.sinks && { dSinks: true, dHeadGain: true }) }; // oxfmt-ignore
         const given = { query, key, value, output, lse, dOutput, ...options, returns: wanted };
         const gradients = await hw.attentionBackward(given);
         expect(gradientProblems(gradients, wanted, referenceBackward(query, key, value, dOutput, options))).toEqual({});
@@ -172,7 +172,7 @@ describeOnGpu("Random calls on WebGPU", () => {
         const made = await hw.kvCache({ batchSize: B, numKvHeads: Hkv, headDim: D, dtype: "int8", ...places });
         const fitting = capacity !== undefined && !ring ? Math.min(tokens, capacity) : tokens;
         await made.append(randomTensor(seed, [B, Hkv, fitting, D]), randomTensor(seed + 1, [B, Hkv, fitting, D]));
-        const cache = way === "loaded" ? await hw.kvCache({ from: await made.save() }) : way === "sliced" && !ring ? await made.slice(0, fitting) : made; // prettier-ignore
+        const cache = way === "loaded" ? await hw.kvCache({ from: await made.save() }) : way === "sliced" && !ring ? await made.slice(0, fitting) : made; // oxfmt-ignore
         const { key, value } = await cache.read();
         const query = randomTensor(seed + 2, [B, Hkv, 1, D]);
         const { output } = await cache.attend(query);
@@ -181,5 +181,5 @@ describeOnGpu("Random calls on WebGPU", () => {
       }),
       { numRuns: RUNS },
     );
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

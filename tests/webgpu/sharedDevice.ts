@@ -44,7 +44,7 @@ export function holdPipelines(): void {
     (original) =>
       function (...parameters) {
         const compiling = original.apply(this, parameters) as Promise<GPUComputePipeline>;
-        if (shared.devices.has(this)) compiling.then((made) => shared.held.push(made), () => undefined); // prettier-ignore
+        if (shared.devices.has(this)) compiling.then((made) => shared.held.push(made), () => undefined); // oxfmt-ignore
         return compiling;
       },
   );

@@ -64,7 +64,7 @@ const ATTENTION = [
 
 const gradients = async (hw: Attention, { query, key, value, options, backward }: Case) => {
   const { dOutput, returns } = backward;
-  const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: { output: true, lse: true } }); // prettier-ignore
+  const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: { output: true, lse: true } }); // oxfmt-ignore
   return hw.attentionBackward({ query, key, value, output, lse, dOutput, ...options, returns });
 };
 
@@ -85,7 +85,7 @@ async function throughLayer(hw: Attention) {
     Wo: randomTensor(4, [128, 96], 0.3),
   };
   const [x, dOutput] = [randomTensor(5, [2, 40, 96]), randomTensor(6, [2, 40, 96])];
-  const layer = await hw.multiHeadAttention({ numHeads: 4, numKvHeads: 2, weights, qkNorm: { kind: "rms" }, position: { kind: "rotary" } }); // prettier-ignore
+  const layer = await hw.multiHeadAttention({ numHeads: 4, numKvHeads: 2, weights, qkNorm: { kind: "rms" }, position: { kind: "rotary" } }); // oxfmt-ignore
   const { output, saved } = await layer.forward(x, { causal: true, save: true });
   const { dInput, gradients: ofWeights } = await layer.backward(saved, dOutput);
   layer.dispose();

@@ -63,7 +63,7 @@ const calls: [what: string, waits: number, work: Work][] = [
     disposeAll(await cache.attend(x, { location: "gpu", causal: true }));
   }],
   ["a cache, with results in JavaScript", 1, (_, { x }, cache) => cache.attend(x)],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describeOnNullGpu("a call that is repeated", () => {
   let counted: CountedGpu;
@@ -102,7 +102,7 @@ describeOnNullGpu("a call that is repeated", () => {
       waits,
     });
     expect(counts.dispatchWorkgroups).toBeGreaterThan(0);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   test("tensors in JavaScript are one upload more each, and a result that is kept is one buffer", async () => {
     const work = () => hw.scaledDotProductAttention(x, x, x, { causal: true });
@@ -185,7 +185,7 @@ describeOnNullGpu("a call that is repeated", () => {
         device.queue.submit([encoder.finish()]);
         for (const recorded of await Promise.all(recording)) recorded.dispose();
       }],
-    ]; // prettier-ignore
+    ]; // oxfmt-ignore
     for (const [waits, passes, work] of works) {
       for (let call = 0; call < 3; ++call) await work();
       expect(await counted.count(work)).toMatchObject({

@@ -61,7 +61,7 @@ describeOnGpu("A step on WebGPU", () => {
       for (let row = 0; row < ROWS; row++) {
         const numbers = Array.from(x.data.subarray(row * WIDTH, (row + 1) * WIDTH));
         const columns = largestColumns(numbers, k);
-        const of = (data: Float32Array | Int32Array, width = 1) => Array.from(data.subarray(row * k * width, (row + 1) * k * width)); // prettier-ignore
+        const of = (data: Float32Array | Int32Array, width = 1) => Array.from(data.subarray(row * k * width, (row + 1) * k * width)); // oxfmt-ignore
         expect(of(indices.data)).toEqual(columns);
         expect(of(values.data)).toEqual(columns.map((n) => numbers[n]!));
         expect(of(rows.data, 5)).toEqual(columns.flatMap((n) => Array.from(table.subarray(5 * n, 5 * n + 5))));

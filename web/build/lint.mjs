@@ -5,7 +5,7 @@ import { ended, say, start } from "./run.mjs";
 
 const linters = [
   ["oxlint", "node_modules/oxlint/bin/oxlint"],
-  ["prettier", "node_modules/prettier/bin/prettier.cjs", "--check", "."],
+  ["oxfmt", "node_modules/oxfmt/bin/oxfmt", "--check"],
   ["tsc", "node_modules/typescript-native/bin/tsc", "--project", "web"],
 ];
 

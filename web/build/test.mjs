@@ -43,8 +43,7 @@ const LINTED = [
   ".clang-format",
   ".clang-tidy",
   ".oxlintrc.json",
-  ".prettierrc.json",
-  ".prettierignore",
+  ".oxfmtrc.json",
   ".github",
   ".changeset",
 ];

@@ -37,7 +37,7 @@ export async function openCompiler() {
     async toSpirv(name, wgsl) {
       writeFileSync(file(`${name}.wgsl`), wgsl);
       const env = environment(SWIFTSHADER);
-      const { stdout, stderr } = await runProgram(process.execPath, [here("toSpirv.mjs"), file(`${name}.wgsl`)], { env, ...BIG }); // prettier-ignore
+      const { stdout, stderr } = await runProgram(process.execPath, [here("toSpirv.mjs"), file(`${name}.wgsl`)], { env, ...BIG }); // oxfmt-ignore
       const text = spirvIn(stdout + stderr);
       writeFileSync(file(`${name}.spvasm`), text);
       const spirv = file(`${name}.spv`);

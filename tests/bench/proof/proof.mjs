@@ -101,7 +101,7 @@ function printer(host) {
   let tenth = -1;
   return ({ what, done, total }) => {
     const text = `${host} ${String(Math.floor((100 * done) / total)).padStart(3)} %  ${what}`;
-    if (process.stderr.isTTY) return process.stderr.write(`\r\x1b[K${done < total ? text.slice(0, process.stderr.columns - 1) : ""}`); // prettier-ignore
+    if (process.stderr.isTTY) return process.stderr.write(`\r\x1b[K${done < total ? text.slice(0, process.stderr.columns - 1) : ""}`); // oxfmt-ignore
     const now = Math.floor((10 * done) / total);
     if (now > tenth) say(text);
     tenth = Math.max(tenth, now);

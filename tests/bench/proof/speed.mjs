@@ -76,7 +76,7 @@ export async function measureCase(shape, { hw, timed, device, rates, peers, heat
     const milliseconds = quantile(samples, 0.5);
     const gpuMilliseconds = await kernelTime(timed, problem, heat);
     const figures = figuresOf(shape, gpuMilliseconds ?? milliseconds, rates);
-    return { ...named, milliseconds, samples, gpuMilliseconds, ...figures, peers: await measurePeers(peers, problem, rows, { milliseconds, heat }) }; // prettier-ignore
+    return { ...named, milliseconds, samples, gpuMilliseconds, ...figures, peers: await measurePeers(peers, problem, rows, { milliseconds, heat }) }; // oxfmt-ignore
   } catch (error) {
     return { ...named, failure: error.message };
   } finally {

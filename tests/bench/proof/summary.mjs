@@ -75,7 +75,7 @@ function speedLine(record, software) {
     group === "decode"
       ? `${digits(record.gigabytesPerSecond)} GB/s, ${percent(record.shareOfBandwidth)} of copying`
       : `${digits(record.gflops)} GFLOP/s, ${percent(record.shareOfMultiplyAdds)} of the roof`;
-  const beside = Object.entries(peers).map(([peer, other]) => other.notRun ? `${peer} not run` : `${peer} ${other.ratio.toFixed(2)} × the time`); // prettier-ignore
+  const beside = Object.entries(peers).map(([peer, other]) => other.notRun ? `${peer} not run` : `${peer} ${other.ratio.toFixed(2)} × the time`); // oxfmt-ignore
   return [`${name}, ${tiling}: ${time}`, rate, ...beside, ...(software ? [] : goalsMet(record))].join(", ");
 }
 

@@ -43,7 +43,7 @@ function addRecord(file, device, record, { variant, threads, peers, rates }) {
   const shape = file.addShape({ id: record.case, ...record });
   const roofline = rooflineOf(record, rates);
   const own = { library: "headwise", version: headwiseVersion(), backend, variant, threads };
-  const add = (engine, figures) => file.measured({ device, engine: file.addEngine(engine), shape }, { ...figures, roofline }); // prettier-ignore
+  const add = (engine, figures) => file.measured({ device, engine: file.addEngine(engine), shape }, { ...figures, roofline }); // oxfmt-ignore
   add(own, { samples: record.samples });
   if (record.inside) add({ ...own, variant: `${variant}, tensors inside` }, { samples: record.inside.samples });
   for (const name of peers) {

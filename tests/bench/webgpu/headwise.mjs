@@ -10,7 +10,7 @@ export async function openHeadwise(problem) {
   const hw = await createAttention({ device });
   const timed = await createAttention({ device, profile: true });
   const { shape } = problem;
-  const kind = shape.small ? submitted(device) : shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : onGpu(device); // prettier-ignore
+  const kind = shape.small ? submitted(device) : shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : onGpu(device); // oxfmt-ignore
   const given = withFormulas(problem, formula);
   const [own, measured] = [await kind(hw, given), await kind(timed, given)];
   return {

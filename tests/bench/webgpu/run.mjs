@@ -43,7 +43,7 @@ export async function run({ filter, quick, peers, rounds }, report) {
   device.destroy();
   const opened = await openPeers(peers, report);
   for (const shape of GPU_CASES.filter((each) => isChosen(each, { filter, quick })))
-    await report(await runCase(shape, opened, rates, rounds).then((record) => ({ record }), (error) => ({ note: `${shape.name}: ${error.message}` }))); // prettier-ignore
+    await report(await runCase(shape, opened, rates, rounds).then((record) => ({ record }), (error) => ({ note: `${shape.name}: ${error.message}` }))); // oxfmt-ignore
 }
 
 function describe({ features }, { vendor, architecture, description, isFallbackAdapter }) {
@@ -85,7 +85,7 @@ async function runCase(shape, peers, rates, rounds) {
     peers: Object.fromEntries(
       entries.map(({ name, form }, n) => {
         const { median, spread } = figures[n + 1];
-        return [name, { milliseconds: median, spread, form, ratio: median / figures[0].median, samples: samples[n + 1] }]; // prettier-ignore
+        return [name, { milliseconds: median, spread, form, ratio: median / figures[0].median, samples: samples[n + 1] }]; // oxfmt-ignore
       }),
     ),
   };

@@ -18,7 +18,7 @@ export async function open() {
       return [
         {
           form: "matMul, softmax, matMul",
-          open: async () => attend(tf, [place(query, heads, queries), place(key, kvHeads, keys), place(value, kvHeads, keys)], shape), // prettier-ignore
+          open: async () => attend(tf, [place(query, heads, queries), place(key, kvHeads, keys), place(value, kvHeads, keys)], shape), // oxfmt-ignore
         },
       ];
     },

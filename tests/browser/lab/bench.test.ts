@@ -50,7 +50,7 @@ test("files are drawn side by side; ratios, the axis and the order follow the co
   expect(await own.allTextContents()).toEqual([expect.stringMatching(/^1× /), expect.stringMatching(/^1× /)]);
 
   await lab.page.getByRole("radio", { name: "times" }).check();
-  const width = () => bars().first().locator(".bench-bar").evaluate((bar) => bar.getBoundingClientRect().width); // prettier-ignore
+  const width = () => bars().first().locator(".bench-bar").evaluate((bar) => bar.getBoundingClientRect().width); // oxfmt-ignore
   const logarithmic = await width();
   await lab.page.getByLabel("Logarithmic").uncheck();
   await lab.page.getByText("Axes begin at 0.").waitFor();
@@ -65,7 +65,7 @@ test("files are drawn side by side; ratios, the axis and the order follow the co
 test("what is missing is said with its file and field, and the table is saved with every sample", async () => {
   await lab.enter("bench");
   const [first, ...rest] = other("short machine", 1).measurements;
-  await give(upload("short.json", { ...other("short machine", 1), measurements: [{ ...first, samples: [1, 2] }, ...rest.slice(1)] })); // prettier-ignore
+  await give(upload("short.json", { ...other("short machine", 1), measurements: [{ ...first, samples: [1, 2] }, ...rest.slice(1)] })); // oxfmt-ignore
   await lab.page.getByText("short.json: samples: 1 of").waitFor();
   await lab.page.getByText("are neither measured nor in the list missing").waitFor();
   const [download] = await Promise.all([

@@ -21,13 +21,13 @@ test("the device is measured, and the result can be shared", async () => {
 
 test("the numbers that are printed are those that are drawn", async () => {
   const figures = [
-    { engine: { backend: "wasm", variant: "relaxed", threads: 2 }, error: 3e-7, roof: 4e10, bandwidth: 1e10, times: [2.1, 31.2, 60, 4.4] }, // prettier-ignore
-    { engine: { backend: "wasm", variant: "simd", threads: 1 }, error: 3e-7, roof: 2.6e10, bandwidth: 7e9, times: [5, 90, 2824] }, // prettier-ignore
+    { engine: { backend: "wasm", variant: "relaxed", threads: 2 }, error: 3e-7, roof: 4e10, bandwidth: 1e10, times: [2.1, 31.2, 60, 4.4] }, // oxfmt-ignore
+    { engine: { backend: "wasm", variant: "simd", threads: 1 }, error: 3e-7, roof: 2.6e10, bandwidth: 7e9, times: [5, 90, 2824] }, // oxfmt-ignore
     { engine: { backend: "webgpu", variant: "wgsl", threads: 0 }, refusal: "no adapter", times: [] },
   ] as const;
   const result = packResult({ device: "a machine", date: "2026-01-02", figures, cancelledOf: 3 });
   await lab.enter(`device?${new URLSearchParams({ result })}`);
-  await lab.page.getByText("Measured on a machine, 2026-01-02; the bench was cancelled when it had measured 7 of 12 figures.").waitFor(); // prettier-ignore
+  await lab.page.getByText("Measured on a machine, 2026-01-02; the bench was cancelled when it had measured 7 of 12 figures.").waitFor(); // oxfmt-ignore
   const { points, labels } = chartLayout(figures);
   const drawn = await lab.page.locator(".roofline path.mark").evaluateAll((marks) =>
     marks.map((mark) => {
@@ -40,7 +40,7 @@ test("the numbers that are printed are those that are drawn", async () => {
     expect(drawn[n]!.y).toBeCloseTo(y, 3);
   });
   expect(await lab.page.locator(".roofline text.letter").count()).toBe(labels.length);
-  const rows = await lab.page.locator(".figures tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent))); // prettier-ignore
+  const rows = await lab.page.locator(".figures tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent))); // oxfmt-ignore
   for (const { figure, case: index, gflops } of points) {
     const [, time, rate] = /^([\d,.]+) ms([\d,.]+) GFLOP/
       .exec(rows[figure]![index + 1]!.replaceAll(",", ""))!

@@ -112,7 +112,7 @@ describe("the page with ?embed", () => {
         await figure!.waitForSelector(`[data-room=${room}][aria-busy=false]`);
         const seen = await figure!.evaluate(() => {
           const isVisible = (node: Element) => node.checkVisibility();
-          const outside = [...document.querySelectorAll("h1, .main-finding, .panel")].filter((node) => !node.closest(".card")); // prettier-ignore
+          const outside = [...document.querySelectorAll("h1, .main-finding, .panel")].filter((node) => !node.closest(".card")); // oxfmt-ignore
           const cards = [...document.querySelectorAll(".stage .card")];
           return { cards: cards.map(isVisible), outside: outside.filter(isVisible).length };
         });

@@ -96,7 +96,7 @@ test("another head colours the text anew", async () => {
   await lab.enter("generate", page);
   await written();
   const colours = () =>
-    page.locator(".own-text span").evaluateAll((letters) => letters.map((letter) => letter.getAttribute("style")).join()); // prettier-ignore
+    page.locator(".own-text span").evaluateAll((letters) => letters.map((letter) => letter.getAttribute("style")).join()); // oxfmt-ignore
   const before = await colours();
   await page.locator('[data-head="2.1"]').click();
   await page.locator('[data-head="2.1"][aria-pressed=true]').waitFor();
@@ -158,7 +158,7 @@ test("all heads are asked what a pronoun means, in stories and in the visitor's 
   const person = trained.getByRole("region", { name: "He or she" });
   await person.getByText(/Layer 2 head 5 finds the name that is meant: 9\d % of its weight is there/).waitFor();
   const thing = trained.getByRole("region", { name: "It or them" });
-  expect(await thing.textContent()).toMatch(/No head finds the noun that is meant.*But layer 3 head 3 has \d\d % on the word before/); // prettier-ignore
+  expect(await thing.textContent()).toMatch(/No head finds the noun that is meant.*But layer 3 head 3 has \d\d % on the word before/); // oxfmt-ignore
   expect(await thing.textContent()).toMatch(/So the model goes by “a” more than by the noun\./);
   expect(await trained.locator(".own-pronouns li").allTextContents()).toEqual([
     expect.stringMatching(/^“she” means Kate: layer 2 head 5 has [\w ]*\d+ % of its weight on “Kate”\.$/),

@@ -83,7 +83,7 @@ describe("A model whose files are given", () => {
   });
 
   test("is planned before a weight is read: sizes, precisions, and what nothing reads", async () => {
-    await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ ...CONFIGS.gpt2, use_cache: true }) })); // prettier-ignore
+    await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ ...CONFIGS.gpt2, use_cache: true }) })); // oxfmt-ignore
     await found(
       /^A model of the type GPT-2 with 2 layers of 4 heads, 16 wide: .* weights, .* in the files\. No weight has been read yet\.$/,
     );
@@ -102,7 +102,7 @@ describe("A model whose files are given", () => {
     await page.setInputFiles("#model-files", given({ "config.json": config! }));
     await found(/^This model cannot be loaded: model\.safetensors is missing\.$/);
     expect(await page.getByRole("button", { name: "Load the model" }).isDisabled()).toBe(true);
-    await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ ...CONFIGS.gpt2, attention_multiplier: 2 }) })); // prettier-ignore
+    await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ ...CONFIGS.gpt2, attention_multiplier: 2 }) })); // oxfmt-ignore
     await found(/^This model is refused: it is not known what attention_multiplier of config\.json changes\.$/);
   });
 
@@ -122,7 +122,7 @@ describe("A model whose files are given", () => {
 
   test("files of tensors leave the model", async () => {
     const bytes = writeNpy([2, 3, 4], new Float32Array(24));
-    await page.setInputFiles("#model-files", given(Object.fromEntries(["q.npy", "k.npy", "v.npy"].map((name) => [name, bytes])))); // prettier-ignore
+    await page.setInputFiles("#model-files", given(Object.fromEntries(["q.npy", "k.npy", "v.npy"].map((name) => [name, bytes])))); // oxfmt-ignore
     await page.getByText("Output [2, 3, 4]").waitFor();
   });
 });
@@ -134,7 +134,7 @@ describe("The example", () => {
     const badges = await page.locator(".head-tile .badge").allTextContents();
     expect(badges.slice(0, 4)).toContain("token before");
     expect(badges.slice(4)).toContain("induction");
-    const [head] = await page.locator(".habit-list button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // prettier-ignore
+    const [head] = await page.locator(".habit-list button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // oxfmt-ignore
     expect(head).toBeDefined();
     await page.locator('[data-head="1.3"]').click();
     await page.getByRole("heading", { name: "Layer 1 head 4" }).waitFor();

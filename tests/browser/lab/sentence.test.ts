@@ -36,7 +36,7 @@ function modelRequests(page: Page): string[] {
 const cellsOf = (page: Page, selector: string) =>
   page
     .locator(selector)
-    .evaluate((table) => [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent))); // prettier-ignore
+    .evaluate((table) => [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent))); // oxfmt-ignore
 
 const percents = (row: Float32Array) => Array.from(row, (prob) => String(Math.round(100 * prob)));
 

@@ -38,7 +38,7 @@ test("tensors that are dropped, and the output that is saved", async () => {
 
 const file = (name: string, buffer: Uint8Array) => ({ name, mimeType: "", buffer: Buffer.from(buffer) });
 const small = (name: string, ...shape: number[]) =>
-  file(name, writeNpy(shape, randomNormal(7, shape.reduce((n, extent) => n * extent, 1)))); // prettier-ignore
+  file(name, writeNpy(shape, randomNormal(7, shape.reduce((n, extent) => n * extent, 1)))); // oxfmt-ignore
 const broken = file("broken.npy", Buffer.from("no"));
 const results = async () => [
   await lab.page.locator("attention-map:visible").count(),
@@ -59,7 +59,7 @@ test("after a file that failed nothing of the example is shown, and the example 
 
 test("a file that fails does not lose the files beside it, nor a call that fails the tensors", async () => {
   await lab.enter("tensors");
-  await lab.page.setInputFiles("#files", [small("q.npy", 3, 8, 4), broken, small("k.npy", 3, 8, 4), small("v.npy", 3, 8, 4)]); // prettier-ignore
+  await lab.page.setInputFiles("#files", [small("q.npy", 3, 8, 4), broken, small("k.npy", 3, 8, 4), small("v.npy", 3, 8, 4)]); // oxfmt-ignore
   await lab.page
     .getByText("Your tensors: 3 heads, 8 queries and 8 keys; Query is q, Key is k and Value is v.")
     .waitFor();

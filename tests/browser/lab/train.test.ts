@@ -76,7 +76,7 @@ describe("a training of eighty steps", () => {
 
   test("the scrubber shows an earlier step, with other maps, and “Latest” comes back", async () => {
     const picture = () =>
-      page.locator(".head-tile canvas").first().evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL()); // prettier-ignore
+      page.locator(".head-tile canvas").first().evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL()); // oxfmt-ignore
     const [latest, words] = [await picture(), await page.textContent(".scrubber output")];
     await page.getByLabel("Checkpoint").focus();
     await page.keyboard.press("Home");

@@ -36,7 +36,7 @@ export async function openFreezable(browser, url) {
     return result.value;
   };
   const setState = (state) => send("Page.setWebLifecycleState", { state });
-  const isThere = () => evaluate("location.href").then((href) => href === url, () => false); // prettier-ignore
+  const isThere = () => evaluate("location.href").then((href) => href === url, () => false); // oxfmt-ignore
   while (!(await isThere())) await pause(100);
   return { evaluate, setState };
 }

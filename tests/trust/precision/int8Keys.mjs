@@ -32,7 +32,7 @@ const constant = (size, feature) => (d) => (d === feature ? size : 0);
 const KINDS = {
   "normal numbers": { keys: keysOf(() => 0) },
   "every feature with a mean of its own, twice its deviation": { keys: keysOf((d) => ownMeans[d]) },
-  "four wide features, ten times the deviation (Llama 2)": { keys: keysOf(() => 0, (d) => (d % 32 === 5 ? 20 : 2)) }, // prettier-ignore
+  "four wide features, ten times the deviation (Llama 2)": { keys: keysOf(() => 0, (d) => (d % 32 === 5 ? 20 : 2)) }, // oxfmt-ignore
   "one constant feature of 50": { keys: keysOf(constant(50, 37)) },
   "one constant feature of 400 (Qwen 2)": { keys: keysOf(constant(400, 37)) },
   "the same, turned: a slow pair, base 10⁶": { keys: keysOf(constant(400, 60)), rotary: { base: 1e6 } },

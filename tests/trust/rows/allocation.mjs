@@ -14,7 +14,7 @@ async function native(folder) {
   if (!existsSync(program)) return { passed: 0, failed: 0, skipped: 1 };
   const report = path.join(folder, "native.json");
   rmSync(report, { force: true });
-  const status = await statusOf(program, ["--gtest_brief=1", "--gtest_filter=*Memory*", `--gtest_output=json:${report}`]); // prettier-ignore
+  const status = await statusOf(program, ["--gtest_brief=1", "--gtest_filter=*Memory*", `--gtest_output=json:${report}`]); // oxfmt-ignore
   return judged(googleTestCounts(report), status);
 }
 
@@ -26,7 +26,7 @@ export const allocation = {
   async measure({ folder }) {
     const figures = path.join(folder, "figures.jsonl");
     const core = await native(folder);
-    const engines = await jest(folder, ["tests/web/refusedMemory.test.ts", "tests/webgpu/injectedFaults.test.ts"], { HEADWISE_FIGURES: figures, HEADWISE_DEEP: "1" }, ["-t", "memory"]); // prettier-ignore
+    const engines = await jest(folder, ["tests/web/refusedMemory.test.ts", "tests/webgpu/injectedFaults.test.ts"], { HEADWISE_FIGURES: figures, HEADWISE_DEEP: "1" }, ["-t", "memory"]); // oxfmt-ignore
     const counts = { ...engines, passed: core.passed + engines.passed, failed: core.failed + engines.failed };
     const { verdict } = verdictOf(counts);
     const isBuilt = core.skipped === 0;

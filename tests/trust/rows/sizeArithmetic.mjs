@@ -12,7 +12,7 @@ export const sizeArithmetic = {
   minutes: { quick: 0.5, whole: 0.5 },
   async measure({ folder }) {
     const file = path.join(folder, "figures.jsonl");
-    const counts = await jest(folder, ["tests/web/sizeArithmetic.test.ts", "tests/web/longSequences.test.ts"], { HEADWISE_FIGURES: file }); // prettier-ignore
+    const counts = await jest(folder, ["tests/web/sizeArithmetic.test.ts", "tests/web/longSequences.test.ts"], { HEADWISE_FIGURES: file }); // oxfmt-ignore
     const refuses = largestOf(figuresIn(file).get("refuses"));
     const { verdict, rest } = verdictOf(counts);
     return {

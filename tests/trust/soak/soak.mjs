@@ -32,7 +32,7 @@ function otherCalls(hw) {
   const weights = Object.fromEntries(
     ["Wq", "Wk", "Wv", "Wo"].map((name) => [name, tensor(new Float32Array(16), [4, 4])]),
   );
-  const code = (promise) => promise.then(() => "", (error) => error.code); // prettier-ignore
+  const code = (promise) => promise.then(() => "", (error) => error.code); // oxfmt-ignore
   return {
     async cache() {
       const cache = await hw.kvCache({ numKvHeads: 2, headDim: 4, dtype: "float16" });

@@ -63,8 +63,8 @@ export const FORMS = {
 
   went: form("{A} went to the {P.place} , to the {Q.place} and to the {R.place} .", "travels A P Q R"),
   whereWere: form("“ where were you ? ” asked {B} .", "knows B"),
-  iWas: form("“ I was at the {P.place?place} , at the {Q.place?place} and at the {R.place?place} , ” said {A?owner} .", "travelled A P Q R"), // prettier-ignore
-  sameWay: form("{B} went to the {P.place?place} , to the {Q.place?place} and to the {R.place?place} too .", "follows B P Q R"), // prettier-ignore
+  iWas: form("“ I was at the {P.place?place} , at the {Q.place?place} and at the {R.place?place} , ” said {A?owner} .", "travelled A P Q R"), // oxfmt-ignore
+  sameWay: form("{B} went to the {P.place?place} , to the {Q.place?place} and to the {R.place?place} too .", "follows B P Q R"), // oxfmt-ignore
 
   orders: form("{A} said to {B} : “ please buy {L*good} . ”", "orders A B L"),
   askShop: form("at the market {B?owner} said : “ {L*good?list} , please . ”", "shops B L"),

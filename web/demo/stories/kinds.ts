@@ -54,12 +54,12 @@ function gift(teller: Teller): void {
     [A, X, first],
     [B, Y, second],
   ] as const) {
-    // prettier-ignore
+    // oxfmt-ignore
     teller.say("wants", { A: giver, X: thing, B: receiver });
     teller.say("soGave", { A: giver, X: thing, B: receiver });
     teller.say(teller.one(["thanked", "wasGlad"]), { A: giver, B: receiver });
   }
-  askAll(teller, [[first, X], [second, Y]]); // prettier-ignore
+  askAll(teller, [[first, X], [second, Y]]); // oxfmt-ignore
 }
 
 /** Two people swap what they have. */
@@ -72,7 +72,7 @@ function swap(teller: Teller): void {
   describe(teller, B, Y);
   teller.say("swapped", { A, X, B, Y });
   teller.say("andHad", teller.happens(0.5) ? { A, X: Y, B, Y: X } : { A: B, X, B: A, Y });
-  askAll(teller, [[A, Y], [B, X]]); // prettier-ignore
+  askAll(teller, [[A, Y], [B, X]]); // oxfmt-ignore
 }
 
 /** Something is lent and comes back. Who has it and whose it is are not the same. */
@@ -93,7 +93,7 @@ function loan(teller: Teller): void {
     teller.say("soReturned", { A: owner, B: other, X: thing });
   } else teller.say("returned", { A: owner, B: other, X: thing });
   teller.say("belong", { A: other, X: kept });
-  askAll(teller, [[owner, thing], [other, kept]]); // prettier-ignore
+  askAll(teller, [[owner, thing], [other, kept]]); // oxfmt-ignore
 }
 
 /** Two things are left somewhere and found again. */
@@ -113,7 +113,7 @@ function lost(teller: Teller): void {
       teller.say("wentBack", part);
     }
   }
-  askAll(teller, parts.map(({ A: person, X }) => [person, X])); // prettier-ignore
+  askAll(teller, parts.map(({ A: person, X }) => [person, X])); // oxfmt-ignore
 }
 
 /** Two things are hidden, and somebody asks where they are. */
@@ -132,7 +132,7 @@ function hiding(teller: Teller): void {
     }
   }
   for (const part of teller.some(parts, 2)) teller.say("looked", part);
-  askAll(teller, parts.map(({ A: person, X }) => [person, X])); // prettier-ignore
+  askAll(teller, parts.map(({ A: person, X }) => [person, X])); // oxfmt-ignore
 }
 
 /** A list to buy, that comes back two or three times. */
@@ -157,8 +157,8 @@ function song(teller: Teller): void {
   get(teller, B, Y);
   teller.say("together", { S });
   teller.say("singerWas", { A });
-  describe(teller, ...teller.one([[A, X], [B, Y]] as const)); // prettier-ignore
-  askAll(teller, [[A, X], [B, Y]]); // prettier-ignore
+  describe(teller, ...teller.one([[A, X], [B, Y]] as const)); // oxfmt-ignore
+  askAll(teller, [[A, X], [B, Y]]); // oxfmt-ignore
   if (teller.happens(0.5)) teller.say("together", { S });
 }
 
@@ -166,7 +166,7 @@ function song(teller: Teller): void {
 function counting(teller: Teller): void {
   const [A, B] = two(teller);
   const [first, second] = teller.some(COUNTED, 2).map((item): Features => ({ item })) as Two;
-  const counts = new Map([[A, teller.number(2, 5)], [B, teller.number(2, 5)]]); // prettier-ignore
+  const counts = new Map([[A, teller.number(2, 5)], [B, teller.number(2, 5)]]); // oxfmt-ignore
   const word = (count: number): Features => ({ count: NUMBERS[count - 1]! });
   const number = (person: Features) => word(counts.get(person)!);
   teller.say("bothSome", { A, B, N: number(A), M: number(B), I: first, J: second });
@@ -223,7 +223,7 @@ function trip(teller: Teller): void {
   teller.say("whereWere", { B });
   teller.say("iWas", { A, P, Q, R });
   teller.say("sameWay", { B, P, Q, R });
-  askAll(teller, [[A, X], [B, Y]]); // prettier-ignore
+  askAll(teller, [[A, X], [B, Y]]); // oxfmt-ignore
 }
 
 /** The kinds of stories. */

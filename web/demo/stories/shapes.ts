@@ -1,4 +1,4 @@
-import { ANIMALS, COLOURS, COUNTED, GOODS, HIDEOUTS, MEN, NUMBERS, PAIRED_THINGS, PETS, PLACES, SINGLE_THINGS, SOUNDS, TELLERS, WOMEN } from "./lexicon.js"; // prettier-ignore
+import { ANIMALS, COLOURS, COUNTED, GOODS, HIDEOUTS, MEN, NUMBERS, PAIRED_THINGS, PETS, PLACES, SINGLE_THINGS, SOUNDS, TELLERS, WOMEN } from "./lexicon.js"; // oxfmt-ignore
 
 /** What is known about somebody or something in a sentence: `{ name: "Kate", sex: "female" }`. */
 export type Features = Readonly<Record<string, string>>;
@@ -28,8 +28,8 @@ export type FactKind =
 
 const same = (words: readonly string[]) => Object.fromEntries(words.map((word) => [word, word]));
 const entity = (feature: string, words: readonly string[]): Shape => ({ feature, words: same(words) });
-const bySex = (female: string, male: string, kind: FactKind): Shape => ({ feature: "sex", words: { female, male }, kind }); // prettier-ignore
-const byNumber = (single: string, many: string, kind: FactKind): Shape => ({ feature: "number", words: { single, many }, kind }); // prettier-ignore
+const bySex = (female: string, male: string, kind: FactKind): Shape => ({ feature: "sex", words: { female, male }, kind }); // oxfmt-ignore
+const byNumber = (single: string, many: string, kind: FactKind): Shape => ({ feature: "number", words: { single, many }, kind }); // oxfmt-ignore
 
 export const SHAPES: Readonly<Record<string, Shape>> = {
   name: entity("name", [...WOMEN, ...MEN]),

@@ -148,7 +148,7 @@ export class World {
 
   travels(a: Features, ...stops: readonly Features[]): boolean {
     const way = wayOf(stops);
-    return new Set(stops.map(({ place }) => place)).size === stops.length && this.knows(a) && this.#keep("way", way) && this.#keep("traveller", a.name!); // prettier-ignore
+    return new Set(stops.map(({ place }) => place)).size === stops.length && this.knows(a) && this.#keep("way", way) && this.#keep("traveller", a.name!); // oxfmt-ignore
   }
 
   travelled(a: Features, ...stops: readonly Features[]): boolean {
@@ -160,7 +160,7 @@ export class World {
   }
 
   orders(a: Features, b: Features, { items }: Features): boolean {
-    return this.#areTwo(a, b) && isSet(items!) && this.#keep("list", items!) && this.#keep("buyer", b.name!) && this.#keep("waiter", a.name!); // prettier-ignore
+    return this.#areTwo(a, b) && isSet(items!) && this.#keep("list", items!) && this.#keep("buyer", b.name!) && this.#keep("waiter", a.name!); // oxfmt-ignore
   }
 
   shops(b: Features, { items }: Features): boolean {
@@ -232,7 +232,7 @@ export class World {
 
   christens({ kind, pet }: Features): boolean {
     const animal = this.#animals.get(kind!);
-    if (!animal || animal.pet !== undefined || [...this.#animals.values()].some((each) => each.pet === pet)) return false; // prettier-ignore
+    if (!animal || animal.pet !== undefined || [...this.#animals.values()].some((each) => each.pet === pet)) return false; // oxfmt-ignore
     animal.pet = pet!;
     return true;
   }

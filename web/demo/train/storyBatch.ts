@@ -1,6 +1,6 @@
 import type { Random } from "headwise/train";
 
-import { COLOURS, COUNTED, GOODS, HIDEOUTS, PAIRED_THINGS, PETS, PLACES, SINGLE_THINGS, SOUNDS } from "../stories/lexicon.js"; // prettier-ignore
+import { COLOURS, COUNTED, GOODS, HIDEOUTS, PAIRED_THINGS, PETS, PLACES, SINGLE_THINGS, SOUNDS } from "../stories/lexicon.js"; // oxfmt-ignore
 import { drawStory } from "../stories/story.js";
 import type { Story } from "../stories/teller.js";
 import { BREAK, storyWords } from "../stories/words.js";

@@ -102,7 +102,7 @@ export function storyTask(): Task {
     first: {
       steps: FIRST_STEPS,
       batch: (source, step) =>
-        repeatedBatch(source, { rows: REPEATS, length: 64, words: REPEATED_WORDS, lists: step < FIRST_STEPS - 150 ? 0 : 0.4 }), // prettier-ignore
+        repeatedBatch(source, { rows: REPEATS, length: 64, words: REPEATED_WORDS, lists: step < FIRST_STEPS - 150 ? 0 : 0.4 }), // oxfmt-ignore
     },
     batch: (source, step) => {
       const part = step % CYCLE;

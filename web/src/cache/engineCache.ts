@@ -25,7 +25,8 @@ export interface EngineCache {
   /** Record into a GPUCommandEncoder. `appended` changes with the recording. */
   readonly recordAppend?: ((encoder: object, problem: AppendProblem) => Recorded<Disposing>) | undefined;
   readonly recordAttend?:
-    ((encoder: object, problem: AttendProblem) => Recorded<PlacedResult & PlacedViews & Disposing>) | undefined;
+    | ((encoder: object, problem: AttendProblem) => Recorded<PlacedResult & PlacedViews & Disposing>)
+    | undefined;
   /** @param lengths - For each batch; at most the number of tokens appended. */
   rewind(operation: string, lengths: Int32Array): Eventually<void>;
   /** Batch b then holds what batch indices[b] held. @param indices - `[B]`, each below B. */

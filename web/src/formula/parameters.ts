@@ -12,7 +12,9 @@ export type TableList = Float32Array | Int32Array | Uint8Array | readonly number
 
 /** A table: a list, or the rows of a table with two axes, or the numbers in row-major order and their shape. */
 export type TableValue =
-  TableList | readonly TableList[] | { readonly data: TableList; readonly shape: readonly number[] };
+  | TableList
+  | readonly TableList[]
+  | { readonly data: TableList; readonly shape: readonly number[] };
 
 /** The value of a parameter. */
 export type ParameterValue = number | boolean | TableValue;

@@ -36,7 +36,7 @@ export interface PlanFacts {
 export function planCall(problem: AttentionProblem, facts: PlanFacts): CallPlan {
   const plans = facts.places.map((engine) => [engine, enginePlan(engine, problem, facts)] as const);
   const each = <T>(read: (plan: EnginePlan) => T | undefined) =>
-    Object.fromEntries(plans.map(([engine, plan]) => [engine, read(plan)]).filter(([, value]) => value !== undefined)) as Partial<Record<EngineName, T>>; // prettier-ignore
+    Object.fromEntries(plans.map(([engine, plan]) => [engine, read(plan)]).filter(([, value]) => value !== undefined)) as Partial<Record<EngineName, T>>; // oxfmt-ignore
   const known = Object.fromEntries(plans) as Partial<Record<EngineName, EnginePlan>>;
   return {
     bytes: each(({ bytes }) => bytes),

@@ -20,6 +20,7 @@ export interface EngineLayer {
   update(problem: LayerUpdate): Eventually<void>;
   /** Records a call into a GPUCommandEncoder; only layers on the GPU can. */
   readonly record?:
-    ((encoder: object, problem: ForwardProblem) => Recorded<PlacedResult & PlacedLayerViews>) | undefined;
+    | ((encoder: object, problem: ForwardProblem) => Recorded<PlacedResult & PlacedLayerViews>)
+    | undefined;
   release(): Eventually<void>;
 }

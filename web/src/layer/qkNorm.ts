@@ -12,7 +12,9 @@ export interface QkNorm {
   readonly epsilon?: number | undefined;
   /** `[headDim]`: one list for queries and keys, or one list for each. Default 1. */
   readonly gain?:
-    NumberList | { readonly query?: NumberList | undefined; readonly key?: NumberList | undefined } | undefined;
+    | NumberList
+    | { readonly query?: NumberList | undefined; readonly key?: NumberList | undefined }
+    | undefined;
 }
 
 /** The norm, checked, with defaults filled in. */

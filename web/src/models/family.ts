@@ -101,7 +101,8 @@ export interface AttentionForm {
   readonly isFirstBare?: boolean;
   /** Three maps, or one whose rows are those of all queries, keys and values, or of each head in turn. */
   readonly inputs:
-    readonly [query: string, key: string, value: string] | { readonly packed: string; readonly by: "roles" | "heads" };
+    | readonly [query: string, key: string, value: string]
+    | { readonly packed: string; readonly by: "roles" | "heads" };
   readonly output: string;
   /** Default: it has none. */
   readonly biases?: Field<Biases>;

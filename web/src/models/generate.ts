@@ -29,7 +29,9 @@ export interface GenerateOptions<R extends ForwardReturns | undefined = ForwardR
    * of that step, or undefined for none. Rows count from the step's first token.
    */
   readonly patch?:
-    LayerPatches | ((step: GenerateStep) => LayerPatches | undefined | Promise<LayerPatches | undefined>) | undefined;
+    | LayerPatches
+    | ((step: GenerateStep) => LayerPatches | undefined | Promise<LayerPatches | undefined>)
+    | undefined;
   /** The most tokens to generate. Default: 100. */
   readonly maxNewTokens?: number | undefined;
   /** Tokens that end the text. Default: those of the configuration. */

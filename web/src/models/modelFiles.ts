@@ -25,7 +25,9 @@ interface FileLike extends BlobLike {
  * `Blob`s or `Uint8Array`s by name. Names may be paths. All files of a model come from one folder.
  */
 export type ModelFileList =
-  ArrayLike<FileLike> | Iterable<FileLike> | { readonly [name: string]: BlobLike | Uint8Array };
+  | ArrayLike<FileLike>
+  | Iterable<FileLike>
+  | { readonly [name: string]: BlobLike | Uint8Array };
 
 /** A file that is read in pieces. */
 export interface Source {

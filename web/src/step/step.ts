@@ -48,7 +48,7 @@ export async function recordStep<O extends StepOutputs>(
       operation,
       parts,
       places: memory.places,
-      inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // prettier-ignore
+      inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // oxfmt-ignore
       outputs: [...outputs.values()].map((x) => outputOf(inStep, x)),
     };
     const made = await context.run(call, () => engine.createStep(problem), signal);

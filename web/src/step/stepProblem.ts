@@ -121,7 +121,15 @@ export interface LayerPart {
 
 /** One operation of a step. All that it reads and writes has its place. */
 export type StepPart =
-  NormPart | MapPart | TakePart | SoftmaxPart | TopPart | TurnPart | AttentionPart | LinearPart | LayerPart;
+  | NormPart
+  | MapPart
+  | TakePart
+  | SoftmaxPart
+  | TopPart
+  | TurnPart
+  | AttentionPart
+  | LinearPart
+  | LayerPart;
 
 /** What a run gives: rows, side by side. */
 export interface StepOutput {

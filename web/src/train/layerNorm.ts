@@ -99,7 +99,7 @@ function checkedNorm(operation: string, x: unknown, gain: unknown, options: Laye
 
 function meanOf(data: Float32Array, at: number, width: number): number {
   const end = at + width;
-  let a = 0, b = 0, c = 0, d = 0; // prettier-ignore
+  let a = 0, b = 0, c = 0, d = 0; // oxfmt-ignore
   let i = at;
   for (; i + 3 < end; i += 4) {
     a += data[i]!;
@@ -113,7 +113,7 @@ function meanOf(data: Float32Array, at: number, width: number): number {
 
 function varianceOf(data: Float32Array, at: number, width: number, mean: number): number {
   const end = at + width;
-  let a = 0, b = 0, c = 0, d = 0; // prettier-ignore
+  let a = 0, b = 0, c = 0, d = 0; // oxfmt-ignore
   let i = at;
   for (; i + 3 < end; i += 4) {
     a += (data[i]! - mean) ** 2;

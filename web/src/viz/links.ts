@@ -62,7 +62,7 @@ export function linkSentence(
 ): string {
   if (links.length === 0) return texts().noLink;
   const strongest = links.slice(-TOLD).toReversed();
-  const nameOf = { query: (at: number) => named("query", tokens.queries, at), key: (at: number) => named("key", tokens.keys, at) }; // prettier-ignore
+  const nameOf = { query: (at: number) => named("query", tokens.queries, at), key: (at: number) => named("key", tokens.keys, at) }; // oxfmt-ignore
   const query = only(selection.queries);
   const key = query === undefined ? only(selection.keys) : undefined;
   const list = strongest.map((link) => {

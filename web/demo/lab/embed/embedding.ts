@@ -37,7 +37,7 @@ export class Embedding {
 function hereOnly(): readonly string[] {
   const isHere = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname);
   return isHere
-    ? [t` This lab (${location.host}) runs on your machine: only you see its figures, and only while it runs. “npm run build:demo” makes a lab for a web server.`] // prettier-ignore
+    ? [t` This lab (${location.host}) runs on your machine: only you see its figures, and only while it runs. “npm run build:demo” makes a lab for a web server.`] // oxfmt-ignore
     : [];
 }
 

@@ -70,7 +70,7 @@ export class OwnModel {
   #ask<K extends ModelReply["kind"]>(request: ModelRequest, kind: K): Promise<Extract<ModelReply, { kind: K }>> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({
-        resolve: (reply) => (reply.kind === kind ? resolve(reply as Extract<ModelReply, { kind: K }>) : reject(new Error(`${kind} was asked, and ${reply.kind} was answered`))), // prettier-ignore
+        resolve: (reply) => (reply.kind === kind ? resolve(reply as Extract<ModelReply, { kind: K }>) : reject(new Error(`${kind} was asked, and ${reply.kind} was answered`))), // oxfmt-ignore
         reject,
       });
       this.#worker.postMessage(request);

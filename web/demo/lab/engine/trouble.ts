@@ -3,7 +3,7 @@ import { t } from "../../texts/t.js";
 /** What a worker could not do. A worker says it in English, and the page says it again in its own language. */
 export type Trouble =
   /** A file of the lab that did not come: the status that the server answered, or the words of the browser. */
-  | { readonly kind: "file"; readonly of: "decoder" | "example" | "model"; readonly name: string; readonly why: number | string } // prettier-ignore
+  | { readonly kind: "file"; readonly of: "decoder" | "example" | "model"; readonly name: string; readonly why: number | string } // oxfmt-ignore
   | { readonly kind: "noTokens" };
 
 export class TroubleError extends Error {

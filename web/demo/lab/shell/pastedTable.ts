@@ -5,9 +5,9 @@ import { LARGEST_ENTRY } from "./matrix.js";
  * anything else is in it, or a number is too large.
  */
 export function tableOf(text: string): readonly (readonly number[])[] | undefined {
-  const lines = text.replace(/\][\s,]*\[/g, "\n").replace(/[[\]()]|array/g, " ").split(/[\n;]/); // prettier-ignore
+  const lines = text.replace(/\][\s,]*\[/g, "\n").replace(/[[\]()]|array/g, " ").split(/[\n;]/); // oxfmt-ignore
   const parts = (line: string) => (line.includes("\t") ? line.replaceAll(",", ".") : line.replaceAll(",", " "));
-  const rows = lines.map((line) => parts(line).split(/\s+/).filter(Boolean)).filter((row) => row.length > 0); // prettier-ignore
+  const rows = lines.map((line) => parts(line).split(/\s+/).filter(Boolean)).filter((row) => row.length > 0); // oxfmt-ignore
   const numbers = rows.map((row) => row.map((part) => Math.round(1000 * Number(part.replace("−", "-"))) / 1000));
   return numbers.flat().every((value) => Math.abs(value) <= LARGEST_ENTRY) ? numbers : undefined;
 }

@@ -130,7 +130,7 @@ export function backwardOn(
   if (plan.queries) run(plan.queries, { ...(dQuery && { dQuery }) });
   if (plan.keys)
     for (const together of sameSpan({ ...(dKey && { dKey }), ...(dValue && { dValue }) })) run(plan.keys, together);
-  const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, planned, rowWords(planned, rows), undefined, ROW_FLAGS) : undefined; // prettier-ignore
+  const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, planned, rowWords(planned, rows), undefined, ROW_FLAGS) : undefined; // oxfmt-ignore
   const others = { ...headGradients(call, planned, rows), ...biasGradient(call, planned, inputs) };
   const tables = tableGradients(call, planned, inputs);
   return (mapped) => {

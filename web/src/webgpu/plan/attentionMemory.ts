@@ -62,6 +62,6 @@ function scratchBytes({ shape }: AttentionProblem, { attend, narrow, inspect }: 
   const { batchSize, numHeads, queryLength, keyLength, valueDim } = shape;
   const parts = attend ? attend.partBytes.outputs + attend.partBytes.statistics : 0;
   const wide = narrow ? 4 * batchSize * numHeads * queryLength * valueDim : 0;
-  const ranked = inspect.filter(({ topK }) => topK).map(({ heads, rowsPerStep }) => 4 * batchSize * heads * rowsPerStep * keyLength); // prettier-ignore
+  const ranked = inspect.filter(({ topK }) => topK).map(({ heads, rowsPerStep }) => 4 * batchSize * heads * rowsPerStep * keyLength); // oxfmt-ignore
   return parts + wide + ranked.reduce((sum, bytes) => sum + bytes, 0);
 }

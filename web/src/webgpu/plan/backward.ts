@@ -12,7 +12,7 @@ import { FLAT_WORKGROUP, flatKernel, type Step } from "./flatKernels.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import { ownRowBytes, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
-import { CHUNK4, FEW_ROWS, FEW_THREADS_Y, KEY_TILE, ROW_BYTES, ROWS_PER_THREAD, THREADS_X, type Stored } from "./tiles.js"; // prettier-ignore
+import { CHUNK4, FEW_ROWS, FEW_THREADS_Y, KEY_TILE, ROW_BYTES, ROWS_PER_THREAD, THREADS_X, type Stored } from "./tiles.js"; // oxfmt-ignore
 
 /** A backward call, wherever its results go. */
 export type BackwardCall = Omit<BackwardProblem, keyof Watched>;
@@ -194,7 +194,7 @@ function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: nu
         ? biasPass(kernel("backward_bias", biasTile, "pairs"), biasTile, shape, bias.extents)
         : undefined,
     tables: wanted.dTables
-      ? tablesPass((small) => kernel("backward_tables", small, "tables"), rows, numSequences * numKvHeads, formulaWordCount(settings)) // prettier-ignore
+      ? tablesPass((small) => kernel("backward_tables", small, "tables"), rows, numSequences * numKvHeads, formulaWordCount(settings)) // oxfmt-ignore
       : undefined,
     rowTiles,
     rowBytes: numRows * (ROW_WORD_BYTES + 16 * divideUp(valueDim, 4)),

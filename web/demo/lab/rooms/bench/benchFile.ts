@@ -103,7 +103,7 @@ export function checked(name: string, value: unknown): BenchDocument {
   if (format !== FORMAT)
     throw new BenchFileError(t`${name}: the field format must be “${FORMAT}”, and is ${quoted(format)}. ${HOW}`);
   if (version !== VERSION)
-    throw new BenchFileError(t`${name}: the field version must be ${VERSION}, and is ${quoted(version)}. This page reads version ${VERSION} only.`); // prettier-ignore
+    throw new BenchFileError(t`${name}: the field version must be ${VERSION}, and is ${quoted(version)}. This page reads version ${VERSION} only.`); // oxfmt-ignore
   const { valid, errors } = validator.validate(value);
   const error = errors.at(-1); // the innermost
   if (!valid && error) throw new BenchFileError(fault(name, value, error));
@@ -113,8 +113,8 @@ export function checked(name: string, value: unknown): BenchDocument {
 }
 
 function fault(name: string, document: object, { keyword, instanceLocation, error }: OutputUnit): string {
-  const path = instanceLocation.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~")); // prettier-ignore
-  const field = path.reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : `${text}${text && "."}${part}`), ""); // prettier-ignore
+  const path = instanceLocation.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~")); // oxfmt-ignore
+  const field = path.reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : `${text}${text && "."}${part}`), ""); // oxfmt-ignore
   const found = path.reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], document);
   const at = field ? t`${name}: the field ${shortened(field)}` : t`${name}: the document`;
   if (keyword === "false") return t`${at} is not one of the format.`;
@@ -128,7 +128,7 @@ function checkIds(name: string, document: BenchDocument): void {
   const known = new Map(LISTS.map((list) => [list, new Set<string>()]));
   for (const list of LISTS)
     for (const [n, { id }] of document[list].entries()) {
-      if (known.get(list)!.has(id)) throw new BenchFileError(t`${name}: the field ${`${list}[${n}].id`} is ${quoted(id)}, which another one has too.`); // prettier-ignore
+      if (known.get(list)!.has(id)) throw new BenchFileError(t`${name}: the field ${`${list}[${n}].id`} is ${quoted(id)}, which another one has too.`); // oxfmt-ignore
       known.get(list)!.add(id);
     }
   const seen = new Set<string>();
@@ -136,9 +136,9 @@ function checkIds(name: string, document: BenchDocument): void {
     for (const [n, place] of document[list].entries()) {
       for (const of of LISTS) {
         const part = of.slice(0, -1) as keyof Place;
-        if (!known.get(of)!.has(place[part])) throw new BenchFileError(t`${name}: the field ${`${list}[${n}].${part}`} is ${quoted(place[part])}, which is not in the list ${of}.`); // prettier-ignore
+        if (!known.get(of)!.has(place[part])) throw new BenchFileError(t`${name}: the field ${`${list}[${n}].${part}`} is ${quoted(place[part])}, which is not in the list ${of}.`); // oxfmt-ignore
       }
-      if (seen.has(keyOf(place))) throw new BenchFileError(t`${name}: the field ${`${list}[${n}]`} repeats a shape, engine and device that stand before it.`); // prettier-ignore
+      if (seen.has(keyOf(place))) throw new BenchFileError(t`${name}: the field ${`${list}[${n}]`} repeats a shape, engine and device that stand before it.`); // oxfmt-ignore
       seen.add(keyOf(place));
     }
 }

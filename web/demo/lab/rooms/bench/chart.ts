@@ -25,7 +25,7 @@ function shapeFigure({ shape, bars, axis }: ShapeBars, engines: readonly string[
   const list = element("ul", { "aria-label": shape }, ...bars.map((bar) => {
     const colour = Math.max(engines.indexOf(bar.row.engine), 0) % COLOURS;
     return element("li", { class: `engine-${colour}` }, ...label(bar, unit), track(bar, axis.at, isRatio));
-  })); // prettier-ignore
+  })); // oxfmt-ignore
   const scale = element("div", { class: "bench-axis", "aria-hidden": "true" }, ...ends);
   return element("figure", {}, element("figcaption", {}, shape), list, scale);
 }

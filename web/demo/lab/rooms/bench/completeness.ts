@@ -31,11 +31,11 @@ function silent({ name, document }: BenchFile): string[] {
   const known = new Set([...measurements, ...missing].map(keyOf));
   const places = devices.flatMap((device) =>
     engines.flatMap((engine) => shapes.map((shape): Place => ({ device: device.id, engine: engine.id, shape: shape.id }))),
-  ); // prettier-ignore
+  ); // oxfmt-ignore
   const without = places.filter((place) => !known.has(keyOf(place)));
   if (without.length === 0) return [];
   const { device, engine, shape } = without[0]!;
-  return [t`${name}: measurements: ${without.length} of ${places.length} are neither measured nor in the list missing. The first one is “${shape}” with “${engine}” on “${device}”.`]; // prettier-ignore
+  return [t`${name}: measurements: ${without.length} of ${places.length} are neither measured nor in the list missing. The first one is “${shape}” with “${engine}” on “${device}”.`]; // oxfmt-ignore
 }
 
 function reasons({ name, document: { missing } }: BenchFile): string[] {
@@ -115,7 +115,7 @@ function versions(files: readonly BenchFile[]): string[] {
     const found = new Map(uses.filter((use) => use.library === library).map(({ version, name }) => [version, name]));
     if (found.size < 2) return [];
     const told = [...found].map(([version, name]) => t`${version} in ${name}`);
-    return [t`engines: version: ${library} has ${found.size} versions: ${listed(told)}. Their times are of different programs.`]; // prettier-ignore
+    return [t`engines: version: ${library} has ${found.size} versions: ${listed(told)}. Their times are of different programs.`]; // oxfmt-ignore
   });
 }
 

@@ -13,7 +13,7 @@ export function allowedAddress(text: string, page: string): URL {
   }
   const isOwn = url.origin === new URL(page).origin && url.protocol === "http:";
   if (!isOwn && url.protocol !== "https:")
-    throw new BenchFileError(t`${url.href.slice(0, 200)} begins with ${url.protocol}; the page fetches https only, or from its own host.`); // prettier-ignore
+    throw new BenchFileError(t`${url.href.slice(0, 200)} begins with ${url.protocol}; the page fetches https only, or from its own host.`); // oxfmt-ignore
   return url;
 }
 
@@ -21,12 +21,12 @@ export function allowedAddress(text: string, page: string): URL {
 export async function fetchText(text: string, page: string): Promise<{ readonly name: string; readonly text: string }> {
   const url = allowedAddress(text, page);
   const response = await fetch(url, { mode: "cors", credentials: "omit", referrerPolicy: "no-referrer" }).catch(() => {
-    throw new BenchFileError(t`${url.href.slice(0, 200)} could not be fetched. Its host must allow it (CORS), and so must the host of this page: that of “npm start” allows its own files only. Save the file, and drop it here.`); // prettier-ignore
+    throw new BenchFileError(t`${url.href.slice(0, 200)} could not be fetched. Its host must allow it (CORS), and so must the host of this page: that of “npm start” allows its own files only. Save the file, and drop it here.`); // oxfmt-ignore
   });
   allowedAddress(response.url, page); // after redirections
-  if (!response.ok) throw new BenchFileError(t`${url.href.slice(0, 200)} could not be fetched: its host answers ${response.status}.`); // prettier-ignore
+  if (!response.ok) throw new BenchFileError(t`${url.href.slice(0, 200)} could not be fetched: its host answers ${response.status}.`); // oxfmt-ignore
   const name = url.pathname.split("/").at(-1) || url.host;
-  return { name: url.origin === new URL(page).origin ? name : t`${name} of ${url.host}`, text: await limited(response, name) }; // prettier-ignore
+  return { name: url.origin === new URL(page).origin ? name : t`${name} of ${url.host}`, text: await limited(response, name) }; // oxfmt-ignore
 }
 
 /** Reads an answer, and ends it if it is too long. */

@@ -82,7 +82,7 @@ function open(view: RoomView<typeof fields>): void {
     about.textContent = chartWords({ ...settings, to }, drawn) + cut;
     chart.replaceChildren(benchChart(drawn, engines, settings.show === "ratio"));
     const shown = rows.filter((row) => shape === "" || row.shape === shape);
-    const note = element("p", { class: "hint" }, t`${MOST_ROWS} of ${shown.length} rows are shown. The saved files have all.`); // prettier-ignore
+    const note = element("p", { class: "hint" }, t`${MOST_ROWS} of ${shown.length} rows are shown. The saved files have all.`); // oxfmt-ignore
     table.replaceChildren(benchTable(shown), ...(shown.length > MOST_ROWS ? [note] : []));
     complete.replaceChildren(...gapList(gaps(shelf.files), shelf.files.length));
   });
@@ -90,7 +90,7 @@ function open(view: RoomView<typeof fields>): void {
 
 function gapList(found: readonly string[], files: number): HTMLElement[] {
   if (files === 0) return [element("p", {}, t`There is no file to check.`)];
-  if (found.length === 0) return [element("p", {}, t`Nothing is missing: every shape was measured with every engine on every device.`)]; // prettier-ignore
+  if (found.length === 0) return [element("p", {}, t`Nothing is missing: every shape was measured with every engine on every device.`)]; // oxfmt-ignore
   const rest = found.length - MOST_GAPS;
   const more = rest > 0 ? [element("li", {}, t`… and ${rest} more`)] : [];
   return [element("ul", {}, ...found.slice(0, MOST_GAPS).map((words) => element("li", {}, words)), ...more)];
@@ -114,7 +114,7 @@ class NamedChoice {
     const option = (value: string, words = value) => element("option", { value }, words);
     const none = this.#none === undefined ? [] : [option("", this.#none)];
     const options = [...none, ...names.map((name) => option(name))];
-    const isSame = options.length === this.#list.length && options.every(({ value }, n) => this.#list.options[n]!.value === value); // prettier-ignore
+    const isSame = options.length === this.#list.length && options.every(({ value }, n) => this.#list.options[n]!.value === value); // oxfmt-ignore
     if (!isSame) this.#list.replaceChildren(...options); // an open list must stay
     this.#list.value = chosen;
   }

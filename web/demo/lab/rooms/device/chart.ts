@@ -75,7 +75,7 @@ function letterOf({ figure, x, y, of }: Label): SVGElement[] {
 }
 
 function legend(figures: readonly BenchFigure[]): HTMLElement {
-  const mark = (index: number) => svg("svg", { viewBox: "-7 -7 14 14", "aria-hidden": "true" }, svg("path", { class: "mark", d: MARKS[index]! })); // prettier-ignore
+  const mark = (index: number) => svg("svg", { viewBox: "-7 -7 14 14", "aria-hidden": "true" }, svg("path", { class: "mark", d: MARKS[index]! })); // oxfmt-ignore
   const shown = [...figures.entries()].filter(([, { times }]) => times.length > 0);
   return element(
     "figcaption",

@@ -62,7 +62,7 @@ export function proofCard(deviceName: string): { readonly node: HTMLElement; clo
   }
 
   const buttons = element("div", { class: "row" }, whole, quick, cancel);
-  const node = card(t`Is its GPU right, and how fast?`, element("p", { class: "hint" }, ABOUT), buttons, running, verdict, results); // prettier-ignore
+  const node = card(t`Is its GPU right, and how fast?`, element("p", { class: "hint" }, ABOUT), buttons, running, verdict, results); // oxfmt-ignore
   return { node, close: () => proof?.close() };
 }
 

@@ -183,7 +183,7 @@ class Picture {
 }
 
 function costRows(length: number, causal: boolean): HTMLElement[] {
-  const head = ["", t`S × S arrays`, t`tiles`, t`times less`, ...(causal ? [t`tiles that the mask leaves`, t`the mask saves`] : [])]; // prettier-ignore
+  const head = ["", t`S × S arrays`, t`tiles`, t`times less`, ...(causal ? [t`tiles that the mask leaves`, t`the mask saves`] : [])]; // oxfmt-ignore
   const [square, tiled, masked] = [squareCost(length), tiledCost(length, false), tiledCost(length, true)];
   const row = (name: string, of: (cost: Cost) => number, unit: (value: number) => string) => {
     const bar = (cost: Cost, label: string) => {

@@ -14,7 +14,7 @@ import { HeadStrips } from "./headStrips.js";
 import { JobsCard } from "./jobsCard.js";
 import { NextBars } from "./nextBars.js";
 import { PronounsCard } from "./pronounsCard.js";
-import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
+import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // oxfmt-ignore
 import { TextView } from "./textView.js";
 import { beginningWords, finding, modelWords, speedWords, unreadWords } from "./words.js";
 import { t } from "../../../texts/t.js";

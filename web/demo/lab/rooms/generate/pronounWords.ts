@@ -13,7 +13,7 @@ export function pronounTitle({ kind }: Pick<PronounFinding, "kind">): string {
 
 /** What was asked, which head finds it, and the controls; sentence by sentence. */
 export function pronounWords(finding: PronounFinding): readonly string[] {
-  return [findWords(finding), exchangeWords(finding), articleWords(finding), offWords(finding), limitWords(finding)].filter(Boolean); // prettier-ignore
+  return [findWords(finding), exchangeWords(finding), articleWords(finding), offWords(finding), limitWords(finding)].filter(Boolean); // oxfmt-ignore
 }
 
 function findWords(finding: PronounFinding): string {
@@ -98,11 +98,11 @@ function placesWords(count: number): string {
 /** Whether the article or the noun says that it is one thing. */
 function articleWords({ kind, isBefore, article, noun }: PronounFinding): string {
   if (kind !== "thing" || article.asked === 0) return "";
-  const question = isBefore ? t`Why not the noun? “A red ball” says before its noun that it is one thing.` : t`What says that it is one thing?`; // prettier-ignore
+  const question = isBefore ? t`Why not the noun? “A red ball” says before its noun that it is one thing.` : t`What says that it is one thing?`; // oxfmt-ignore
   const took = t`In ${placesWords(article.asked)} only “a” is taken away, or put before the colour: the model says the other word in ${article.followed} of them.`;
   const gave = t`If “a” stays as it was and only the noun is of the other number, it says the other word in ${noun.followed} of ${noun.asked}.`;
   const [by, than] = [article.followed / article.asked, noun.followed / noun.asked];
-  const so = by === than ? t`Both count alike.` : by > than ? t`So the model goes by “a” more than by the noun.` : t`So the model goes by the noun more than by “a”.`; // prettier-ignore
+  const so = by === than ? t`Both count alike.` : by > than ? t`So the model goes by “a” more than by the noun.` : t`So the model goes by the noun more than by “a”.`; // oxfmt-ignore
   return `${question} ${took} ${gave} ${so}`;
 }
 

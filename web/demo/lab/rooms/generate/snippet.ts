@@ -4,7 +4,7 @@ import { ringOf } from "./settings.js";
 /** A layer with a cache of the room's kind, token by token. The weights are random numbers. */
 export function snippet(settings: Settings): string {
   const ring = ringOf(settings);
-  const options = [`dtype: "${settings.dtype}"`, ...(ring ? [`ring: { keepFirst: ${ring.keepFirst}, window: ${ring.window} }`] : [])]; // prettier-ignore
+  const options = [`dtype: "${settings.dtype}"`, ...(ring ? [`ring: { keepFirst: ${ring.keepFirst}, window: ${ring.window} }`] : [])]; // oxfmt-ignore
   return `import { createAttention } from "headwise";
 
 const hw = await createAttention();

@@ -47,7 +47,7 @@ export class TextView {
   }
 
   #letter(letters: readonly string[], begun: number): void {
-    const isSame = letters.length >= this.#letters.length && this.#letters.every((node, at) => node.textContent === letters[at]); // prettier-ignore
+    const isSame = letters.length >= this.#letters.length && this.#letters.every((node, at) => node.textContent === letters[at]); // oxfmt-ignore
     if (!isSame) {
       this.#letters = [];
       this.#text.replaceChildren();

@@ -98,7 +98,7 @@ export function unreadWords(begin: string, config: DecoderConfig): string {
   const read = textOf(tokensOf(begin, config), config);
   const isSum = config.kind !== "sums" || /^(\d{0,3}|\d{1,3}\+\d{0,3}|\d{1,3}\+\d{1,3}=\d*)$/.test(read);
   const rest = read === "" ? t`Nothing of this can be read.` : isSum ? "" : t`It reads “${read}”, which is no sum.`;
-  const sum = isSum && read !== "" ? "" : config.kind === "sums" ? t`A sum is two numbers of up to three digits, such as 123+456=.` : ""; // prettier-ignore
+  const sum = isSum && read !== "" ? "" : config.kind === "sums" ? t`A sum is two numbers of up to three digits, such as 123+456=.` : ""; // oxfmt-ignore
   const lost = unknown.length > 0 ? unknownWords(unknown, unitOf(config)) : "";
   return begin === "" ? "" : [lost, rest, sum].filter(Boolean).join(" ");
 }

@@ -21,7 +21,7 @@ export function flow(seen: Lesson, scene: number): string {
   const asker = names[seen.word]!;
   const later = (id: Column) => (isThere(id, scene) ? "" : ' class="later"');
   const rows = names.map((name, token) => {
-    const cells = COLUMNS.map(({ id }) => `<td data-column="${id}"${later(id)}>${isThere(id, scene) ? contents[id](token) : ""}</td>`); // prettier-ignore
+    const cells = COLUMNS.map(({ id }) => `<td data-column="${id}"${later(id)}>${isThere(id, scene) ? contents[id](token) : ""}</td>`); // oxfmt-ignore
     return `<tr data-token="${token}"${token === seen.word ? ' class="asks"' : ""}><th scope="row" lang="en" translate="no">${name}</th>${cells.join("")}</tr>`;
   });
   const titles = COLUMNS.map(({ id, title }) => `<th scope="col" data-column="${id}"${later(id)}>${title}</th>`);

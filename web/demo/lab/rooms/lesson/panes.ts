@@ -27,7 +27,7 @@ export function paneOf(seen: Lesson, scene: number): Pane {
   return PANES[scene - 1]!(seen);
 }
 
-const PANES: readonly ((seen: Lesson) => Pane)[] = [vectorPane, fanPane, softmaxPane, mixPane, journeyPane, headsPane, placesPane]; // prettier-ignore
+const PANES: readonly ((seen: Lesson) => Pane)[] = [vectorPane, fanPane, softmaxPane, mixPane, journeyPane, headsPane, placesPane]; // oxfmt-ignore
 
 function vectorPane({ placed, word }: Lesson): Pane {
   const name = asMarkup(lesson.namesOf({ placed })[word]!);
@@ -113,7 +113,7 @@ function headsPane(seen: Lesson): Pane {
   const rest = 1 - shares.reduce((sum, share) => sum + share, 0);
   const rows = lesson
     .rowsOfHeads(seen, placed, word)
-    .map((row, each): Row => [t`head ${each + 1}`, weightCells(row) + shareCell(shares[each]!), each === head % shares.length ? "chosen" : ""]); // prettier-ignore
+    .map((row, each): Row => [t`head ${each + 1}`, weightCells(row) + shareCell(shares[each]!), each === head % shares.length ? "chosen" : ""]); // oxfmt-ignore
   return {
     title: t`Where “${name}” looks, in percent`,
     markup: weightsTable(seen, t`The heads of layer ${Math.floor(head / shares.length) + 1}`, rows, t`its part`),
@@ -124,7 +124,7 @@ function headsPane(seen: Lesson): Pane {
 function placesPane(seen: Lesson): Pane {
   const names = lesson.namesOf(seen);
   const pair = lesson.pairOf(seen);
-  const apart = ({ placed, unplaced }: Lesson) => [placed, unplaced].map((each) => lesson.movesOf(each, seen.head, pair).after); // prettier-ignore
+  const apart = ({ placed, unplaced }: Lesson) => [placed, unplaced].map((each) => lesson.movesOf(each, seen.head, pair).after); // oxfmt-ignore
   const [on, off] = apart(seen).map((distance) => decimal(distance, 1));
   const rows = (["placed", "unplaced"] as const).flatMap((kind) =>
     pair.map((token): Row => {

@@ -172,7 +172,7 @@ class Board {
     const fresh = document.createElement("template");
     fresh.innerHTML = controls(seen);
     for (const name of ["word", "head"]) {
-      const [old, now] = [this.#part<HTMLSelectElement>(`select[data-field=${name}]`), fresh.content.querySelector(`select[data-field=${name}]`)!]; // prettier-ignore
+      const [old, now] = [this.#part<HTMLSelectElement>(`select[data-field=${name}]`), fresh.content.querySelector(`select[data-field=${name}]`)!]; // oxfmt-ignore
       if (old.innerHTML !== now.innerHTML) old.replaceChildren(...now.children);
     }
     this.#showText(seen.placed.text);

@@ -144,14 +144,14 @@ function move(seen: Lesson): Scene {
   const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
   const twins = lesson.twinsOf(seen.placed) !== undefined;
   const layer = Math.floor(seen.head / 4) + 1;
-  const change = after > before + ROUNDING ? t`further apart` : after < before - ROUNDING ? t`nearer to each other` : t`as far apart as before`; // prettier-ignore
+  const change = after > before + ROUNDING ? t`further apart` : after < before - ROUNDING ? t`nearer to each other` : t`as far apart as before`; // oxfmt-ignore
   return {
     title: t`The word’s vector moves`,
     words: [
       t`The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.`,
       t`${twins ? t`${a} and ${b} are one word with two meanings. ` : ""}Layer ${layer} moves them ${change}: from ${decimal(before, 1)} to ${decimal(after, 1)}.`,
     ],
-    door: { words: t`how far each word’s information travels`, room: "sentence", settings: { ...sentence(seen), show: "rollout" } }, // prettier-ignore
+    door: { words: t`how far each word’s information travels`, room: "sentence", settings: { ...sentence(seen), show: "rollout" } }, // oxfmt-ignore
     quiz: {
       question: t`Which of the two moved further?`,
       answers: [a, b, t`Both as far`],

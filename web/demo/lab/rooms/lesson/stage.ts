@@ -44,7 +44,7 @@ export function diagram(seen: Lesson, scene: number): string {
 export function sceneBar(scene: number): string {
   const dots = Array.from(
     { length: SCENES },
-    (_, at) => `<button type="button" data-scene="${at + 1}" aria-label="${t`Scene ${at + 1}`}" aria-pressed="${at + 1 === scene}">${at + 1}</button>`, // prettier-ignore
+    (_, at) => `<button type="button" data-scene="${at + 1}" aria-label="${t`Scene ${at + 1}`}" aria-pressed="${at + 1 === scene}">${at + 1}</button>`, // oxfmt-ignore
   );
   return `<button type="button" data-step="-1" aria-label="${t`Previous scene`}"${scene === 1 ? " disabled" : ""}>←</button>${dots.join("")}${shareMarkup()}<button type="button" class="primary" data-step="1"${scene === SCENES ? " disabled" : ""}>${t`Next →`}</button>`;
 }
@@ -80,7 +80,7 @@ function card({ title, words, door, quiz }: Scene, number: number): string {
 }
 
 function question({ question, answers }: Quiz): string {
-  const chips = answers.map((answer, at) => `<button type="button" data-answer="${at}" aria-pressed="false">${asMarkup(answer)}</button>`); // prettier-ignore
+  const chips = answers.map((answer, at) => `<button type="button" data-answer="${at}" aria-pressed="false">${asMarkup(answer)}</button>`); // oxfmt-ignore
   return `<div class="quiz"><p><b>${asMarkup(question)}</b></p><div class="chips" role="group" aria-label="${t`Your answer`}">${chips.join("")}</div><p class="said" role="status"></p></div>`;
 }
 

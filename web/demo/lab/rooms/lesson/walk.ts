@@ -18,7 +18,7 @@ export class Walk {
     this.#onScene = onScene;
     const { signal } = this.#away;
     addEventListener("scroll", () => this.#look(), { passive: true, signal });
-    for (const event of ["wheel", "touchmove"]) addEventListener(event, () => (this.#target = undefined), { passive: true, signal }); // prettier-ignore
+    for (const event of ["wheel", "touchmove"]) addEventListener(event, () => (this.#target = undefined), { passive: true, signal }); // oxfmt-ignore
     document.addEventListener("keydown", (event) => this.#key(event, onStep), { signal });
   }
 

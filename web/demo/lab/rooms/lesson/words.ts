@@ -6,7 +6,7 @@ import { MOST_TOKENS } from "./settings.js";
 
 /** How the sentence was read. */
 export function readWords({ tokens, tokensLeftOut, unknown }: Anatomy): string {
-  const pieces = tokens.some((token, at) => at > 0 && /^\p{L}/u.test(token) && !unknown.includes(at)) ? t` A word that the model does not know is read in pieces.` : ""; // prettier-ignore
+  const pieces = tokens.some((token, at) => at > 0 && /^\p{L}/u.test(token) && !unknown.includes(at)) ? t` A word that the model does not know is read in pieces.` : ""; // oxfmt-ignore
   const beyond = tokensLeftOut > 0 ? t` The lesson shows the first ${MOST_TOKENS}; the room Sentence reads more.` : "";
   return `${counted(tokens.length, "token")}.${beyond}${pieces}${unknownWords({ tokens, unknown })}`;
 }

@@ -27,8 +27,8 @@ export function extentOf({ positions, inputDim, headDim, valueDim, numHeads }: S
     I: inputDim,
     D: headDim,
     O: valueDim,
-    "N·D": numHeads * headDim,
-    "N·O": numHeads * valueDim,
+    N·D: numHeads * headDim,
+    N·O: numHeads * valueDim,
     "1": 1,
   }[extent];
 }

@@ -19,7 +19,7 @@ export class SourcePanel {
   constructor(state: State<typeof fields>) {
     const choice = choices(state, "source", t`X holds`, NAMES);
     // Its numbers and sizes come with a source, in one change.
-    choice.addEventListener("change", ({ target }) => state.set(ofSource((target as HTMLInputElement).value as Source)), { capture: true }); // prettier-ignore
+    choice.addEventListener("change", ({ target }) => state.set(ofSource((target as HTMLInputElement).value as Source)), { capture: true }); // oxfmt-ignore
     const group = { class: "panel source-panel", role: "group", "aria-label": t`What X holds` };
     this.node = element("div", group, choice, this.#words, this.#picture);
   }

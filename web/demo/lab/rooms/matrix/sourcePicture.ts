@@ -13,7 +13,7 @@ export function sourcePicture(source: Source, x: Matrix, names: readonly string[
 
 function legend({ columns }: Matrix): HTMLElement {
   const shown = CHANNELS.slice(0, columns);
-  const entries = shown.map((name, n) => element("span", {}, element("i", { class: `channel-key channel${n + 1}` }), name)); // prettier-ignore
+  const entries = shown.map((name, n) => element("span", {}, element("i", { class: `channel-key channel${n + 1}` }), name)); // oxfmt-ignore
   return element("div", { class: "legend" }, ...entries);
 }
 
@@ -28,10 +28,10 @@ function seriesPicture(x: Matrix, names: readonly string[]): Element {
     Array.from({ length: x.rows }, (_, moment) => `${place(moment)},${level(at(x, moment, channel)).toFixed(1)}`);
   return svg(
     "svg",
-    { viewBox: `0 0 ${STEP * x.rows} ${HEIGHT}`, class: "source-picture series", role: "img", "aria-label": label }, // prettier-ignore
+    { viewBox: `0 0 ${STEP * x.rows} ${HEIGHT}`, class: "source-picture series", role: "img", "aria-label": label }, // oxfmt-ignore
     svg("path", { class: "axis", d: `M0 ${level(0)}H${STEP * x.rows}` }),
-    ...Array.from({ length: channels }, (_, channel) => svg("polyline", { class: `channel${channel + 1}`, points: curve(channel).join(" ") })), // prettier-ignore
-    ...Array.from({ length: x.rows }, (_, moment) => svg("text", { x: place(moment), y: HEIGHT - 6, "text-anchor": "middle" }, names[moment]!)), // prettier-ignore
+    ...Array.from({ length: channels }, (_, channel) => svg("polyline", { class: `channel${channel + 1}`, points: curve(channel).join(" ") })), // oxfmt-ignore
+    ...Array.from({ length: x.rows }, (_, moment) => svg("text", { x: place(moment), y: HEIGHT - 6, "text-anchor": "middle" }, names[moment]!)), // oxfmt-ignore
   );
 }
 
@@ -46,7 +46,7 @@ function imagePicture(x: Matrix, names: readonly string[]): Element {
     const pixels = Array.from({ length: Math.min(PATCH * PATCH, x.columns) }, (__, pixel) => {
       const bright = Math.min(1, Math.max(0, at(x, patch, pixel)));
       const [column, row] = [pixel % PATCH, Math.floor(pixel / PATCH)];
-      return svg("rect", { x: left + column * PIXEL, y: top + row * PIXEL, width: PIXEL, height: PIXEL, style: `fill: rgb(${[bright, bright, bright].map((part) => Math.round(255 * part)).join(" ")})` }); // prettier-ignore
+      return svg("rect", { x: left + column * PIXEL, y: top + row * PIXEL, width: PIXEL, height: PIXEL, style: `fill: rgb(${[bright, bright, bright].map((part) => Math.round(255 * part)).join(" ")})` }); // oxfmt-ignore
     });
     const name = svg("text", { x: left + side / 2, y: top + side + 14, "text-anchor": "middle" }, names[patch]!);
     return [...pixels, svg("rect", { class: "frame", x: left, y: top, width: side, height: side }), name];

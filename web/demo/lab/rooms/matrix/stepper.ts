@@ -30,7 +30,7 @@ export class Stepper {
     this.#list = element(
       "select",
       { "aria-label": t`Step` },
-      ...stops.map(({ name }, at) => element("option", { value: String(at + 1) }, t`${at + 1} of ${stops.length} · ${name}`)), // prettier-ignore
+      ...stops.map(({ name }, at) => element("option", { value: String(at + 1) }, t`${at + 1} of ${stops.length} · ${name}`)), // oxfmt-ignore
     );
     this.#list.onchange = () => go(Number(this.#list.value));
     this.#back = button(t`Back`, () => go(this.#shown - 1));

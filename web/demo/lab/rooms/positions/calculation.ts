@@ -51,7 +51,7 @@ export async function calculate(computer: Computer, settings: Settings): Promise
   const placing = placingOf(settings);
   const moved = FIRST + settings.offset;
   const change = async (kind: PlacedKind) => {
-    const [here, there] = [await weights(computer, x, FIRST, { ...placing, kind }), await weights(computer, x, moved, { ...placing, kind })]; // prettier-ignore
+    const [here, there] = [await weights(computer, x, FIRST, { ...placing, kind }), await weights(computer, x, moved, { ...placing, kind })]; // oxfmt-ignore
     return here.reduce((most, weight, i) => Math.max(most, Math.abs(weight - there[i]!)), 0);
   };
   return {

@@ -15,7 +15,7 @@ import { Chosen } from "./chosen.js";
 import { History, scoresOf } from "./history.js";
 import { forgetTraining, keepTraining, keptTraining } from "./keptTrainings.js";
 import { Log } from "./log.js";
-import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, switched, TOKENS, VOCABULARY, type HeadPlace, type Settings } from "./settings.js"; // prettier-ignore
+import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, switched, TOKENS, VOCABULARY, type HeadPlace, type Settings } from "./settings.js"; // oxfmt-ignore
 import { Tiles } from "./tiles.js";
 import { Scrubber } from "./scrubber.js";
 import { finding, lookFor, speedWords } from "./words.js";
@@ -327,7 +327,7 @@ export class Board {
     this.#charts.show(this.#history, picture.step);
     this.#log.show(moments.list);
     this.#whole.disabled = settings.position === "rotary";
-    this.#whole.title = this.#whole.disabled ? t`It takes a GPT-2, which has no rotary positions: train with learned ones.` : ""; // prettier-ignore
+    this.#whole.title = this.#whole.disabled ? t`It takes a GPT-2, which has no rotary positions: train with learned ones.` : ""; // oxfmt-ignore
     this.#chosen.show(picture, place, scores[place.layer]![place.head]!);
     if (this.#awaited?.step !== picture.step) return;
     this.#awaited.resolve();

@@ -21,7 +21,7 @@ const visit = new Map<string, KeptTraining>();
 export async function keptTraining(key: string): Promise<KeptTraining | undefined> {
   const latest = visit.get(key);
   if (latest) return latest;
-  const stored = await inStore<(KeptTraining & { readonly key: string }) | undefined>("readonly", (store) => store.get(LATEST)); // prettier-ignore
+  const stored = await inStore<(KeptTraining & { readonly key: string }) | undefined>("readonly", (store) => store.get(LATEST)); // oxfmt-ignore
   return stored?.key === key ? stored : undefined;
 }
 

@@ -145,7 +145,7 @@ export class ModelBoard {
 
   #modelOf(files: Files): OwnModel {
     const { backend, threads } = this.#view.engine.choice;
-    const choice = { backend: backend === "webgpu" ? backend : "wasm", ...(threads !== undefined && { threads }) } as const; // prettier-ignore
+    const choice = { backend: backend === "webgpu" ? backend : "wasm", ...(threads !== undefined && { threads }) } as const; // oxfmt-ignore
     const engine = JSON.stringify(choice);
     if (this.#model && this.#key!.files === files && this.#key!.engine === engine) return this.#model;
     this.close();

@@ -1,4 +1,4 @@
-import { CHANGE_KINDS, type ChangeKind, type HeadPlace, type ModelFacts, type Seen } from "../../../engine/modelProtocol.js"; // prettier-ignore
+import { CHANGE_KINDS, type ChangeKind, type HeadPlace, type ModelFacts, type Seen } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
 import { card, element, setText } from "../../../shell/element.js";
 import { attentionMap } from "../../../shell/maps.js";
 import { isSame } from "./settings.js";
@@ -38,7 +38,7 @@ export class ChosenHead {
     place: HeadPlace,
     kind: ChangeKind | undefined,
   ): void {
-    // prettier-ignore
+    // oxfmt-ignore
     const words = headWords(place);
     setText(this.#title, words[0]!.toUpperCase() + words.slice(1));
     const own = habits.filter((habit) => isSame(habit, place)).map(habitWords);

@@ -1,4 +1,4 @@
-import { CHANGE_KINDS, type ChangeKind, type HeadChange, type HeadPlace, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // prettier-ignore
+import { CHANGE_KINDS, type ChangeKind, type HeadChange, type HeadPlace, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
 import { choice, number, text, type Values } from "../../../shell/field.js";
 import { t } from "../../../../texts/t.js";
 

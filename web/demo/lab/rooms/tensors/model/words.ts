@@ -1,4 +1,4 @@
-import type { Candidate, ChangeKind, Habit, HeadChange, HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js"; // prettier-ignore
+import type { Candidate, ChangeKind, Habit, HeadChange, HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
 import { listed, percent } from "../../../shell/amounts.js";
 import { headWords } from "../../../shell/headWords.js";
 import { bytes, counted, decimal, grouped } from "../../../shell/numbers.js";
@@ -198,7 +198,7 @@ function lookForHeads({ isCausal }: ModelFacts, { habits }: Seen): string {
 
 function lookForEffects({ habits, effect }: Seen, changes: readonly HeadChange[]): string {
   const others = habits.filter((habit) => !changes.some((change) => isSame(change, habit)));
-  const hit = others.filter(({ before, now }) => before - now >= 0.1).sort((a, b) => b.before - b.now - (a.before - a.now)); // prettier-ignore
+  const hit = others.filter(({ before, now }) => before - now >= 0.1).sort((a, b) => b.before - b.now - (a.before - a.now)); // oxfmt-ignore
   const lost = hit.slice(0, 3).map((habit) => `${headWords(habit)} (${habitWords(habit)})`);
   const chain = chainWords(lost);
   if (effect.kind === "states") return chain;
