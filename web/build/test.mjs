@@ -38,15 +38,7 @@ const results = path.join(build, "test-results");
 
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md"];
 const PACKAGE = [...CORE, ...DOCUMENTS, "web", "tests", "../shared/cases", "package.json", "package-lock.json"];
-const LINTED = [
-  ...PACKAGE,
-  ".clang-format",
-  ".clang-tidy",
-  ".oxlintrc.json",
-  ".oxfmtrc.json",
-  ".github",
-  ".changeset",
-];
+const LINTED = [...PACKAGE, ".clang-format", ".clang-tidy", ".oxlintrc.json", ".oxfmtrc.json", ".github", ".changeset"];
 
 /** Tests of the package that take long and seldom fail alone. Only `--all` runs them. */
 const SLOW = [
