@@ -4,7 +4,7 @@
 const STEP_MS = 45;
 const FLIGHT_MS = 620;
 /** How many moves begin in a frame. The others are hidden until then, and wait longer for their turn in any case. */
-const STARTS = 6;
+const STARTS = 3;
 
 /** What arrives in a scene, and where it comes from; each names the row that both stand in. */
 interface Flight {
@@ -57,7 +57,7 @@ export function fly(diagram: HTMLElement, scene: number | undefined): void {
   if (scene === undefined) return;
   for (const rise of diagram.querySelectorAll(".rise, .journey .gap.now, .looks tbody"))
     rise.animate([{ opacity: 0 }, { opacity: 1 }], { duration: FLIGHT_MS, delay: FLIGHT_MS / 2, fill: "backwards" });
-  start(moves, performance.now());
+  requestAnimationFrame(() => start(moves, performance.now())); // to read where all stand is enough for one frame
 }
 
 /** Begins some moves in each frame: for the page's thread, the beginning of a move is its dearest part. */

@@ -3,6 +3,7 @@ import "./room.css";
 import numbers from "virtual:lesson";
 
 import { unpackedAnatomy, type PackedAnatomy } from "../../../model/packedAnatomy.js";
+import { afterMessages } from "../../engine/afterMessages.js";
 import { difference, type Difference } from "../../engine/difference.js";
 import type { Film } from "../../share/film.js";
 import { counted } from "../../shell/numbers.js";
@@ -15,7 +16,8 @@ import { optionsOf, read, type Reading } from "./reading.js";
 import { scenesOf } from "./scenes.js";
 import { fields, SCENES, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
-import { cards, controls, pane, stage } from "./stage.js";
+import { paneOf, type Pane } from "./panes.js";
+import { cards, controls, stage } from "./stage.js";
 import { flow, reveal } from "./flow.js";
 import { Walk } from "./walk.js";
 import { readWords, question } from "./words.js";
@@ -41,17 +43,15 @@ function open(view: RoomView<typeof fields>): void {
   view.onClose(() => board.close());
 }
 
-/** Calls `work` in the frame after the next one. What was changed until now is laid out by then, as a task of its own. */
-function afterFrame(work: () => void): void {
-  requestAnimationFrame(() => requestAnimationFrame(work));
-}
+/** Resolves when the next frame begins: what is changed then is in it. */
+const frame = () => new Promise(requestAnimationFrame);
+
+/** So many frames after a change a scene is drawn, and what travels in it has set off. */
+const FRAMES_OF_A_SCENE = 7;
 
 /** Resolves when a scene is drawn and what travels in it has arrived. */
 async function arrived(diagram: HTMLElement): Promise<void> {
-  const nextFrames = () => new Promise<void>(afterFrame);
-  await nextFrames();
-  do await nextFrames();
-  while (isFlying(diagram));
+  for (let frames = 0; frames < FRAMES_OF_A_SCENE || isFlying(diagram); frames++) await frame();
   await Promise.allSettled(diagram.getAnimations({ subtree: true }).map((each) => each.finished));
 }
 
@@ -101,24 +101,29 @@ class Board {
     if (isChanged) this.#showWords(seen, scene);
     const flies = from === scene - 1 && mayFly();
     if (isChanged || from !== scene) this.#showColumns(seen, scene, flies);
-    this.#inFrames(seen, scene, flies);
+    void this.#inFrames(seen, scene, flies);
   }
 
   /**
-   * Draws the rest of a scene, each part in a frame of its own: the picture, then what travels. So no task is long. If
-   * another drawing comes before that, it draws these parts.
+   * Draws the rest of a scene, each part in a frame of its own: the words beside the picture, the picture, where the page
+   * stands, and what travels. They are written between two frames. So no task is long. If another drawing comes before
+   * that, it draws these parts.
    */
-  #inFrames(seen: Lesson, scene: number, flies: boolean): void {
-    const isLatest = () => this.#seen === seen && this.#view.stage.isConnected;
-    afterFrame(() => {
-      if (!isLatest()) return;
-      if (this.#isPictureOld) this.#showPicture(seen, scene, flies);
-      requestAnimationFrame(() => {
-        if (!isLatest()) return;
-        this.#follow(scene);
-        fly(this.#part(".scene-diagram"), flies ? scene : undefined);
-      });
-    });
+  async #inFrames(seen: Lesson, scene: number, flies: boolean): Promise<void> {
+    await frame();
+    await afterMessages();
+    const picture = this.#isPictureOld ? paneOf(seen, scene) : undefined;
+    const parts = [
+      () => picture && this.#showNames(picture, scene),
+      () => picture && this.#showPicture(picture, scene, flies),
+      () => this.#follow(scene),
+      () => fly(this.#part(".scene-diagram"), flies ? scene : undefined),
+    ];
+    for (const draw of parts) {
+      await frame();
+      if (this.#seen !== seen || !this.#view.stage.isConnected) return;
+      draw();
+    }
   }
 
   /** The scenes, one after another; none without words. */
@@ -193,11 +198,16 @@ class Board {
     this.#isPictureOld = true;
   }
 
-  #showPicture(seen: Lesson, scene: number, flies: boolean): void {
-    const place = this.#part(".pane");
-    place.innerHTML = pane(seen, scene);
+  #showPicture({ markup }: Pane, scene: number, flies: boolean): void {
+    const place = this.#part(".picture-of-scene");
+    place.innerHTML = markup;
     if (flies) hideArrivals(place, scene);
     this.#isPictureOld = false;
+  }
+
+  #showNames({ title, note }: Pane, scene: number): void {
+    this.#part(".pane h2").innerHTML = title;
+    this.#part(".pane .hint").innerHTML = note;
     for (const dot of this.#view.stage.querySelectorAll<HTMLElement>(".scene-bar [data-scene]"))
       dot.ariaPressed = String(Number(dot.dataset["scene"]) === scene);
     this.#showStep(-1, scene === 1, scene);

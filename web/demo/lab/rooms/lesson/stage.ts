@@ -55,7 +55,7 @@ function shareMarkup(): string {
   return `<button type="button" data-share aria-label="${words}" title="${words}"><span>${words}</span></button>`;
 }
 
-export function pane(seen: Lesson, scene: number): string {
+function pane(seen: Lesson, scene: number): string {
   const { title, markup, note } = paneOf(seen, scene);
   return `<h2>${title}</h2><div class="picture-of-scene">${markup}</div><p class="hint">${note}</p>`;
 }
