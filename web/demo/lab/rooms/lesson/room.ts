@@ -47,7 +47,7 @@ function open(view: RoomView<typeof fields>): void {
 const frame = () => new Promise(requestAnimationFrame);
 
 /** So many frames after a change a scene is drawn, and what travels in it has set off. */
-const FRAMES_OF_A_SCENE = 7;
+const FRAMES_OF_A_SCENE = 9;
 
 /** Resolves when a scene is drawn and what travels in it has arrived. */
 async function arrived(diagram: HTMLElement): Promise<void> {
@@ -105,17 +105,22 @@ class Board {
   }
 
   /**
-   * Draws the rest of a scene, each part in a frame of its own: the words beside the picture, the picture, where the page
-   * stands, and what travels. They are written between two frames. So no task is long. If another drawing comes before
-   * that, it draws these parts.
+   * Draws the rest of a scene, each part in a frame of its own: the words beside the picture, the picture, the rows of a
+   * table in it, where the page stands, and what travels. They are written between two frames. So no task is long. If
+   * another drawing comes before that, it draws these parts.
    */
   async #inFrames(seen: Lesson, scene: number, flies: boolean): Promise<void> {
     await frame();
     await afterMessages();
     const picture = this.#isPictureOld ? paneOf(seen, scene) : undefined;
+    let addRows: (() => void) | undefined;
     const parts = [
       () => picture && this.#showNames(picture, scene),
-      () => picture && this.#showPicture(picture, scene, flies),
+      () => picture && (addRows = this.#showPicture(picture, scene, flies)),
+      () => {
+        addRows?.();
+        this.#isPictureOld = false;
+      },
       () => this.#follow(scene),
       () => fly(this.#part(".scene-diagram"), flies ? scene : undefined),
     ];
@@ -198,11 +203,14 @@ class Board {
     this.#isPictureOld = true;
   }
 
-  #showPicture({ markup }: Pane, scene: number, flies: boolean): void {
+  /** Returns what adds the rows of a large table. */
+  #showPicture({ markup }: Pane, scene: number, flies: boolean): () => void {
     const place = this.#part(".picture-of-scene");
     place.innerHTML = markup;
+    const [table, rows] = [place.querySelector(".looks"), place.querySelector(".looks tbody")];
+    rows?.remove();
     if (flies) hideArrivals(place, scene);
-    this.#isPictureOld = false;
+    return () => rows && table!.append(rows);
   }
 
   #showNames({ title, note }: Pane, scene: number): void {
