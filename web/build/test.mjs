@@ -89,10 +89,10 @@ const stagesOf = ({ hunt, isAll }) => {
   return [
     // First, because it has one process and takes longest.
     { name: "webgpu", minutes: isAll ? 22 : 3, reads: PACKAGE, run: () => webgpu(files("webgpu")) },
-    { name: "browser", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => browser(files("browser")) },
-    { name: "lint", minutes: isAll ? 8 : 3, reads: LINTED, run: () => lint(isAll) },
+    { name: "browser", minutes: isAll ? 24 : 2, reads: PACKAGE, run: () => browser(files("browser")) },
+    { name: "lint", minutes: isAll ? 4 : 2, reads: LINTED, run: () => lint(isAll) },
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
-    { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest"), { env: fewer() }) },
+    { name: "jest", minutes: isAll ? 10 : 6, reads: PACKAGE, run: () => jest("jest", files("jest"), { env: fewer() }) },
     { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
     { name: "package", minutes: isAll ? 5 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
