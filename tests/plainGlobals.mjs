@@ -1,4 +1,4 @@
-// Jest's environment of Node, in which names of the language are found as fast as outside of Jest, and failures tell more.
+// Jest's environment of Node. Names of the language are found as fast as outside of Jest, and a failed test may say more.
 
 import { runInContext } from "node:vm";
 

@@ -16,7 +16,10 @@ export function launchChromium(...args: string[]): Promise<Browser> {
 export const launchChromiumWithFont = (font: SystemFont) =>
   prepared(chromium.launch({ ...CHROMIUM, env: environmentWith(font) }));
 
-/** A browser with time limits for slow machines, whose pages are told of when a test fails. Counts what its pages run, if the coverage is measured. */
+/**
+ * A browser with time limits for slow machines. If a test fails, the log says what its pages show. If the coverage is
+ * measured, what they run is counted.
+ */
 async function prepared(started: Promise<Browser>): Promise<Browser> {
   const browser = tellWhatPagesShow(countPages(await started));
   return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));

@@ -10,7 +10,7 @@ interface Told {
   onFailure?: () => Promise<void>;
 }
 
-/** If a test fails, the log says what the pages of this browser show: "did not become visible" alone does not tell why. */
+/** If a test fails, the log says what the pages of this browser show. That an element did not come does not tell why. */
 export function tellWhatPagesShow(browser: Browser): Browser {
   const told = globalThis as Told;
   const before = told.onFailure;

@@ -3,6 +3,7 @@
 import { add, nothing, oneFailed } from "./counts.mjs";
 import { ended, say, start } from "./run.mjs";
 
+/** TypeScript 7 checks the types. TypeScript 6 is here too: other programs need its API. Both have a command `tsc`. */
 const linters = [
   ["oxlint", "node_modules/oxlint/bin/oxlint"],
   ["oxfmt", "node_modules/oxfmt/bin/oxfmt", "--check"],

@@ -1,6 +1,6 @@
-// Checks that all C++ is formatted and that all includes go downwards. A run of everything also runs clang-tidy on the core
-// and compiles it file by file, and compares what the files define. Other versions of the two tools of clang report other things. So only the versions of Debian
-// 12 are used; without them those checks are skipped.
+// Checks that all C++ is formatted and that all includes go downwards. A run of everything also runs clang-tidy on the core,
+// compiles it file by file, and compares what the files define. Other versions of clang's two tools report other things. So
+// only the versions of Debian 12 are used. Without them those checks are skipped.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";

@@ -105,9 +105,9 @@ class Board {
   }
 
   /**
-   * Draws the rest of a scene, each part in a frame of its own: the words beside the picture, the picture, the rows of a
-   * table in it, where the page stands, and what travels. They are written between two frames. So no task is long. If
-   * another drawing comes before that, it draws these parts.
+   * Draws the rest of a scene, each part in a frame of its own, so that no task is long. The parts are the words beside the
+   * picture, the picture, the rows of its table, the scrolling, and what travels. The markup is made between two frames. If
+   * another drawing comes before the end, it draws these parts.
    */
   async #inFrames(seen: Lesson, scene: number, flies: boolean): Promise<void> {
     await frame();
@@ -203,7 +203,7 @@ class Board {
     this.#isPictureOld = true;
   }
 
-  /** Returns what adds the rows of a large table. */
+  /** A large table comes without its rows. Returns what adds them. */
   #showPicture({ markup }: Pane, scene: number, flies: boolean): () => void {
     const place = this.#part(".picture-of-scene");
     place.innerHTML = markup;
