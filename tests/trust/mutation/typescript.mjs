@@ -62,7 +62,8 @@ async function prepare() {
   await mustPass(process.execPath, ["-e", "import('./web/build/bundle.mjs').then(({ bundle }) => bundle())"], {
     cwd: copy,
   });
-  if (!readFileSync(path.join(copy, "dist/index.node.js"), "utf8").includes("stryMutAct"))
+  const bundles = readdirSync(path.join(copy, "dist")).filter((name) => name.endsWith(".js"));
+  if (!bundles.some((name) => readFileSync(path.join(copy, "dist", name), "utf8").includes("stryMutAct")))
     throw new Error("the bundles of the copy hold no mutants");
 }
 
