@@ -10,10 +10,15 @@ import { readParts, today } from "./file.mjs";
 const FOLDERS = ["", "tests/bench", "tests/package", "tests/package/runtimes", "tests/wgpu"];
 const nameOf = (folder) => path.posix.join(folder, "node_modules");
 
+/** The root's packages without those of tests/tools, which is what `npm start` installs. */
+const TO_RUN = "node_modules without tools";
+const isWhole = () => existsSync(path.join(root, "node_modules/headwise-tools"));
+
 /** Figures of the folders that are installed here, each with its date. */
 export const installFigures = () => {
   const installed = FOLDERS.map(nameOf).filter((name) => existsSync(path.join(root, name)));
-  return Object.fromEntries(installed.map((name) => [name, megabytes(bytesIn(path.join(root, name)))]));
+  const keyOf = (name) => (name === nameOf("") && !isWhole() ? TO_RUN : name);
+  return Object.fromEntries(installed.map((name) => [keyOf(name), megabytes(bytesIn(path.join(root, name)))]));
 };
 
 /** To two digits, because packages differ between systems. */
@@ -28,4 +33,5 @@ function bytesIn(folder) {
 }
 
 /** "350 MB": what the packages of a folder of the repository need. */
-export const installSize = (folder) => figureText(readParts(), `installs/${nameOf(folder)}`);
+export const installSize = (folder, withTools = true) =>
+  figureText(readParts(), `installs/${withTools ? nameOf(folder) : TO_RUN}`);

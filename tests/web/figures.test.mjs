@@ -49,6 +49,7 @@ describe("the file holds what is used, and what is known of it", () => {
   test("the folders whose packages commands install have a size for their message", () => {
     for (const folder of ["", "tests/bench", "tests/package", "tests/package/runtimes", "tests/wgpu"])
       expect(installSize(folder)).toMatch(/^[\d,]+ MB$/);
+    expect(installSize("", false)).toMatch(/^[\d,]+ MB$/);
   });
 });
 

@@ -21,7 +21,7 @@ import { buildWasm } from "./wasm.mjs";
  */
 export async function buildPicture(variant) {
   await underLock(async () => {
-    await buildModules([variant], ["inParts"]);
+    await buildModules([variant], ["inParts"], { withTools: false });
     const { buildCommand } = await import("../demo/command.mjs"); // needs the packages
     const inputs = ["web/demo/cli", "web/demo/model", "web/demo/command.mjs", "package-lock.json"];
     await whenStale("command", { inputs, outputs: ["dist-demo/cli.js"] }, buildCommand);
@@ -49,7 +49,7 @@ export async function buildPackage() {
 export async function buildAll() {
   await underLock(async () => {
     await buildModules();
-    const { emitTypes } = await import("./bundle.mjs");
+    const { emitTypes } = await import("./types.mjs");
     await emitTypes();
     const { writeSbom } = await import("./sbom.mjs");
     writeSbom(findToolchain());
@@ -62,8 +62,8 @@ function underLock(work) {
 }
 
 /** Builds modules of WebAssembly and bundles; all of them unless some are named. */
-async function buildModules(modules, bundles) {
-  const packages = installPackages();
+async function buildModules(modules, bundles, { withTools = true } = {}) {
+  const packages = installPackages({ withTools });
   packages.catch(() => {}); // told where it is awaited
   await buildWasm(await setUp(["wasm"]), modules, packages);
   await packages;
@@ -72,7 +72,7 @@ async function buildModules(modules, bundles) {
 }
 
 async function buildRunnable() {
-  await buildModules(["simd", "relaxed"], ["inParts", "modules"]);
+  await buildModules(["simd", "relaxed"], ["inParts", "modules"], { withTools: false });
   // The page contains the package, as a user's bundle does. Node computes its first picture.
   const entries = ["formula", "index", "index.node", "inspect", "models", "train", "viz"].map(
     (name) => `dist/${name}.js`,

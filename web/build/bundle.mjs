@@ -1,20 +1,17 @@
-// web/src → dist: a module for each entry of the package, and the types. The modules that a program imports are readable:
-// its bundler makes them small. `headwise` and `headwise/worker` load parts of their code when a call
+// web/src → dist: a module for each entry of the package. The modules that a program imports are readable: its bundler
+// makes them small. `headwise` and `headwise/worker` load parts of their code when a call
 // first needs them: files `part-…` that they share. Every other module is one file. Bundlers copy those that are named by URL
 // as they are, so these are small already, with a source map that holds the sources.
 
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { build as esbuild } from "esbuild";
-import { rolldown } from "rolldown";
-import { dts } from "rolldown-plugin-dts";
 
 import { appSizes } from "./appSizes.mjs";
 import { build, dist, inlineModule, root } from "./paths.mjs";
-import { run } from "./run.mjs";
 import { printSizes } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 
@@ -22,7 +19,7 @@ import { whenStale } from "./stale.mjs";
  * Each file of dist/, its source, and its platform. `.cjs` is for `require`. On platform "node" esbuild ends it with a list
  * of its exports, which Node's `import` and bundlers read.
  */
-const ENTRIES = [
+export const ENTRIES = [
   { file: "index.js", source: "web/src/entries/index.ts", platform: "browser" },
   { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
   { file: "worker.js", source: "web/src/entries/worker.ts", platform: "browser" },
@@ -53,7 +50,7 @@ const ENTRIES = [
 /** The metafile of each entry: esbuild's list of the files in it. */
 export const metafiles = path.join(build, "metafiles");
 
-const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
+export const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
 
 /** The entries that load parts of their code. */
 const IN_PARTS = /^(index|worker)(\.node)?\.js$/;
@@ -221,56 +218,3 @@ const publicNames = (isRequired) => ({
     }));
   },
 });
-
-/** Writes the public types: a file for each entry, and files that they share. */
-export async function emitTypes() {
-  const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", ...CONFIGURATION];
-  const required = ENTRIES.filter(({ file }) => file.endsWith(".cjs")).map(({ file }) => path.basename(file, ".cjs"));
-  const typesOf = (name) => `dist/types/${name}.d.cts`;
-  const outputs = ["dist/types/index.d.ts", ...required.map(typesOf)];
-  await whenStale("types", { inputs, outputs }, async () => {
-    const single = path.join(build, "types");
-    for (const folder of [single, path.join(dist, "types")]) rmSync(folder, { recursive: true, force: true });
-    await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
-    await bundleTypes(path.join(single, "entries"));
-    copyFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), path.join(dist, "types/vizReact.d.ts"));
-    // `require` gives the same types. TypeScript looks for a file of its own for each way to load a module.
-    for (const name of required) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.js";\n`);
-  });
-}
-
-/** The entries whose types are public. Those for Node have the types of pages. */
-const TYPED = ENTRIES.filter(
-  ({ file }) => file.endsWith(".js") && !/\.node\.|worker-entry|(webgpu|auto)-engine/.test(file),
-);
-
-const REFERENCE = /^\/\/\/ <reference .*\/>\n/gm;
-
-/** TypeScript reads a reference to a library at the top of a file only. Joined files have theirs in the middle. */
-const referencesFirst = {
-  name: "references-first",
-  generateBundle(_, files) {
-    for (const file of Object.values(files)) {
-      if (file.type !== "chunk") continue;
-      const references = new Set(file.code.match(REFERENCE));
-      file.code = [...references].join("") + file.code.replace(REFERENCE, "");
-    }
-  },
-};
-
-/** @param folder - The declarations of the entries, as TypeScript writes them. */
-async function bundleTypes(folder) {
-  const names = TYPED.map(({ file }) => path.basename(file, ".js"));
-  const bundle = await rolldown({
-    input: Object.fromEntries(names.map((name) => [name, path.join(folder, `${name}.d.ts`)])),
-    cwd: root,
-    external: [/^react/, /^headwise/],
-    plugins: [dts({ dtsInput: true }), referencesFirst],
-  });
-  await bundle.write({
-    dir: path.join(dist, "types"),
-    entryFileNames: "[name].d.ts",
-    chunkFileNames: "shared/[name]-[hash].d.ts",
-  });
-  await bundle.close();
-}

@@ -41,31 +41,42 @@ export async function installConsumers() {
 /**
  * Installs the npm packages of a folder if they are missing or differ from its lock file. If an optional package cannot
  * be installed, this prints a message and goes on; any other failure is an error.
+ *
+ * @param {object} [options]
+ * @param {string} [options.folder]
+ * @param {object} [options.env]
+ * @param {boolean} [options.withTools] - false: without the packages of tests/tools, four fifths of all, which only tests,
+ *   checks, types and releases need. They stay if they are here.
  */
-export async function installPackages({ folder = root, env = {} } = {}) {
+export async function installPackages({ folder = root, env = {}, withTools = true } = {}) {
   let trouble;
   for (const pause of PAUSES) {
-    if (isInstalled(folder) && absent(folder).length === 0) return;
+    if (isInstalled(folder, withTools) && absent(folder).length === 0) return;
     if (pause > 0) say(`packages: not all came, once more in ${pause} s`);
     await sleep(pause * 1000);
-    say(`packages: npm ci (about ${installSize(path.relative(root, folder))} on disk)`);
-    const fromCache = pause === 0 ? ["--prefer-offline"] : []; // after a failure npm must check whether its cache is old
-    trouble = await run("npm", [...NPM_CI, ...fromCache], { cwd: folder, env }).catch((error) => error);
+    say(`packages: npm ci (about ${installSize(path.relative(root, folder), withTools)} on disk)`);
+    const options = [
+      ...(withTools ? [] : ["--workspaces=false"]),
+      ...(pause === 0 ? ["--prefer-offline"] : []), // after a failure npm must check whether its cache is old
+    ];
+    trouble = await run("npm", [...NPM_CI, ...options], { cwd: folder, env }).catch((error) => error);
   }
   if (trouble) throw trouble;
   const names = absent(folder);
   if (names.length > 0) say(`packages: could not be fetched in ${PAUSES.length} tries: ${names.join(", ")}`);
 }
 
-function isInstalled(folder) {
+/** Whether what is installed is as the lock file says, and nothing is missing. */
+function isInstalled(folder, withTools) {
   const record = path.join(folder, "node_modules/.package-lock.json");
   if (!existsSync(record)) return false;
   const installed = packagesOf(record);
-  const locked = packagesOf(path.join(folder, "package-lock.json"));
-  delete locked[""]; // the project itself
-  const isAsLocked = (name) =>
-    installed[name] ? installed[name].version === locked[name].version : locked[name].optional;
-  return Object.keys(locked).every(isAsLocked);
+  const { "": project, ...locked } = packagesOf(path.join(folder, "package-lock.json"));
+  const isAsLocked = (name) => installed[name].version === locked[name]?.version;
+  const needed = withTools
+    ? Object.keys(locked)
+    : Object.keys(project.devDependencies).map((name) => `node_modules/${name}`);
+  return Object.keys(installed).every(isAsLocked) && needed.every((name) => installed[name] ?? locked[name].optional);
 }
 
 /** The optional packages of the folder that are for this system and are not installed. */

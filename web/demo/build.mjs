@@ -78,7 +78,10 @@ function pageConfiguration(root, outDir, computed) {
       // One style sheet: Vite does not load a room's own one again after it failed.
       cssCodeSplit: false,
       // One script before a room opens. Without this, a module that waits for a language splits it into many.
-      rolldownOptions: { output: { codeSplitting: { groups: [{ name: "index", tags: ["$initial"] }] } } },
+      rolldownOptions: {
+        checks: { bundlerTimings: false }, // on a busy machine it tells how slow each plugin was
+        output: { codeSplitting: { groups: [{ name: "index", tags: ["$initial"] }] } },
+      },
     },
   };
 }
