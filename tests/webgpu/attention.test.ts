@@ -132,7 +132,10 @@ describeOnGpu("WebGPU", () => {
     expect(Number.isNaN(float32Of(output)[2])).toBe(true);
   });
 
-  test("parts over disjoint keys merge to the whole, sinks joined at the end", async () => {
+  test.each([
+    ["sinks joined at the end", [0, 1, -Infinity, -1]],
+    ["without sinks", undefined],
+  ])("parts over disjoint keys merge to the whole, %s", async (_, sinks) => {
     const { query, key, value } = attentionCases().find(({ name }) => name === "grouped-4-over-2")!;
     const [, , Skv, D] = key.shape as [number, number, number, number];
     const slice = ({ data }: typeof key, from: number, to: number) => {
@@ -145,7 +148,6 @@ describeOnGpu("WebGPU", () => {
       const [k, v] = [slice(key, from, to), slice(value, from, to)];
       parts.push(await hw.scaledDotProductAttention(query, k, v, { returns: { lse: true } }));
     }
-    const sinks = [0, 1, -Infinity, -1];
     const merged = await hw.mergeAttention(parts, { sinks });
     const reference = referenceAttention(query, key, value, { sinks });
     expect(resultProblems({ ...merged }, { lse: true }, reference)).toEqual({});

@@ -115,6 +115,52 @@ describe("plans", () => {
     expect(() => planAttention(call, SMALLEST)).toThrow(message);
   }); // oxfmt-ignore
 
+  const HALF = { query: "float16", key: "float16", value: "float16" } as const;
+
+  test.each([
+    ["float16 beside float32 keys", { ...HALF, key: "float32", value: "float32" }, ["query"]],
+    ["float16 beside float16 keys", HALF, []],
+    ["float32 beside float16 keys", { ...HALF, query: "float32" }, []],
+    ["float16 beside keys that must be packed", { ...HALF, value: "float32" }, ["query", "key"]],
+  ] as const)("a query of %s: what is packed", (_, dtypes, packed) => {
+    expect(summary(planAttention(facts({}, { dtypes }), DESKTOP)).packed).toEqual(packed);
+  });
+
+  const NOTHING = { output: false, probs: undefined, topK: undefined, lse: false, entropy: false, scores: undefined };
+
+  test.each([
+    ["the largest probabilities alone", { wanted: { ...NOTHING, topK: { k: 5, selection: ALL } } }, true],
+    ["probabilities alone", { wanted: { ...NOTHING, probs: ALL } }, true],
+    ["scores alone", { wanted: { ...NOTHING, scores: { stage: "raw", selection: ALL } } }, false],
+    ["scores, with an error for an empty row", { wanted: { ...NOTHING, scores: { stage: "raw", selection: ALL } }, emptyRows: "throw" }, true],
+  ] as const)("%s: whether the sums of rows are computed", (_, rest, isComputed) => {
+    expect(planAttention(facts({}, rest), DESKTOP).attend !== undefined).toBe(isComputed);
+  }); // oxfmt-ignore
+
+  test("dropout takes no memory where scores are looked at, which have none", () => {
+    const scores = { ...NOTHING, scores: { stage: "raw", selection: ALL } } as const;
+    const inspected = (dropout: boolean, wanted: AttentionFacts["wanted"]) =>
+      planAttention(facts({ queryLength: 64, keyLength: 3000 }, { wanted, dropout }), SMALLEST).inspect;
+    expect(inspected(true, scores)).toEqual(inspected(false, scores));
+    const probs = { ...NOTHING, probs: ALL };
+    expect(inspected(true, probs)).not.toEqual(inspected(false, probs));
+  });
+
+  test("a kernel goes over chunks of keys or values only where a tile holds several", () => {
+    const seen = new Set<string>();
+    for (const tiling of ["narrow", "wide"] as const)
+      for (const width of [64, 80, 256]) {
+        const call = facts({ numHeads: 1, headDim: width, valueDim: width });
+        const { constants } = planAttention(call, { ...DESKTOP, tiling }).attend!.attend.kernel;
+        for (const name of ["KEY", "VALUE"]) {
+          const isSeveral = Number(constants[`${name}_CHUNKS`]) > 1;
+          expect([tiling, width, constants[`${name}S_IN_CHUNKS`]]).toEqual([tiling, width, Number(isSeveral)]);
+          seen.add(`${name} ${isSeveral}`);
+        }
+      }
+    expect([...seen].sort()).toEqual(["KEY false", "KEY true", "VALUE false", "VALUE true"]);
+  });
+
   test("a grid of more workgroups than a dimension holds has two", () => {
     const [x, y] = gridOf("test", "attend", 100_000, SMALLEST);
     expect([x <= 65535, y <= 65535, x * y >= 100_000]).toEqual([true, true, true]);

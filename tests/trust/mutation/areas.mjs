@@ -126,6 +126,7 @@ export const typescriptTests = [
     "oneReading",
     "options",
     "otherNames",
+    "ownAnglesAndPositions",
     "placement",
     "plainNumbers",
     "plan",
@@ -135,7 +136,16 @@ export const typescriptTests = [
     "tensor",
   ].map((name) => `tests/web/${name}.test.ts`),
   "tests/conformance/onnxAdapter.test.ts",
-  ...["attention", "backwardPlan", "cache", "formula", "formulaShader", "plan", "shader"].map(
-    (name) => `tests/webgpu/${name}.test.ts`,
-  ),
+  ...[
+    "attention",
+    "backwardPlan",
+    "cache",
+    "dropout",
+    "formula",
+    "formulaPlaces",
+    "formulaShader",
+    "gpuTensors",
+    "plan",
+    "shader",
+  ].map((name) => `tests/webgpu/${name}.test.ts`),
 ];
