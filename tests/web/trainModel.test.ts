@@ -2,8 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { crossEntropy, flatten, random } from "headwise/train";
+import { crossEntropy, embedding, flatten, layerNorm, random } from "headwise/train";
 
+import { Aside } from "../../web/demo/train/aside.js";
 import { Learner } from "../../web/demo/train/learner.js";
 import { asParameters, initialParameters, Model, type Architecture } from "../../web/demo/train/model.js";
 import { createTrainer, USUAL_SETTINGS } from "../../web/demo/train/trainer.js";
@@ -97,6 +98,77 @@ test("Learning lowers the loss of a batch that it sees again and again", async (
   expect(losses.at(-1)).toBeLessThan(0.1);
   expect(learner.steps).toBe(60);
   learner.model.dispose();
+});
+
+describe.each([1, 2])("A question aside, after layer %i", (layers) => {
+  const architecture = KINDS[1]![1];
+  const asked = Int32Array.of(1, 4, 9);
+  const answers = Int32Array.of(3, 8, 0);
+  const opened = async () => {
+    const model = await Model.create(hw, architecture, initialParameters(architecture, random(1), 0.3));
+    const aside = new Aside(hw, { layers, share: 0.5 }, Aside.parameters(architecture, random(3), 0.3));
+    return { model, aside };
+  };
+
+  test("gives the layers below the gradients of central differences, and those above none", async () => {
+    const { model, aside } = await opened();
+    const nothing = { data: new Float32Array(places.length * 9), shape: [places.length, 9] };
+    const { saved } = await model.forward(tokens, places);
+    const found = await aside.gradients(saved, asked, answers);
+    const gradients = flatten({
+      model: await model.backward(saved, nothing, found),
+      aside: found.gradients,
+    });
+    const named = flatten({ model: model.parameters, aside: aside.parameters });
+    const lossAt = async () => {
+      await model.update();
+      const { saved: again } = await model.forward(tokens, places);
+      const rows = layers < again.blocks.length ? again.blocks[layers]!.x : again.rows;
+      const read = embedding({ data: rows.data, shape: [14, 16] }, asked);
+      const { norm, weight } = aside.parameters;
+      return 0.5 * crossEntropy(await hw.linear(layerNorm(read, norm.gain, norm.bias), weight), answers).loss;
+    };
+    const directions = random(2);
+    for (const [name, { data, shape }] of Object.entries(named)) {
+      const direction = directions.normal(shape).data;
+      const before = data.slice();
+      const slope = async (h: number) => {
+        const beyond = async (step: number) => {
+          data.forEach((__, n) => (data[n] = before[n]! + step * direction[n]!));
+          return lossAt();
+        };
+        return ((await beyond(h)) - (await beyond(-h))) / (2 * h);
+      };
+      const expected = (4 * (await slope(0.01)) - (await slope(0.02))) / 3; // as above
+      data.set(before);
+      const actual = gradients[name]!.data.reduce((sum, each, n) => sum + each * direction[n]!, 0);
+      expect({ name, error: Math.abs(actual - expected) < 2e-3 * Math.max(1, Math.abs(expected)) }).toEqual({
+        name,
+        error: true,
+      });
+    }
+    const isAbove = (name: string) =>
+      /unembedding|^model\.norm/.test(name) || (layers === 1 && name.includes("layers.1."));
+    for (const [name, { data }] of Object.entries(gradients))
+      expect([name, data.some((each) => each !== 0)]).toEqual([name, !isAbove(name)]);
+    model.dispose();
+  });
+
+  test("is learned with the next token, and goes on from a saved state", async () => {
+    const { model, aside } = await opened();
+    const learner = new Learner(model, {}, aside);
+    const asides = { data: new Int32Array(14).fill(-1), shape: [2, 7] };
+    asked.forEach((place, n) => (asides.data[place] = answers[n]!));
+    const batch = { tokens, targets, asides };
+    for (let step = 0; step < 80; step++) await learner.learn(batch, 0.01);
+    const { saved } = await model.forward(tokens, places);
+    const { dRows } = await aside.gradients(saved, asked, answers);
+    expect(Math.max(...dRows.data.map(Math.abs))).toBeLessThan(0.05); // answers that are known move nothing
+    const again = new Learner(model, { state: learner.state }, aside);
+    expect(again.steps).toBe(80);
+    expect((await again.learn({ tokens, targets }, 0.01)).loss).toBeLessThan(0.2); // a batch may ask nothing
+    model.dispose();
+  });
 });
 
 describe("A trainer", () => {

@@ -26,7 +26,7 @@ export function drawStory(source: Random, heldOut: boolean): Story {
 }
 
 /** By a hash of all words (FNV-1a), so that the same story is always held out, or never. */
-export function isHeldOut({ words }: Story): boolean {
+export function isHeldOut({ words }: Pick<Story, "words">): boolean {
   let hash = 0x811c9dc5;
   for (const character of words.join(" ")) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193);
   return (hash >>> 8) % HELD_OUT_OF === 0;

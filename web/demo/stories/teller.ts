@@ -17,9 +17,17 @@ export interface Fact {
   readonly others: readonly string[];
 }
 
+/** A thing or an animal that a story names, and who has it then. */
+export interface Named {
+  /** The place of the noun among the words. */
+  readonly at: number;
+  readonly holder: string;
+}
+
 export interface Story {
   readonly words: readonly string[];
   readonly facts: readonly Fact[];
+  readonly named: readonly Named[];
 }
 
 /** Tells a story sentence by sentence, and draws what it is about. */
@@ -27,21 +35,38 @@ export class Teller {
   readonly #world = new World();
   readonly #words: string[] = [];
   readonly #facts: Fact[] = [];
+  readonly #named: Named[] = [];
 
   constructor(private readonly source: Random) {}
 
   get story(): Story {
-    return { words: this.#words, facts: this.#facts };
+    return { words: this.#words, facts: this.#facts, named: this.#named };
   }
 
   /** Says a sentence, which must be true. */
   say(name: FormName, roles: Roles): void {
     const form = FORMS[name];
+    const before = this.#holders(roles);
     if (!holds(this.#world, roles, form.says)) throw new Error(`"${form.pattern}" is not true in this story`);
     const { words, decided } = written(termsOf(form), roles);
     const start = this.#words.length;
     this.#words.push(...words);
     for (const each of decided) this.#decide(start + each.at, each);
+    // A sentence that gives something away names it before it is away.
+    const holders = new Map([...this.#holders(roles), ...before]);
+    words.forEach((word, n) => {
+      const holder = holders.get(word);
+      if (holder !== undefined) this.#named.push({ at: start + n, holder });
+    });
+  }
+
+  /** The nouns of a sentence, and who has what they mean. */
+  #holders(roles: Roles): ReadonlyMap<string, string> {
+    const pairs = Object.values(roles).flatMap((features): [string, string][] => {
+      const [word, holder] = [features["noun"] ?? features["kind"], this.#world.holderOf(features)];
+      return word !== undefined && holder !== undefined ? [[word, holder]] : [];
+    });
+    return new Map(pairs);
   }
 
   /** One of them. */

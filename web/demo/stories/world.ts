@@ -40,6 +40,12 @@ export class World {
     return this.#things.find((each) => each.noun === noun && (colour ?? each.colour) === each.colour);
   }
 
+  /** Who has the thing of this noun, or whose the animal of this kind is. */
+  holderOf({ noun, kind }: Features): string | undefined {
+    if (kind !== undefined) return this.#animals.get(kind)?.owner;
+    return this.#things.find((each) => each.noun === noun)?.holder;
+  }
+
   live(a: Features, b: Features, _place: Features): boolean {
     return this.#enter(a.name!, b.name!);
   }

@@ -1,6 +1,7 @@
-import { adamW, clipGradients, crossEntropy, type AdamWOptions, type Floats, type Tree } from "headwise/train";
+import { adamW, clipGradients, crossEntropy, mapTree, type AdamWOptions, type Floats, type Tree } from "headwise/train";
 
-import type { Model } from "./model.js";
+import type { Aside, AsideGradients, AsideParameters } from "./aside.js";
+import type { Model, Parameters, SavedForward } from "./model.js";
 import type { Batch, TokenTensor } from "./repeat.js";
 
 /** What a step tells. */
@@ -21,8 +22,9 @@ export class Learner {
   constructor(
     readonly model: Model,
     options: AdamWOptions,
+    private readonly aside?: Aside,
   ) {
-    this.#optimizer = adamW(model.parameters, options);
+    this.#optimizer = adamW(this.#withAside(model.parameters, aside?.parameters), options);
   }
 
   get steps(): number {
@@ -35,17 +37,32 @@ export class Learner {
   }
 
   /** Learns from a batch: forward, backward, and a step of the optimizer. */
-  async learn({ tokens, targets }: Batch, learningRate: number): Promise<StepResult> {
-    const places = countedPlaces(targets);
-    const wanted = places.map((place) => targets.data[place]!);
+  async learn({ tokens, targets, asides }: Batch, learningRate: number): Promise<StepResult> {
+    const { places, wanted } = counted(targets);
     const { logits, saved } = await this.model.forward(tokens, places);
     const { loss, dLogits, count } = crossEntropy(logits, wanted);
     const accuracy = countFound(logits, wanted) / count;
-    const gradients = await this.model.backward(saved, dLogits);
+    const aside = asides && (await this.#asideOf(saved, asides));
+    const gradients = this.#withAside(await this.model.backward(saved, dLogits, aside), aside?.gradients);
     clipGradients(gradients, MAX_NORM);
     this.#optimizer.step(gradients, { learningRate });
     await this.model.update();
     return { loss, accuracy };
+  }
+
+  async #asideOf(saved: SavedForward, asides: TokenTensor): Promise<AsideGradients | undefined> {
+    const { places, wanted } = counted(asides);
+    return places.length > 0 ? this.aside?.gradients(saved, places, wanted) : undefined;
+  }
+
+  /** The tree that the optimizer knows. A batch without a question has no gradients for it, which are 0 then. */
+  #withAside(tree: Parameters, aside: AsideParameters | undefined): Tree {
+    if (!this.aside) return tree;
+    return {
+      model: tree,
+      aside:
+        aside ?? mapTree(this.aside.parameters, ({ data, shape }) => ({ data: new Float32Array(data.length), shape })),
+    };
   }
 }
 
@@ -60,9 +77,10 @@ export function mostProbable({ data, shape }: Floats): Int32Array {
   });
 }
 
-/** The places of the targets that count. */
-function countedPlaces({ data }: TokenTensor): Int32Array {
-  return Int32Array.from(data.keys()).filter((place) => data[place]! >= 0);
+/** The places of the targets that count, and these targets. */
+function counted({ data }: TokenTensor) {
+  const places = Int32Array.from(data.keys()).filter((place) => data[place]! >= 0);
+  return { places, wanted: places.map((place) => data[place]!) };
 }
 
 function countFound(logits: Floats, targets: Int32Array): number {

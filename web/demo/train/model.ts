@@ -10,6 +10,7 @@ import {
   type Tree,
 } from "headwise/train";
 
+import type { AsideGradients } from "./aside.js";
 import type { TokenTensor } from "./repeat.js";
 
 /** A saved call of a layer, until its backward. */
@@ -227,8 +228,11 @@ export class Model {
     return { logits, saved: { tokens, blocks, rows, places, last, normed } };
   }
 
-  /** The gradients of all parameters from the gradient of the logits. `saved` can be used once. */
-  async backward(saved: SavedForward, dLogits: Floats): Promise<Parameters> {
+  /**
+   * The gradients of all parameters from the gradient of the logits, and from that of a question aside. `saved` can be used
+   * once.
+   */
+  async backward(saved: SavedForward, dLogits: Floats, aside?: AsideGradients): Promise<Parameters> {
     const { parameters } = this;
     const { weight } = parameters.unembedding;
     const above = await this.hw.linearBackward({ x: saved.normed, weight, dOutput: dLogits });
@@ -238,6 +242,7 @@ export class Model {
     let dx: Floats = { data: dRows.data, shape: [...shape, this.architecture.width] };
     const layers = [];
     for (let n = parameters.layers.length - 1; n >= 0; n--) {
+      if (aside?.layers === n + 1) dx = addTo(dx, aside.dRows);
       const { dInput, ...gradients } = await this.#blockBackward(n, saved.blocks[n]!, dx);
       layers.unshift(gradients);
       dx = dInput;

@@ -28,6 +28,8 @@ export interface Batch {
   readonly tokens: TokenTensor;
   /** The token that follows each token; −1 where the next token does not count. */
   readonly targets: TokenTensor;
+  /** What the tokens stand for, if the training asks that too; −1 where it does not. */
+  readonly asides?: TokenTensor;
 }
 
 /** A letter for each token, for people. */

@@ -19,22 +19,28 @@ const ITEMS = [COLOURS, SINGLE_THINGS, PAIRED_THINGS, PLACES, HIDEOUTS, GOODS, S
 interface Row {
   readonly tokens: readonly number[];
   readonly targets: readonly number[];
+  readonly asides?: readonly number[];
 }
 
 /** The numbers of a story, with a break before and after it. */
-export function storyIds({ words }: Story): number[] {
+export function storyIds({ words }: Pick<Story, "words">): number[] {
   return [GAP, ...words.map(idOf), GAP];
 }
 
-/** A batch of stories that are not held out, one a row. Every word counts, or only those with a true answer. */
+/**
+ * A batch of stories that are not held out, one a row. Every word counts, or only those with a true answer. At the noun of a
+ * thing or an animal, the training asks aside who has it.
+ */
 export function storyBatch(source: Random, rows: number, counts: "all" | "facts"): Batch {
   return padded(
     Array.from({ length: rows }, () => {
       const story = drawStory(source, false);
       const { tokens, targets } = rowOf(storyIds(story));
-      if (counts === "all") return { tokens, targets };
+      const asides = new Array<number>(tokens.length).fill(-1);
+      for (const { at, holder } of story.named) asides[at + 1] = idOf(holder); // after the break
+      if (counts === "all") return { tokens, targets, asides };
       const places = new Set(story.facts.map(({ at }) => at));
-      return { tokens, targets: targets.map((target, at) => (places.has(at) ? target : -1)) };
+      return { tokens, targets: targets.map((target, at) => (places.has(at) ? target : -1)), asides };
     }),
   );
 }
@@ -92,12 +98,13 @@ function padded(rows: readonly Row[]): Batch {
   const length = Math.max(...rows.map(({ tokens }) => tokens.length));
   const shape = [rows.length, length];
   const tokens = new Int32Array(rows.length * length).fill(GAP);
-  const targets = new Int32Array(rows.length * length).fill(-1);
+  const [targets, asides] = [1, 2].map(() => new Int32Array(rows.length * length).fill(-1)) as [Int32Array, Int32Array];
   rows.forEach((row, n) => {
     tokens.set(row.tokens, n * length);
     targets.set(row.targets, n * length);
+    asides.set(row.asides ?? [], n * length);
   });
-  return { tokens: { data: tokens, shape }, targets: { data: targets, shape } };
+  return { tokens: { data: tokens, shape }, targets: { data: targets, shape }, asides: { data: asides, shape } };
 }
 
 function idOf(word: string): number {

@@ -91,7 +91,7 @@ export async function choicesOf(model: Model, stories: readonly Story[]) {
 /** Stories that the model writes, each from nothing, at a temperature and without a top k. */
 export async function writtenStories(model: Model, count: number, temperature: number, seed: number) {
   const source = random(seed);
-  const [end] = storyIds({ words: [], facts: [] }) as [number];
+  const [end] = storyIds({ words: [] }) as [number];
   const stories = Array.from({ length: count }, () => [end]);
   for (let from = 0; from < count; from += ROWS) {
     let open = stories.slice(from, from + ROWS);

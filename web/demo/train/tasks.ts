@@ -1,5 +1,6 @@
 import { random, type AdamWOptions, type Random } from "headwise/train";
 
+import type { AsideChoice } from "./aside.js";
 import { mostProbable } from "./learner.js";
 import type { Architecture, Model } from "./model.js";
 import { copiedShare, REPEAT_CHARACTERS, repeatBatch, repeatSequence, type Batch } from "./repeat.js";
@@ -45,6 +46,8 @@ export interface Task {
   /** Sequences in a batch. */
   readonly batchSize: number;
   batch(source: Random, step: number): Batch;
+  /** How the asides of a batch are asked. */
+  readonly aside?: AsideChoice;
   /** What the attention of the model learns before it gets its feed-forward blocks. */
   readonly first?: { readonly steps: number; batch(source: Random, step: number): Batch };
   /** What the model can do on data that it has not seen. `quickly`: on a small part of them. */
@@ -99,6 +102,8 @@ export function storyTask(): Task {
     optimizer: { weightDecay: 0 },
     deviation: 0.1,
     batchSize: STORIES,
+    // The first layer gathers who got what, and the second finds it again. The third says it where a story asks.
+    aside: { layers: 2, share: 0.5 },
     first: {
       steps: FIRST_STEPS,
       batch: (source, step) =>

@@ -4,11 +4,14 @@ import path from "node:path";
 
 import { loadSafetensors, saveSafetensors, type Floats, type Tree } from "headwise/train";
 
+import type { AsideParameters } from "../aside.js";
 import { asParameters, type Parameters } from "../model.js";
 
 /** Where a training stands. */
 export interface Standing {
   readonly parameters: Parameters;
+  /** The weights of what the training asks aside. */
+  readonly aside?: AsideParameters;
   /** The state of the optimizer. */
   readonly optimizer: Tree;
   /** The state of the random numbers. */
@@ -30,10 +33,11 @@ export class Checkpoint {
   /** undefined if there is no checkpoint. */
   read(): Standing | undefined {
     if (!existsSync(this.#file)) return undefined;
-    const { parameters, optimizer, ...rest } = loadSafetensors(readFileSync(this.#file)) as Record<string, Tree>;
+    const { parameters, aside, optimizer, ...rest } = loadSafetensors(readFileSync(this.#file)) as Record<string, Tree>;
     const { random, seconds } = rest as Record<string, Floats>;
     return {
       parameters: asParameters(parameters!),
+      ...(aside && { aside: aside as AsideParameters }),
       optimizer: optimizer!,
       random: Uint32Array.from({ length: 4 }, (_, n) => random!.data[2 * n]! + random!.data[2 * n + 1]! * 2 ** 16),
       seconds: seconds!.data[0]!,
@@ -41,11 +45,12 @@ export class Checkpoint {
   }
 
   /** Writes a new file and renames it, so that a crash leaves the old one. */
-  write({ parameters, optimizer, random, seconds }: Standing): void {
+  write({ parameters, aside, optimizer, random, seconds }: Standing): void {
     // a float32 holds 16 bits of a word exactly
     const halves = Float32Array.from([...random].flatMap((word) => [word & 0xffff, word >>> 16]));
     const tree = {
       parameters,
+      ...(aside && { aside }),
       optimizer,
       random: { data: halves, shape: [8] },
       seconds: { data: Float32Array.of(seconds), shape: [1] },

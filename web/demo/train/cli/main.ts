@@ -46,8 +46,8 @@ async function main(args: readonly string[]): Promise<void> {
 
 async function trainAndWrite(options: TrainOptions): Promise<void> {
   const data = dataOf(options);
-  const { architecture, batchSize, learningRate, optimizer, deviation } = data.task;
-  const settings = { architecture, batchSize, learningRate, optimizer, deviation };
+  const { architecture, batchSize, learningRate, optimizer, deviation, aside } = data.task;
+  const settings = { architecture, batchSize, learningRate, optimizer, deviation, aside };
   const checkpoint = new Checkpoint(KEPT, options.task, { ...settings, seed: options.seed, text: options.text });
   const hw = await createAttention({ backend: "wasm", threads: options.threads });
   try {

@@ -1,6 +1,7 @@
 import type { Attention } from "headwise";
 import { flatten, random, type Random } from "headwise/train";
 
+import { Aside } from "../aside.js";
 import { Learner, type StepResult } from "../learner.js";
 import { initialParameters, Model, type Parameters } from "../model.js";
 import type { Task } from "../tasks.js";
@@ -31,6 +32,7 @@ export class Training {
     private readonly source: Random,
     private readonly checkpoint: Checkpoint,
     learner: Learner,
+    private readonly aside: Aside | undefined,
     seconds: number,
   ) {
     this.#learner = learner;
@@ -44,8 +46,12 @@ export class Training {
     const parameters = standing?.parameters ?? (await firstParameters(hw, task, source));
     const seconds = standing?.seconds ?? (performance.now() - begun) / 1000;
     const model = await Model.create(hw, task.architecture, parameters);
-    const learner = new Learner(model, { ...task.optimizer, ...(standing && { state: standing.optimizer }) });
-    return new Training(task, model, options.budget, source, checkpoint, learner, seconds);
+    const { architecture, deviation } = task;
+    const weights = task.aside && (standing?.aside ?? Aside.parameters(architecture, source, deviation));
+    const aside = weights && new Aside(hw, task.aside, weights);
+    const state = standing && { state: standing.optimizer };
+    const learner = new Learner(model, { ...task.optimizer, ...state }, aside);
+    return new Training(task, model, options.budget, source, checkpoint, learner, aside, seconds);
   }
 
   get steps(): number {
@@ -82,6 +88,7 @@ export class Training {
   save(): void {
     this.checkpoint.write({
       parameters: this.parameters,
+      ...(this.aside && { aside: this.aside.parameters }),
       optimizer: this.#learner.state,
       random: this.source.state,
       seconds: this.seconds,
