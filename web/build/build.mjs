@@ -21,7 +21,7 @@ import { buildWasm } from "./wasm.mjs";
  */
 export async function buildPicture(variant) {
   await underLock(async () => {
-    await buildModules([variant], ["inParts"], { withTools: false });
+    await buildModules({ modules: [variant], bundles: ["inParts"], withTools: false });
     const { buildCommand } = await import("../demo/command.mjs"); // needs the packages
     const inputs = ["web/demo/cli", "web/demo/model", "web/demo/command.mjs", "package-lock.json"];
     await whenStale("command", { inputs, outputs: ["dist-demo/cli.js"] }, buildCommand);
@@ -35,14 +35,14 @@ export async function buildPage() {
 
 /** Builds what is needed to run: packages, toolchain, dist/ and dist-demo/. It also works in a bare clone. */
 export async function buildToRun() {
-  await buildPackage();
+  await underLock(() => buildModules());
   await buildPicture("simd");
   await buildPage();
 }
 
-/** Builds what is needed to compute: packages, toolchain and dist/, without the types. */
+/** Builds what is needed to compute: packages, toolchain and dist/, without the types and without the tools of tests. */
 export async function buildPackage() {
-  await underLock(() => buildModules());
+  await underLock(() => buildModules({ withTools: false }));
 }
 
 /** Builds what the npm package holds: the same, and the types and the bill of materials. */
@@ -62,7 +62,7 @@ function underLock(work) {
 }
 
 /** Builds modules of WebAssembly and bundles; all of them unless some are named. */
-async function buildModules(modules, bundles, { withTools = true } = {}) {
+async function buildModules({ modules, bundles, withTools = true } = {}) {
   const packages = installPackages({ withTools });
   packages.catch(() => {}); // told where it is awaited
   await buildWasm(await setUp(["wasm"]), modules, packages);
@@ -72,7 +72,7 @@ async function buildModules(modules, bundles, { withTools = true } = {}) {
 }
 
 async function buildRunnable() {
-  await buildModules(["simd", "relaxed"], ["inParts", "modules"], { withTools: false });
+  await buildModules({ modules: ["simd", "relaxed"], bundles: ["inParts", "modules"], withTools: false });
   // The page contains the package, as a user's bundle does. Node computes its first picture.
   const entries = ["formula", "index", "index.node", "inspect", "models", "train", "viz"].map(
     (name) => `dist/${name}.js`,

@@ -9,7 +9,7 @@ namespace headwise {
 namespace {
 
 // Rows whose values are computed at a time.
-constexpr std::int64_t kRows = 256;
+constexpr std::int64_t kRowsAtOnce = 256;
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
@@ -48,7 +48,7 @@ Error KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Seque
   if (shape.num_heads == 0) return {};
   heads_ = program.bounds_depend_on_head() ? shape.num_heads : 1;
   query_length_ = shape.query_length;
-  const FormulaRoom room{kRows, 1, 0, 0};
+  const FormulaRoom room{kRowsAtOnce, 1, 0, 0};
   const std::int64_t scratch_bytes = bytes_of<FormulaTile>(program, kernels, room);
   const std::int64_t rows = shape.batch_size * heads_ * query_length_;
   Buffer<char> scratch;
@@ -59,8 +59,8 @@ Error KeyBounds::find(ThreadPool& pool, const AttentionShape& shape, const Seque
     const Sequence& sequence = sequences[task / heads_];
     const std::int64_t head = task % heads_;
     auto values = placed_in<FormulaTile>(scratch.data() + worker * scratch_bytes, program, kernels, room);
-    for (std::int64_t i = 0; i < sequence.num_queries; i += kRows) {
-      const std::int64_t count = std::min(kRows, sequence.num_queries - i);
+    for (std::int64_t i = 0; i < sequence.num_queries; i += kRowsAtOnce) {
+      const std::int64_t count = std::min(kRowsAtOnce, sequence.num_queries - i);
       values.set_rows({&sequence, head / (shape.num_heads / shape.num_kv_heads), head, 1, i, i + count});
       const auto value = [&](std::int32_t n, std::int64_t r) { return n < 0 ? 0.0f : values.row_value(n, r); };
       for (std::int64_t r = 0; r < count; ++r) {

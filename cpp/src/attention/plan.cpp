@@ -9,7 +9,7 @@ namespace headwise {
 namespace {
 
 // Up to this many rows are one tile whose keys are split.
-constexpr std::int64_t kFewRows = 64;
+constexpr std::int64_t kRowsToSplit = 64;
 constexpr std::int64_t kMaxRows = 256;
 // Packing a key and a value costs as much as this many rows compute with them.
 constexpr std::int64_t kPackingRows = 3;
@@ -65,7 +65,7 @@ TileSizes choose_tiles(const TileRequest& request) {
   const std::int64_t limit =
       std::clamp<std::int64_t>(fitting, request.panel_width, tiles.in_place ? kDirectKeys : kMaxKeys);
   tiles.keys = even_share(request.keys, limit, request.panel_width);
-  tiles.split = request.rows <= kFewRows && request.keys >= 2 * kSplitKeys ? round_up(kSplitKeys, tiles.keys) : 0;
+  tiles.split = request.rows <= kRowsToSplit && request.keys >= 2 * kSplitKeys ? round_up(kSplitKeys, tiles.keys) : 0;
   const bool one_tile = tiles.in_place || tiles.split > 0;
   tiles.rows = one_tile ? std::max<std::int64_t>(request.rows, 1) : best_rows(request);
   tiles.strip = std::min(tiles.rows, kStripRows);

@@ -12,8 +12,8 @@ namespace headwise {
 namespace {
 
 // Rows as a strip has them, and some of its keys.
-constexpr std::int64_t kRows = 32, kColumns = 64, kDepth = 64;
-constexpr std::int64_t kFloats = kRows * kDepth + kDepth * kColumns + kRows * kColumns;
+constexpr std::int64_t kRaceRows = 32, kRaceColumns = 64, kRaceDepth = 64;
+constexpr std::int64_t kRaceFloats = kRaceRows * kRaceDepth + kRaceDepth * kRaceColumns + kRaceRows * kRaceColumns;
 
 // Each table runs for kRounds stretches, in turns with the others. Its best stretch counts.
 constexpr int kRounds = 4;
@@ -42,7 +42,7 @@ const KernelTable* BlockRace::before_call() {
 /// The winner, or null if it cannot be found: there is no memory, or the clock is too coarse.
 const KernelTable* BlockRace::race() const {
   Buffer<float> floats, best;
-  if (!clock_is_fine() || !allocate_all(floats, kFloats, best, std::ssize(tables_)).ok()) return nullptr;
+  if (!clock_is_fine() || !allocate_all(floats, kRaceFloats, best, std::ssize(tables_)).ok()) return nullptr;
   std::fill_n(floats.data(), floats.size(), 1.0f);
   std::fill_n(best.data(), best.size(), std::numeric_limits<float>::infinity());
   for (int round = 0; round < kRounds; ++round)
@@ -54,12 +54,12 @@ const KernelTable* BlockRace::race() const {
 
 /// The time of one `multiply`.
 double BlockRace::milliseconds(const KernelTable& table, float* floats) const {
-  float *b = floats, *a = b + kDepth * kColumns, *c = a + kRows * kDepth;
+  float *b = floats, *a = b + kRaceDepth * kRaceColumns, *c = a + kRaceRows * kRaceDepth;
   const double start = next_tick();
   double elapsed = 0.0;
   int runs = 0;
   for (; elapsed < kStretch && runs < kMostRuns; elapsed = clock_() - start, ++runs)
-    table.multiply(a, kDepth, b, kDepth * table.panel_width, kDepth, kColumns / table.panel_width, c, kColumns, kRows,
+    table.multiply(a, kRaceDepth, b, kRaceDepth * table.panel_width, kRaceDepth, kRaceColumns / table.panel_width, c, kRaceColumns, kRaceRows,
                    false);
   return elapsed / runs;
 }

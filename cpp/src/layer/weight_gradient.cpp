@@ -14,7 +14,7 @@ constexpr std::int64_t kLeft = 128;
 constexpr std::int64_t kRight = 384;
 constexpr std::int64_t kTokenDepth = 128;
 // Tokens that are copied at a time.
-constexpr std::int64_t kBlock = 32;
+constexpr std::int64_t kGradientBlock = 32;
 // Products write whole steps of rows, so they read a few floats behind the last token of L.
 constexpr std::int64_t kBeyond = 16;
 // Tokens are split into parts, so that small weights too give enough tasks for several workers.
@@ -48,7 +48,7 @@ WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t
     : tokens(std::max(round_up(divide_up(all, wanted), unit), unit)),
       count(std::max(divide_up(all, tokens), std::int64_t{1})) {}
 
-std::int64_t WeightGradient::scratch_floats() { return kTokenDepth * (kLeft + kRight) + kBlock * kRight + kBeyond; }
+std::int64_t WeightGradient::scratch_floats() { return kTokenDepth * (kLeft + kRight) + kGradientBlock * kRight + kBeyond; }
 
 Error WeightGradient::create(const WeightGradientJob& job) {
   job_ = job;
@@ -64,7 +64,7 @@ Error WeightGradient::create(const WeightGradientJob& job) {
     part_floats_ = round_up(left_, kernels_->row_step) * ld_;
     product_parts_ = Parts(tokens, divide_up(kEnoughTasks, left_tiles_ * right_tiles_), kTokenDepth);
   }
-  if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kBlock);
+  if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kGradientBlock);
   const std::int64_t products = product_parts_.count * part_floats_, sums = sum_parts_.count * job.out;
   return allocate_all(products_, products, sums_, sums);
 }
@@ -87,7 +87,7 @@ void WeightGradient::multiply(std::int64_t task, float* scratch) {
   const std::int64_t part = task % product_parts_.count, tile = task / product_parts_.count;
   const std::int64_t l = tile % left_tiles_ * kLeft, r = tile / left_tiles_ * kRight;
   float *const panels = scratch, *const right_block = panels + kTokenDepth * kRight;
-  float* const left_rows = right_block + kBlock * kRight;
+  float* const left_rows = right_block + kGradientBlock * kRight;
   const Columns right{swapped_ ? job_.x : job_.dy, r, std::min(kRight, right_ - r), right_block};
   const std::int64_t left_count = std::min(kLeft, left_ - l);
   const std::int64_t width = kernels_->panel_width, count = divide_up(right.count, width);
@@ -100,8 +100,8 @@ void WeightGradient::multiply(std::int64_t task, float* scratch) {
                      end = std::min(begin + product_parts_.tokens, job_.x.count());
   for (std::int64_t token = begin; token < end; token += kTokenDepth) {
     const std::int64_t depth = std::min(kTokenDepth, end - token);
-    for (std::int64_t k = 0; k < depth; k += kBlock) {
-      const std::int64_t tokens = std::min(kBlock, depth - k);
+    for (std::int64_t k = 0; k < depth; k += kGradientBlock) {
+      const std::int64_t tokens = std::min(kGradientBlock, depth - k);
       const Columns left{swapped_ ? job_.dy : job_.x, l, left_count, left_rows + k * left_count};
       const Columns &x = swapped_ ? right : left, &dy = swapped_ ? left : right;
       left.copy(token + k, tokens);
@@ -134,8 +134,8 @@ void WeightGradient::add_tokens(std::int64_t part, float* scratch) {
     const Columns columns{job_.dy, first, std::min(kRight, job_.out - first), scratch};
     float* const sums = sums_.data() + part * job_.out + first;
     std::fill_n(sums, columns.count, 0.0f);
-    for (std::int64_t token = begin; token < end; token += kBlock) {
-      const std::int64_t tokens = std::min(kBlock, end - token);
+    for (std::int64_t token = begin; token < end; token += kGradientBlock) {
+      const std::int64_t tokens = std::min(kGradientBlock, end - token);
       columns.copy(token, tokens);
       for (std::int64_t t = 0; t < tokens; ++t)
         for (std::int64_t i = 0; i < columns.count; ++i) sums[i] += scratch[t * columns.count + i];
