@@ -118,19 +118,18 @@ describe("The heads of the decoder of stories", () => {
     const { finder, isBefore, most, asked, exchange } = finding("person");
     expect(asked).toBeGreaterThan(20);
     expect(isBefore).toBe(false);
-    expect(finder.share).toBeGreaterThan(0.9);
-    expect(most).toBe(asked);
+    expect(finder.share).toBeGreaterThan(0.7);
+    expect(most).toBeGreaterThan(0.75 * asked);
     expect(exchange.asked).toBeGreaterThan(5);
-    expect(Math.min(exchange.before.own, exchange.after.other)).toBeGreaterThan(0.85);
+    expect(Math.min(exchange.before.own, exchange.after.other)).toBeGreaterThan(0.8);
     expect(Math.max(exchange.before.other, exchange.after.own)).toBeLessThan(0.1);
     expect(exchange.followed).toBe(exchange.asked);
   });
 
-  test("no head finds the noun that “it” or “them” means; one finds the colour before it", () => {
+  test("the head that is closest to the noun of “it” or “them” has less than half of its weight there, which moves with it", () => {
     const { closest, finder, isBefore, exchange } = finding("thing");
-    expect(closest.share).toBeLessThan(0.3);
-    expect(isBefore).toBe(true);
-    expect(finder.share).toBeGreaterThan(0.7);
+    expect(Math.abs(closest.share - 0.4)).toBeLessThan(0.1);
+    expect([isBefore, finder]).toEqual([false, closest]);
     expect(exchange.before.own - exchange.before.other).toBeGreaterThan(0.5);
     expect(exchange.after.other - exchange.after.own).toBeGreaterThan(0.5);
     expect(exchange.followed).toBe(exchange.asked);
@@ -144,11 +143,15 @@ describe("The heads of the decoder of stories", () => {
     expect(noun.followed).toBe(0);
   });
 
-  test("without the head that finds, pronouns are lost; without the control none is", () => {
-    for (const kind of ["person", "thing"] as const) {
+  test("without the head that finds, more pronouns are lost than without the control", () => {
+    for (const [kind, most] of [
+      ["person", 0.95],
+      ["thing", 0.75],
+    ] as const) {
       const { asked, right, without, control, finder } = finding(kind);
-      expect([right, control.right]).toEqual([asked, asked]);
-      expect(without).toBeLessThan(0.85 * asked);
+      expect(right).toBe(asked);
+      expect(control.right).toBeGreaterThan(0.95 * asked);
+      expect(without).toBeLessThan(most * asked);
       expect([control.layer, control.head === finder.head]).toEqual([finder.layer, false]);
       expect(control.share).toBeLessThan(0.1);
     }
@@ -157,10 +160,10 @@ describe("The heads of the decoder of stories", () => {
   test("the pronouns of the visitor's text are found, with the word where the head should look", () => {
     expect(study.own.map(({ word, meant, clue }) => [word, meant, clue])).toEqual([
       ["she", "Kate", "Kate"],
-      ["it", "ball", "red"],
-      ["them", "socks", "blue"],
+      ["it", "ball", "ball"],
+      ["them", "socks", "socks"],
     ]);
-    expect(ownWords(study.own[1]!, finding("thing"))).toMatch(/^“it” means the ball: layer 3 head 3 has \d+ % of its weight on “red”\.$/); // oxfmt-ignore
+    expect(ownWords(study.own[1]!, finding("thing"))).toMatch(/^“it” means the ball: layer 1 head 2 has [\w ]*\d+ % of its weight on “ball”\.$/); // oxfmt-ignore
   });
 
   test("a study that is over says nothing", async () => {
@@ -172,8 +175,8 @@ describe("The heads of the decoder of stories", () => {
 
   test("the sentences say the numbers that were measured, and fit when these are others", () => {
     const [person, thing] = [finding("person"), finding("thing")];
-    expect(pronounWords(person)[0]).toMatch(/^In \d+ stories .* “he” or “she” comes \d+ times\. Layer 2 head 5 finds the name that is meant: 9\d % /); // oxfmt-ignore
-    expect(pronounWords(thing)[0]).toMatch(/No head finds the noun that is meant: the closest is layer \d head \d, .* But layer 3 head 3 has \d\d % on the word before the noun, which is most often its colour\./); // oxfmt-ignore
+    expect(pronounWords(person)[0]).toMatch(/^In \d+ stories .* “he” or “she” comes \d+ times\. Layer 2 head 5 finds the name that is meant: 7\d % /); // oxfmt-ignore
+    expect(pronounWords(thing)[0]).toMatch(/No head finds the noun that is meant: the closest is layer 1 head 2, with 4\d % of its weight there, on average\./); // oxfmt-ignore
     expect(pronounWords(thing)[2]).toMatch(/So the model goes by “a” more than by the noun\.$/);
     const none = { asked: 0, followed: 0 };
     const variants: PronounFinding[] = [person, thing].flatMap((each) => [
