@@ -59,8 +59,8 @@ double BlockRace::milliseconds(const KernelTable& table, float* floats) const {
   double elapsed = 0.0;
   int runs = 0;
   for (; elapsed < kStretch && runs < kMostRuns; elapsed = clock_() - start, ++runs)
-    table.multiply(a, kRaceDepth, b, kRaceDepth * table.panel_width, kRaceDepth, kRaceColumns / table.panel_width, c, kRaceColumns, kRaceRows,
-                   false);
+    table.multiply(a, kRaceDepth, b, kRaceDepth * table.panel_width, kRaceDepth, kRaceColumns / table.panel_width, c,
+                   kRaceColumns, kRaceRows, false);
   return elapsed / runs;
 }
 

@@ -48,7 +48,9 @@ WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t
     : tokens(std::max(round_up(divide_up(all, wanted), unit), unit)),
       count(std::max(divide_up(all, tokens), std::int64_t{1})) {}
 
-std::int64_t WeightGradient::scratch_floats() { return kTokenDepth * (kLeft + kRight) + kGradientBlock * kRight + kBeyond; }
+std::int64_t WeightGradient::scratch_floats() {
+  return kTokenDepth * (kLeft + kRight) + kGradientBlock * kRight + kBeyond;
+}
 
 Error WeightGradient::create(const WeightGradientJob& job) {
   job_ = job;

@@ -1,6 +1,6 @@
 import { crossEntropy, embedding, embeddingBackward, layerNorm, layerNormBackward, type Floats, type Random } from "headwise/train"; // oxfmt-ignore
 
-import type { Architecture, Engine, Norm, SavedForward } from "./model.js";
+import type { Architecture, Engine, Norm, RowGradients, SavedForward } from "./model.js";
 
 /** Weights of the question, which no stored model has. */
 export type AsideParameters = {
@@ -16,11 +16,8 @@ export interface AsideChoice {
   readonly share: number;
 }
 
-/** Gradients of the question. */
-export interface AsideGradients {
-  readonly layers: number;
-  /** Of what the layers give, for all tokens. */
-  readonly dRows: Floats;
+/** Gradients of what the layers below the question give, and of its weights. */
+export interface AsideGradients extends RowGradients {
   readonly gradients: AsideParameters;
 }
 

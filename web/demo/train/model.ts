@@ -10,7 +10,6 @@ import {
   type Tree,
 } from "headwise/train";
 
-import type { AsideGradients } from "./aside.js";
 import type { TokenTensor } from "./repeat.js";
 
 /** A saved call of a layer, until its backward. */
@@ -156,6 +155,12 @@ export interface SavedForward {
   readonly normed: Floats;
 }
 
+/** Gradients of what the layers give, after so many of them: `[tokens, width]`. */
+export interface RowGradients {
+  readonly layers: number;
+  readonly dRows: Floats;
+}
+
 /** What a call of `look` shows, layer by layer. */
 export interface Inside {
   readonly logits: Floats;
@@ -232,7 +237,7 @@ export class Model {
    * The gradients of all parameters from the gradient of the logits, and from that of a question aside. `saved` can be used
    * once.
    */
-  async backward(saved: SavedForward, dLogits: Floats, aside?: AsideGradients): Promise<Parameters> {
+  async backward(saved: SavedForward, dLogits: Floats, aside?: RowGradients): Promise<Parameters> {
     const { parameters } = this;
     const { weight } = parameters.unembedding;
     const above = await this.hw.linearBackward({ x: saved.normed, weight, dOutput: dLogits });
