@@ -128,6 +128,24 @@ describe("Batches of stories", () => {
     });
   });
 
+  test("ask aside, at the noun of each thing and animal, who has it, and nowhere else", () => {
+    const source = random(2);
+    const stories = Array.from({ length: 5 }, () => drawStory(source, false));
+    for (const counts of ["all", "facts"] as const) {
+      const { tokens, asides } = storyBatch(random(2), 5, counts);
+      const length = tokens.shape[1]!;
+      stories.forEach(({ words, named }, row) => {
+        const asked = [...asides!.data.subarray(row * length, (row + 1) * length).entries()].filter(
+          ([, id]) => id >= 0,
+        );
+        const given = tokens.data.subarray(row * length);
+        expect(asked.map(([at, id]) => [given[at], id].map((each) => STORY_WORDS.tokens[each!]))).toEqual(named.map(({ at, holder }) => [words[at], holder])); // oxfmt-ignore
+      });
+    }
+    expect(stories.flatMap(({ named }) => named).length).toBeGreaterThan(20);
+    expect(storiesBatch(source, 2, 256).asides!.data.every((id) => id === -1)).toBe(true);
+  });
+
   test("fill long rows with stories one after another", () => {
     for (const { given, wanted } of rowsOf(storiesBatch(random(3), 4, 256))) {
       expect(wanted.slice(0, -1)).toEqual(given.slice(1));

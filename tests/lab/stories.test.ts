@@ -6,6 +6,7 @@ import { random } from "headwise/train";
 import { judged, sentencesOf } from "../../web/demo/stories/judge.js";
 import { KINDS } from "../../web/demo/stories/kinds.js";
 import { drawStory, isHeldOut, storyOf } from "../../web/demo/stories/story.js";
+import type { Features } from "../../web/demo/stories/shapes.js";
 import { Teller } from "../../web/demo/stories/teller.js";
 import { storyWords } from "../../web/demo/stories/words.js";
 
@@ -49,6 +50,29 @@ describe("Stories", () => {
         expect(others).not.toContain(right);
       }
     expect([...kinds].sort()).toEqual(["agreement", "colour", "count", "it/them", "list", "owner", "pet", "place", "possessive", "pronoun", "recipient", "thing"]); // oxfmt-ignore
+  });
+
+  test("say of each thing and animal that they name who has it then, before a sentence gives it away", () => {
+    const teller = new Teller(random(1));
+    const [A, B] = teller.people(2) as [Features, Features];
+    const [X, Y] = teller.things(2) as [Features, Features];
+    const [T, D, E] = [{ role: "teacher" }, { kind: "dog" }, { kind: "cat" }];
+    teller.say("live", { A, B, P: { place: "park" } });
+    teller.say("found", { A, X });
+    teller.say("had", { A: B, X: Y });
+    teller.say("swapped", { A, X, B, Y });
+    teller.say("asksWho", { T, X });
+    teller.say("asksWho", { T, X: Y });
+    teller.say("keeps", { A, B, D, E });
+    teller.say("ran", { D, P: { place: "river" } });
+    const { words, named } = teller.story;
+    const [a, b, x, y] = [A["name"], B["name"], X["noun"], Y["noun"]];
+    expect(named.map(({ at, holder }) => [words[at], holder])).toEqual([
+      ...[[x, a], [y, b]], // found and had
+      ...[[x, a], [y, b]], // each gives its own
+      ...[[x, b], [y, a]], // who has it?
+      ...[["dog", a], ["cat", b], ["dog", a]],
+    ]); // oxfmt-ignore
   });
 
   test("say no sentence that is not true", () => {

@@ -79,6 +79,11 @@ describe("The decoders of the lab", () => {
     const { facts, model } = await shipped("text");
     expect(facts.words).toEqual(STORY_WORDS.tokens);
     const known = facts.figures.stories!;
+    for (const kind of ["agreement", "pronoun", "it/them", "possessive", "list"] as const)
+      expect([kind, known.choices[kind]! >= 0.99]).toEqual([kind, true]);
+    for (const kind of ["recipient", "owner"] as const)
+      expect([kind, known.choices[kind]! >= 0.9]).toEqual([kind, true]);
+    expect(known.written.parse).toBeGreaterThanOrEqual(0.92);
     const { choices, asked, natsPerWord } = await choicesOf(model, unseenStories(60, 11));
     expect(Math.abs(natsPerWord - known.natsPerWord)).toBeLessThan(0.1);
     for (const [kind, share] of Object.entries(choices) as [FactKind, number][]) {

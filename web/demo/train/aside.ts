@@ -22,9 +22,10 @@ export interface AsideGradients extends RowGradients {
 }
 
 /**
- * A question that only the training asks: what a token that was read stands for, as a layer in the middle knows it. The
- * answer is a token, by a linear map of its own. The layers above then find the answer there, in place of learning both at
- * once from the few places where a text says it (Lee et al. 2015, "Deeply-supervised nets").
+ * A question that only the training asks: what does a token stand for that was just read? A linear map of its own answers
+ * with a token, from what a layer in the middle gives. So that layer learns the answer, and the layers above learn to find
+ * it there. Without the question all of this must be learned at once, from the few places where a text says it (Lee et al.
+ * 2015, "Deeply-supervised nets").
  */
 export class Aside {
   constructor(

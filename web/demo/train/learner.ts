@@ -22,7 +22,8 @@ export class Learner {
   constructor(
     readonly model: Model,
     options: AdamWOptions,
-    private readonly aside?: Aside,
+    /** What the training asks beside the next token. */
+    readonly aside?: Aside,
   ) {
     this.#optimizer = adamW(this.#withAside(model.parameters, aside?.parameters), options);
   }

@@ -32,7 +32,6 @@ export class Training {
     private readonly source: Random,
     private readonly checkpoint: Checkpoint,
     learner: Learner,
-    private readonly aside: Aside | undefined,
     seconds: number,
   ) {
     this.#learner = learner;
@@ -51,7 +50,7 @@ export class Training {
     const aside = weights && new Aside(hw, task.aside, weights);
     const state = standing && { state: standing.optimizer };
     const learner = new Learner(model, { ...task.optimizer, ...state }, aside);
-    return new Training(task, model, options.budget, source, checkpoint, learner, aside, seconds);
+    return new Training(task, model, options.budget, source, checkpoint, learner, seconds);
   }
 
   get steps(): number {
@@ -86,10 +85,11 @@ export class Training {
   }
 
   save(): void {
+    const { aside, state } = this.#learner;
     this.checkpoint.write({
       parameters: this.parameters,
-      ...(this.aside && { aside: this.aside.parameters }),
-      optimizer: this.#learner.state,
+      ...(aside && { aside: aside.parameters }),
+      optimizer: state,
       random: this.source.state,
       seconds: this.seconds,
     });
