@@ -1,6 +1,6 @@
 import { expect } from "@jest/globals";
 import type { Attention, KvCache, Layer } from "headwise";
-import { relu } from "headwise/train";
+import { activation } from "headwise/train";
 import type { Recorder } from "../../web/src/step/recorder.js";
 import type { Place } from "../../web/src/tensor/place.js";
 
@@ -55,7 +55,7 @@ export class Decoder {
     });
     for (const [n, layer] of this.layers.entries()) {
       x = add(x, (await layer.forward(x, { cache: caches[n]!, causal: true, window: { left: 5 } })).output);
-      const inner = relu(await hw.linear(x, this.up));
+      const inner = activation(await hw.linear(x, this.up), "relu");
       x = add(x, await hw.linear(inner, this.down, this.bias));
     }
     return { x, logits: await hw.linear(x, this.embedding, undefined, { weightLayout: "out-in" }) };

@@ -1,19 +1,20 @@
 import { describe, expect, test } from "@jest/globals";
 import { OptionError, ShapeError } from "headwise";
 import {
+  activation,
+  activationBackward,
   crossEntropy,
   embedding,
   embeddingBackward,
-  gelu,
-  geluBackward,
   layerNorm,
   layerNormBackward,
   random,
-  relu,
-  reluBackward,
+  rmsNorm,
+  rmsNormBackward,
   type Floats,
 } from "headwise/train";
 
+import { ACTIVATIONS as STEP_ACTIVATIONS } from "../../web/src/step/stepProblem.js";
 import { differences } from "./close.js";
 import { thrownBy } from "./thrownBy.js";
 import * as exact from "./trainReference.js";
@@ -33,46 +34,72 @@ const near = (values: readonly number[], scale: number, roundings = 2) => ({
   tolerance: Float64Array.from(values, () => roundings * UNIT * scale),
 });
 
-describe("gelu", () => {
-  const x = floats([-30, -3, -1.25, -0.1, -0, 0, 0.1, 0.5, 1, 2.5, 3, 30]);
+const ACTIVATIONS = Object.keys(exact.activations) as (keyof typeof exact.activations)[];
 
-  test("is its formula with tanh", () => {
-    expect(differences(gelu(x), near(numbers(x).map(exact.gelu), 30))).toEqual([]);
+describe.each(ACTIVATIONS)("activation %s", (name) => {
+  const f = exact.activations[name];
+  const x = floats([-30, -7, -3, -1.25, -0.1, -1e-5, 1e-5, 0.1, 0.5, 1, 2.5, 3, 7, 30]);
+  const [times, dOutput] = [normal(2, x.shape[0]!), normal(1, x.shape[0]!)];
+
+  test("is its formula, and times a second tensor", () => {
+    expect(differences(activation(x, name), near(numbers(x).map(f), 30))).toEqual([]);
+    const gated = numbers(x).map((value, n) => f(value) * times.data[n]!);
+    expect(differences(activation(x, name, times), near(gated, 90, 4))).toEqual([]);
   });
 
-  test("is within 0.0005 of x·Φ(x)", () => {
-    // Φ(1) and Φ(2.5) from tables of the normal distribution
-    expect(Math.abs(gelu(floats([1])).data[0]! - 0.8413447461)).toBeLessThan(5e-4);
-    expect(Math.abs(gelu(floats([2.5])).data[0]! - 2.5 * 0.9937903347)).toBeLessThan(5e-4);
+  test("has the gradients of central differences: of the input and of the factors", () => {
+    const loss = (at: number[]) => exact.dot(at.map(f), dOutput.data);
+    const { dInput } = activationBackward(x, name, dOutput);
+    expect(differences(dInput, near(exact.differencesOf(loss, numbers(x)), 10, 4))).toEqual([]);
+
+    const [values, factors] = [numbers(x), numbers(times)];
+    const gatedLoss = (at: number[], by: number[]) =>
+      exact.dot(
+        at.map((value, n) => f(value) * by[n]!),
+        dOutput.data,
+      );
+    const gradients = activationBackward(x, name, dOutput, times);
+    const expected = exact.differencesOf((at) => gatedLoss(at, factors), values);
+    expect(differences(gradients.dInput, near(expected, 30, 4))).toEqual([]);
+    const ofFactors = exact.differencesOf((by) => gatedLoss(values, by), factors);
+    expect(differences(gradients.dTimes, near(ofFactors, 90, 4))).toEqual([]);
   });
 
-  test("has the gradient of central differences", () => {
-    const dOutput = normal(1, x.shape[0]!);
-    const loss = (at: number[]) => exact.dot(at.map(exact.gelu), dOutput.data);
-    const expected = exact.differencesOf(loss, numbers(x));
-    expect(differences(geluBackward(x, dOutput), near(expected, 10, 4))).toEqual([]);
-  });
-
-  test("has gradient ½ at 0, and 1 and 0 where the gate is open and shut", () => {
-    const { data } = geluBackward(floats([0, 1e30, -1e30, Infinity]), floats([1, 1, 1, 1]));
-    expect(Array.from(data)).toEqual([0.5, 1, 0, 1]);
+  test("has slope 1 and 0 where it is open and shut, also at infinity; tanh has 0 on both sides", () => {
+    const { data } = activationBackward(floats([1e30, Infinity, -1e30, -Infinity]), name, floats([1, 1, 1, 1])).dInput;
+    expect(Array.from(data, Math.abs)).toEqual(name === "tanh" ? [0, 0, 0, 0] : [1, 1, 0, 0]);
   });
 
   test("shows NaN", () => {
-    expect(gelu(floats([NaN])).data[0]).toBeNaN();
-    expect(geluBackward(floats([NaN]), floats([1])).data[0]).toBeNaN();
+    expect(activation(floats([NaN]), name).data[0]).toBeNaN();
+    if (name !== "relu") expect(activationBackward(floats([NaN]), name, floats([1])).dInput.data[0]).toBeNaN();
   });
 });
 
-describe("relu", () => {
-  const x = floats([-2, -0, 0, 3, NaN]);
-
-  test("is max(x, 0), and keeps NaN", () => {
-    expect(numbers(relu(x)).map(Math.abs)).toEqual([0, 0, 0, 3, NaN]);
+describe("activation", () => {
+  test("gelu has Φ from tables of the normal distribution, and geluTanh is within 0.0005 of it", () => {
+    for (const [x, y] of [
+      [1, 0.8413447461],
+      [2.5, 2.5 * 0.9937903347],
+    ] as const) {
+      expect(Math.abs(activation(floats([x]), "gelu").data[0]! - y)).toBeLessThan(2 * UNIT * y);
+      expect(Math.abs(activation(floats([x]), "geluTanh").data[0]! - y)).toBeLessThan(5e-4);
+    }
   });
 
-  test("passes the gradient where x is above 0", () => {
-    expect(numbers(reluBackward(x, floats([1, 2, 3, 4, 5])))).toEqual([0, 0, 0, 4, 0]);
+  test("has gradient ½ at 0 where it is smooth, 0 for relu and 1 for tanh", () => {
+    const slopes = ACTIVATIONS.map((name) => activationBackward(floats([0]), name, floats([1])).dInput.data[0]);
+    expect(slopes).toEqual([0.5, 0.5, 0.5, 0.5, 0, 1]);
+  });
+
+  test("relu passes the gradient where x is above 0", () => {
+    const x = floats([-2, -0, 0, 3, NaN]);
+    expect(numbers(activation(x, "relu")).map(Math.abs)).toEqual([0, 0, 0, 3, NaN]);
+    expect(numbers(activationBackward(x, "relu", floats([1, 2, 3, 4, 5])).dInput)).toEqual([0, 0, 0, 4, 0]);
+  });
+
+  test("has the names that recorded steps have", () => {
+    expect(ACTIVATIONS).toEqual([...STEP_ACTIVATIONS]);
   });
 });
 
@@ -115,6 +142,41 @@ describe("layerNorm", () => {
       expect(Math.abs(exact.dot(row, [1, 1, 1, 1, 1]))).toBeLessThan(1e-5);
       expect(Math.abs(exact.dot(row, normed.slice(at, at + 5)))).toBeLessThan(1e-5);
     }
+  });
+});
+
+describe("rmsNorm", () => {
+  const [x, gain, dOutput] = [normal(1, 3, 2, 5), normal(2, 5), normal(4, 3, 2, 5)];
+  const epsilon = 0.01;
+  const values = [x, gain].map(numbers) as [number[], number[]];
+
+  test("gives rows of mean square 1 if gain is 1", () => {
+    const { data, shape } = rmsNorm(floats([1, 7, 5, 5], [1, 4]), floats([1, 1, 1, 1]), { epsilon: 0 });
+    expect(shape).toEqual([1, 4]);
+    expect(Array.from(data)).toEqual([0.2, 1.4, 1, 1].map(Math.fround)); // the mean square is 25
+  });
+
+  test("is its formula", () => {
+    expect(differences(rmsNorm(x, gain, { epsilon }), near(exact.rmsNorm(...values, epsilon), 10))).toEqual([]);
+  });
+
+  test("has an epsilon of 1e-6, and layerNorm one of 1e-5", () => {
+    const [row, ones] = [floats([0.001, -0.001]), floats([1, 1])];
+    const first = (y: Floats) => y.data[0];
+    expect(first(rmsNorm(row, ones))).toBeCloseTo(0.001 / Math.sqrt(2e-6), 6);
+    expect(first(layerNorm(row, ones))).toBeCloseTo(0.001 / Math.sqrt(1.1e-5), 6);
+  });
+
+  test("has the gradients of central differences: of the input and the gain", () => {
+    const { dInput, dGain } = rmsNormBackward(x, gain, dOutput, { epsilon });
+    const lossAt = (which: number) => (at: number[]) => {
+      const [a, b] = values.map((each, n) => (n === which ? at : each));
+      return exact.dot(exact.rmsNorm(a!, b!, epsilon), dOutput.data);
+    };
+    [dInput, dGain].forEach((gradient, which) => {
+      expect(differences(gradient, near(exact.differencesOf(lossAt(which), values[which]!), 20, 4))).toEqual([]);
+    });
+    expect([dInput.shape, dGain.shape]).toEqual([[3, 2, 5], [5]]);
   });
 });
 
@@ -179,27 +241,51 @@ describe("Wrong arguments are refused before any work:", () => {
   const refused: readonly [string, () => unknown, typeof OptionError | typeof ShapeError, string][] = [
     [
       "no tensor",
-      () => gelu([1, 2] as never),
+      () => activation([1, 2] as never, "gelu"),
       OptionError,
-      "gelu: x must be a tensor { data, shape } with a Float32Array",
+      "activation: x must be a tensor { data, shape } with a Float32Array",
     ],
     [
       "another class",
-      () => relu({ data: new Float64Array(2), shape: [2] } as never),
+      () => activation({ data: new Float64Array(2), shape: [2] } as never, "relu"),
       OptionError,
       "whose data is a Float64Array of 2",
     ],
     [
       "a shape that does not fit",
-      () => relu({ data: new Float32Array(2), shape: [3] }),
+      () => activation({ data: new Float32Array(2), shape: [3] }, "relu"),
       ShapeError,
-      "relu: x.shape must be integers whose product is data.length, got [3] and 2",
+      "activation: x.shape must be integers whose product is data.length, got [3] and 2",
     ],
     [
       "a gradient of another shape",
-      () => geluBackward(x, three),
+      () => activationBackward(x, "gelu", three),
       ShapeError,
-      "geluBackward: dOutput.shape must be the shape of x, [2, 3], got [3]",
+      "activationBackward: dOutput.shape must be the shape of x, [2, 3], got [3]",
+    ],
+    [
+      "factors of another shape",
+      () => activation(x, "silu", three),
+      ShapeError,
+      "activation: times.shape must be the shape of x, [2, 3], got [3]",
+    ],
+    [
+      "an activation that is none",
+      () => activation(x, "swish" as never),
+      OptionError,
+      'activation: name must be one of gelu, geluTanh, quickGelu, silu, relu, tanh, got "swish"',
+    ],
+    [
+      "a name of every object",
+      () => activationBackward(x, "toString" as never, x),
+      OptionError,
+      "activationBackward: name must be one of",
+    ],
+    [
+      "a gain of another width of rmsNorm",
+      () => rmsNorm(x, floats([1, 1])),
+      ShapeError,
+      "rmsNorm: gain.shape must be [x.shape.at(-1)], [3], got [2]",
     ],
     [
       "a gain of another width",

@@ -1,7 +1,25 @@
 // The functions of headwise/train in double precision, over plain arrays, and central differences.
 
-/** tanh-form GELU, as its paper writes it. */
-export const gelu = (x: number) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+import { erfc } from "./erfc.js";
+
+/** The activations as their papers write them. */
+export const activations = {
+  gelu: (x: number) => (x / 2) * erfc(-x / Math.SQRT2),
+  geluTanh: (x: number) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  quickGelu: (x: number) => x / (1 + Math.exp(-1.702 * x)),
+  silu: (x: number) => x / (1 + Math.exp(-x)),
+  relu: (x: number) => Math.max(x, 0),
+  tanh: Math.tanh,
+};
+
+export function rmsNorm(x: readonly number[], gain: readonly number[], epsilon: number): number[] {
+  const width = gain.length;
+  return x.map((value, n) => {
+    const start = n - (n % width);
+    const squares = x.slice(start, start + width).reduce((sum, each) => sum + each * each, 0);
+    return (value / Math.sqrt(squares / width + epsilon)) * gain[n % width]!;
+  });
+}
 
 export function layerNorm(
   x: readonly number[],

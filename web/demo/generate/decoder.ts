@@ -1,5 +1,5 @@
 import type { Attention, CacheDtype, KvCache, Layer, Tensor } from "headwise";
-import { embedding, gelu, layerNorm } from "headwise/train";
+import { activation, embedding, layerNorm } from "headwise/train";
 
 import type { AttentionWeights, FeedForward, Norm, Parameters } from "../train/model.js";
 import type { DecoderConfig, DecoderFile } from "./decoderFile.js";
@@ -129,7 +129,7 @@ export class Decoder {
   }
 
   async #fedForward(x: Floats, { up, down }: FeedForward): Promise<Floats> {
-    const inner = gelu(await this.#hw.linear(x, up.weight, up.bias));
+    const inner = activation(await this.#hw.linear(x, up.weight, up.bias), "geluTanh");
     return this.#hw.linear(inner, down.weight, down.bias);
   }
 }

@@ -1,8 +1,8 @@
 import {
+  activation,
+  activationBackward,
   embedding,
   embeddingBackward,
-  gelu,
-  geluBackward,
   layerNorm,
   layerNormBackward,
   type Floats,
@@ -309,7 +309,7 @@ export class Model {
   async #feedForward(x: Floats, { norm, up, down }: FeedForward) {
     const normed = layerNorm(x, norm.gain, norm.bias);
     const above = await this.hw.linear(normed, up.weight, up.bias);
-    const active = gelu(above);
+    const active = activation(above, "geluTanh");
     return { normed, above, active, output: await this.hw.linear(active, down.weight, down.bias) };
   }
 
@@ -339,7 +339,7 @@ export class Model {
     dOutput: Floats,
   ): Promise<{ dInput: Floats; gradients: FeedForward }> {
     const second = await this.hw.linearBackward({ x: active, weight: down.weight, dOutput });
-    const dAbove = geluBackward(above, second.dInput);
+    const dAbove = activationBackward(above, "geluTanh", second.dInput).dInput;
     const first = await this.hw.linearBackward({ x: normed, weight: up.weight, dOutput: dAbove });
     const { dInput, dGain, dBias } = layerNormBackward(x, norm.gain, first.dInput);
     return {

@@ -1,8 +1,8 @@
 import type { Attention } from "../instance/attention.js";
 import type { WeightLayout } from "../linear/weight.js";
+import type { StepActivation } from "../step/stepProblem.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { Eventually } from "../turn/context.js";
-import type { ActivationName } from "./activations.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import type { Placed } from "./matrix.js";
 
@@ -26,7 +26,7 @@ export interface Arithmetic<T> {
   scaled(x: T, factor: number): T;
   /** cap · tanh(x / cap) */
   softcapped(x: T, cap: number): T;
-  activation(x: T, name: ActivationName | "tanh"): T;
+  activation(x: T, name: StepActivation): T;
   layerNorm(x: T, gain: Floats, bias: Floats | undefined, epsilon: number): T;
   rmsNorm(x: T, gain: Floats, epsilon: number): T;
   /** The two halves of every row. */

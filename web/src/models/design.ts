@@ -1,4 +1,5 @@
-import type { ActivationName } from "./activations.js";
+import type { StepActivation } from "../step/stepProblem.js";
+import { ACTIVATIONS } from "./activations.js";
 import type { Json } from "./configField.js";
 import { FAMILIES } from "./families.js";
 import { STOP_TOKENS, type Family } from "./family.js";
@@ -21,7 +22,7 @@ export interface Design {
   /** Whether the scores are those of the table of words. */
   readonly isTied: boolean;
   readonly labelClass: LabelClass | undefined;
-  readonly activation: ActivationName;
+  readonly activation: StepActivation;
   /** The name in the files: without the family's prefix if they lack it. */
   readonly named: (name: string) => string;
 }
@@ -59,7 +60,7 @@ export function designOf(modelType: ModelType, json: Json, parts: Parts): Design
     config,
     isTied: fields.isTied(json),
     labelClass,
-    activation,
+    activation: ACTIVATIONS[activation],
     named: (name) => (name.startsWith(prefix) ? at + name.slice(prefix.length) : name),
   };
 }

@@ -1,4 +1,5 @@
 import type { LayerPosition } from "../layer/layerPosition.js";
+import type { StepActivation } from "../step/stepProblem.js";
 import type { ActivationName } from "./activations.js";
 import { count, empty, MOST_BLOCKS, only, optional, tokens, type Field, type Json } from "./configField.js";
 import type { RotaryForm } from "./rotaryField.js";
@@ -172,7 +173,7 @@ export interface LabelHead {
 export interface Dense {
   readonly name: string;
   /** Default: the model's. */
-  readonly activation?: ActivationName | "tanh";
+  readonly activation?: StepActivation;
   /** Default: it has one. */
   readonly bias?: Field<boolean>;
 }

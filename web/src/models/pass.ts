@@ -9,16 +9,16 @@ import { throwIfAborted } from "../read/abort.js";
 import type { CallArguments } from "../read/callArguments.js";
 import type { NumberList, OptionReader } from "../read/options.js";
 import { suggestion } from "../read/suggestion.js";
+import type { StepActivation } from "../step/stepProblem.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { MaskLike } from "../tensor/tensor.js";
-import { layerNorm } from "../train/layerNorm.js";
-import { ACTIVATIONS, tanh, type ActivationName } from "./activations.js";
+import { activation } from "../train/activation.js";
+import { layerNorm, rmsNorm } from "../train/norm.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import { add, halvesOf, multiply, scaled, softcapped } from "./elementwise.js";
 import type { ModelInput } from "./modelInput.js";
 import type { Network } from "./network.js";
-import { rmsNorm } from "./rmsNorm.js";
 import type { TokenBatch } from "./tokens.js";
 
 /** What an attention layer gives: its `output`, and what `returns` asked for. */
@@ -82,8 +82,8 @@ export class Pass implements Arithmetic<Floats> {
     return hidden(rows, input.shape.at(-1)!, this);
   }
 
-  activation(x: Floats, name: ActivationName | "tanh"): Floats {
-    return name === "tanh" ? tanh(x) : ACTIVATIONS[name](x);
+  activation(x: Floats, name: StepActivation): Floats {
+    return activation(x, name);
   }
 
   layerNorm(x: Floats, gain: Floats, bias: Floats | undefined, epsilon: number): Floats {
@@ -91,7 +91,7 @@ export class Pass implements Arithmetic<Floats> {
   }
 
   rmsNorm(x: Floats, gain: Floats, epsilon: number): Floats {
-    return rmsNorm(x, gain.data, epsilon);
+    return rmsNorm(x, gain, { epsilon });
   }
 
   linear(x: Floats, { hw, tensor, layout }: Weight, bias: Floats | undefined): Promise<Floats> {

@@ -3,23 +3,9 @@ import type { Recorder } from "../step/recorder.js";
 import type { StepActivation } from "../step/stepProblem.js";
 import type { StepTensor } from "../step/stepTensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import type { ActivationName } from "./activations.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import type { PassOptions } from "./pass.js";
-
-/** The activations of models by the names that steps have for them. */
-const NAMES = {
-  gelu: "gelu",
-  gelu_new: "geluTanh",
-  gelu_pytorch_tanh: "geluTanh",
-  gelu_fast: "geluTanh",
-  quick_gelu: "quickGelu",
-  relu: "relu",
-  silu: "silu",
-  swish: "silu",
-  tanh: "tanh",
-} as const satisfies Readonly<Record<ActivationName | "tanh", StepActivation>>;
 
 /** What a token needs to go through a model: caches by the names of layers, and factors of heads. */
 export interface TokenPass extends Pick<PassOptions, "headGain"> {
@@ -52,8 +38,8 @@ export class RecordedPass implements Arithmetic<StepTensor> {
     return this.#recorder.softcap(x, cap);
   }
 
-  activation(x: StepTensor, name: ActivationName | "tanh"): StepTensor {
-    return this.#recorder.activation(x, NAMES[name]);
+  activation(x: StepTensor, name: StepActivation): StepTensor {
+    return this.#recorder.activation(x, name);
   }
 
   layerNorm(x: StepTensor, gain: Floats, bias: Floats | undefined, epsilon: number): StepTensor {

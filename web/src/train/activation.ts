@@ -1,72 +1,134 @@
+import { describe } from "../base/describe.js";
+import { OptionError } from "../base/errors.js";
+import type { StepActivation } from "../step/stepProblem.js";
 import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 import { exponential } from "./exponential.js";
+import { normalDensity, normalDistribution } from "./normalDistribution.js";
 
-/** 2·√(2/π), and the factor of the cube. */
+/** The gradient of an activation. */
+export interface ActivationGradient {
+  readonly dInput: Floats;
+}
+
+/** The gradients of an activation that is multiplied with a second tensor. */
+export interface GatedGradients extends ActivationGradient {
+  readonly dTimes: Floats;
+}
+
+/** A function of one number, and its derivative. */
+interface Differentiable {
+  readonly value: (x: number) => number;
+  readonly slope: (x: number) => number;
+}
+
+const logistic = (u: number) => 1 / (1 + exponential(-u));
+
+/** x·σ(u(x)), with the logistic function σ. Its derivative is σ(u) + x·σ(u)·(1 − σ(u))·u′(x). */
+function gated(u: (x: number) => number, slopeOfU: (x: number) => number): Differentiable {
+  return {
+    value: (x) => x * logistic(u(x)),
+    slope: (x) => {
+      const open = logistic(u(x));
+      // far from 0 the gate does not move; there x·u′ may be infinite, and 0·∞ would be NaN
+      const shut = open * (1 - open);
+      return shut === 0 ? open : open + x * shut * slopeOfU(x);
+    },
+  };
+}
+
+/** 2·√(2/π), and the factor of the cube in the form of gelu with tanh. */
 const SLOPE = 2 * Math.sqrt(2 / Math.PI);
 const CUBE = 0.044715;
+const QUICK = 1.702;
+
+const FUNCTIONS: Readonly<Record<StepActivation, Differentiable>> = {
+  gelu: {
+    value: (x) => x * normalDistribution(x),
+    slope: (x) => normalDistribution(x) + (Math.abs(x) < 40 ? x * normalDensity(x) : 0),
+  },
+  // (1 + tanh(u / 2)) / 2 is σ(u)
+  geluTanh: gated(
+    (x) => SLOPE * (x + CUBE * x * x * x),
+    (x) => SLOPE * (1 + 3 * CUBE * x * x),
+  ),
+  quickGelu: gated(
+    (x) => QUICK * x,
+    () => QUICK,
+  ),
+  silu: gated(
+    (x) => x,
+    () => 1,
+  ),
+  relu: { value: (x) => Math.max(x, 0), slope: (x) => (x > 0 ? 1 : 0) },
+  tanh: { value: Math.tanh, slope: (x) => 1 - Math.tanh(x) ** 2 },
+};
 
 /**
- * GELU in the tanh form, element by element (Hendrycks & Gimpel 2016, arXiv:1606.08415; the form of GPT-2):
+ * A function of each number, by the names that recorded steps have:
  *
- *     gelu(x) = x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³)))
+ * - `"gelu"`: x·Φ(x), with the normal distribution Φ (Hendrycks & Gimpel 2016, arXiv:1606.08415);
+ * - `"geluTanh"`: x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))), from the same paper, as in GPT-2; it differs from gelu by less
+ *   than 0.0005;
+ * - `"quickGelu"`: x·σ(1.702·x), with the logistic function σ, from the same paper;
+ * - `"silu"`: x·σ(x) (Elfwing et al. 2017, arXiv:1702.03118);
+ * - `"relu"`: max(x, 0), and `"tanh"`. At 0 the gradient of relu is 0.
  *
- * It differs from x·Φ(x), with the normal distribution Φ, by less than 0.0005.
+ * NaN stays NaN.
+ *
+ * @param times - Multiplied with the result: the other half of a gated layer (Shazeer 2020, arXiv:2002.05202). It has the
+ *   shape of x.
  */
-export function gelu(x: Floats): Floats {
-  const { data, shape } = floats("gelu", "x", x);
+export function activation(x: Floats, name: StepActivation, times?: Floats): Floats {
+  const { data, shape, f, factors } = checked("activation", x, name, times);
+  const { value } = f;
   const y = new Float32Array(data.length);
-  for (let i = 0; i < y.length; i++) {
-    const value = data[i]!;
-    y[i] = value * gate(value);
-  }
+  for (let i = 0; i < y.length; i++) y[i] = value(data[i]!);
+  if (factors) for (let i = 0; i < y.length; i++) y[i]! *= factors[i]!;
   return { data: y, shape };
 }
 
 /**
- * The gradient of gelu: dOutput · gelu′(x). With the logistic function σ and u(x) = 2·√(2/π)·(x + 0.044715·x³), gelu(x)
- * is x·σ(u), so
+ * The gradients of activation:
  *
- *     gelu′(x) = σ(u) + x·σ(u)·(1 − σ(u))·u′(x)
+ *     dInput = dOutput · times · f′(x)      dTimes = dOutput · f(x)
  */
-export function geluBackward(x: Floats, dOutput: Floats): Floats {
-  const { data, shape } = floats("geluBackward", "x", x);
-  const upstream = gradientOf("geluBackward", dOutput, shape);
+export function activationBackward(x: Floats, name: StepActivation, dOutput: Floats): ActivationGradient;
+export function activationBackward(x: Floats, name: StepActivation, dOutput: Floats, times: Floats): GatedGradients;
+export function activationBackward(
+  x: Floats,
+  name: StepActivation,
+  dOutput: Floats,
+  times?: Floats,
+): ActivationGradient | GatedGradients {
+  const operation = "activationBackward";
+  const { data, shape, f, factors } = checked(operation, x, name, times);
+  const upstream = sameShape(operation, "dOutput", dOutput, shape);
+  const { value, slope } = f;
   const dInput = new Float32Array(data.length);
+  if (!factors) {
+    for (let i = 0; i < dInput.length; i++) dInput[i] = upstream[i]! * slope(data[i]!);
+    return { dInput: { data: dInput, shape } };
+  }
+  const dTimes = new Float32Array(data.length);
   for (let i = 0; i < dInput.length; i++) {
-    const value = data[i]!;
-    const open = gate(value);
-    // far from 0 the gate does not move; there x³ may be infinite, and 0·∞ would be NaN
-    const shut = open * (1 - open);
-    const moves = shut === 0 ? 0 : value * shut * SLOPE * (1 + 3 * CUBE * value * value);
-    dInput[i] = upstream[i]! * (open + moves);
+    dInput[i] = upstream[i]! * factors[i]! * slope(data[i]!);
+    dTimes[i] = upstream[i]! * value(data[i]!);
   }
-  return { data: dInput, shape };
+  return { dInput: { data: dInput, shape }, dTimes: { data: dTimes, shape } };
 }
 
-/** σ(u(x)): what (1 + tanh(…))/2 is. */
-function gate(x: number): number {
-  return 1 / (1 + exponential(-SLOPE * (x + CUBE * x * x * x)));
+function checked(operation: string, x: unknown, name: unknown, times: unknown) {
+  const { data, shape } = floats(operation, "x", x);
+  if (typeof name !== "string" || !Object.hasOwn(FUNCTIONS, name))
+    throw new OptionError(
+      `${operation}: name must be one of ${Object.keys(FUNCTIONS).join(", ")}, got ${describe(name)}`,
+    );
+  const factors = times === undefined ? undefined : sameShape(operation, "times", times, shape);
+  return { data, shape, f: FUNCTIONS[name as StepActivation], factors };
 }
 
-/** max(x, 0), element by element. NaN stays NaN. */
-export function relu(x: Floats): Floats {
-  const { data, shape } = floats("relu", "x", x);
-  const y = new Float32Array(data.length);
-  for (let i = 0; i < y.length; i++) y[i] = Math.max(data[i]!, 0);
-  return { data: y, shape };
-}
-
-/** The gradient of relu: dOutput where x > 0, and 0 elsewhere. At 0 it is 0. */
-export function reluBackward(x: Floats, dOutput: Floats): Floats {
-  const { data, shape } = floats("reluBackward", "x", x);
-  const upstream = gradientOf("reluBackward", dOutput, shape);
-  const dInput = new Float32Array(data.length);
-  for (let i = 0; i < dInput.length; i++) if (data[i]! > 0) dInput[i] = upstream[i]!;
-  return { data: dInput, shape };
-}
-
-function gradientOf(operation: string, dOutput: unknown, shape: readonly number[]): Float32Array {
-  const given = floats(operation, "dOutput", dOutput);
-  assertShape(operation, "dOutput", given, shape, "the shape of x,");
+function sameShape(operation: string, argument: string, value: unknown, shape: readonly number[]): Float32Array {
+  const given = floats(operation, argument, value);
+  assertShape(operation, argument, given, shape, "the shape of x,");
   return given.data;
 }
