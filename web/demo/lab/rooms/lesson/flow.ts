@@ -37,21 +37,32 @@ export function flow(seen: Lesson, scene: number): string {
   );
 }
 
-/** Brings a diagram to another scene: only the columns that come are written. */
-export function reveal(table: Element, seen: Lesson, scene: number): void {
+/**
+ * What brings a diagram to another scene, column by column: only those that come or go are changed. The markup is made at once;
+ * each of the functions that are returned shows or hides a column.
+ */
+export function columnChanges(table: Element, seen: Lesson, scene: number): readonly (() => void)[] {
   const contents = contentsOf(seen);
-  for (const node of table.querySelectorAll<HTMLElement>("[data-column]")) {
-    const id = node.dataset["column"] as Column;
-    node.classList.toggle("later", !isThere(id, scene));
-    const token = node.parentElement!.dataset["token"];
-    if (token !== undefined && isThere(id, scene) && !node.firstChild) node.innerHTML = contents[id](Number(token));
-  }
-  for (const id of ["query", "mixed"] as const) {
-    const row = table.querySelector(`.${id}`)!;
-    row.classList.toggle("later", !isThere(id, scene));
-    const cell = row.querySelector("td")!;
-    if (isThere(id, scene) && !cell.firstChild) cell.innerHTML = contents[id]();
-  }
+  return COLUMNS.flatMap(({ id }) => {
+    const isHere = isThere(id, scene);
+    const nodes = [...table.querySelectorAll<HTMLElement>(`[data-column=${id}]`)];
+    if (nodes[0]!.classList.contains("later") !== isHere) return [];
+    const line = id === "key" ? "query" : id === "value" ? "mixed" : undefined;
+    const row = line && table.querySelector(`.${line}`)!;
+    const writes = [
+      ...nodes.map((cell) => {
+        const token = cell.parentElement!.dataset["token"]; // the head of the column has none
+        return { node: cell, cell, markup: () => contents[id](Number(token)) };
+      }),
+      ...(row ? [{ node: row, cell: row.querySelector("td")!, markup: contents[line] }] : []),
+    ].map(({ node, cell, markup }) => ({ node, cell, fresh: isHere && !cell.firstChild ? markup() : undefined }));
+    return () => {
+      for (const { node, cell, fresh } of writes) {
+        node.classList.toggle("later", !isHere);
+        if (fresh !== undefined) cell.innerHTML = fresh;
+      }
+    };
+  });
 }
 
 /** What stands in the cells of each column, and in the rows above and below. */

@@ -18,7 +18,7 @@ import { fields, SCENES, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
 import { paneOf, type Pane } from "./panes.js";
 import { cards, controls, stage } from "./stage.js";
-import { flow, reveal } from "./flow.js";
+import { columnChanges, flow } from "./flow.js";
 import { Walk } from "./walk.js";
 import { readWords, question } from "./words.js";
 
@@ -47,7 +47,7 @@ function open(view: RoomView<typeof fields>): void {
 const frame = () => new Promise(requestAnimationFrame);
 
 /** So many frames after a change a scene is drawn, and what travels in it has set off. */
-const FRAMES_OF_A_SCENE = 9;
+const FRAMES_OF_A_SCENE = 13;
 
 /** Resolves when a scene is drawn and what travels in it has arrived. */
 async function arrived(diagram: HTMLElement): Promise<void> {
@@ -71,8 +71,8 @@ class Board {
   readonly #walk: Walk;
   #seen: Lesson | undefined;
   #scene = 0;
-  /** Whether the picture is of another scene, word or head than the diagram. */
-  #isPictureOld = false;
+  /** Whether the diagram and its picture are of another scene, word or head than the settings. */
+  #isDiagramOld = false;
   /** A scene that the visitor has chosen by a button or a key, until the page scrolls there. */
   #wanted: number | undefined;
 
@@ -98,35 +98,43 @@ class Board {
     this.#scene = scene;
     if (!was) return this.#begin(seen, scene);
     const isChanged = !isSame || was.head !== seen.head || was.word !== seen.word;
-    if (isChanged) this.#showWords(seen, scene);
     const flies = from === scene - 1 && mayFly();
-    if (isChanged || from !== scene) this.#showColumns(seen, scene, flies);
+    this.#isDiagramOld ||= isChanged || from !== scene;
+    if (isChanged) {
+      this.#showWords(seen, scene);
+      if (flies) hideArrivals(this.#part(".flow"), scene);
+    }
     void this.#inFrames(seen, scene, flies);
   }
 
   /**
-   * Draws the rest of a scene, each part in a frame of its own, so that no task is long. The parts are the words beside the
+   * Draws a scene, each part in a frame of its own, so that no task is long. The parts are each column, the words beside the
    * picture, the picture, the rows of its table, the scrolling, and what travels. The markup is made between two frames. If
-   * another drawing comes before the end, it draws these parts.
+   * another drawing comes before the end, it draws these parts. Nothing is drawn in the task of the key itself: it changes the
+   * address, and for that a browser styles anew what was changed before.
    */
   async #inFrames(seen: Lesson, scene: number, flies: boolean): Promise<void> {
+    const isOver = () => this.#seen !== seen || !this.#view.stage.isConnected;
     await frame();
     await afterMessages();
-    const picture = this.#isPictureOld ? paneOf(seen, scene) : undefined;
+    if (isOver()) return;
+    const columns = this.#columnsOf(seen, scene, flies);
+    const picture = this.#isDiagramOld ? paneOf(seen, scene) : undefined;
     let addRows: (() => void) | undefined;
     const parts = [
+      ...columns,
       () => picture && this.#showNames(picture, scene),
       () => picture && (addRows = this.#showPicture(picture, scene, flies)),
       () => {
         addRows?.();
-        this.#isPictureOld = false;
+        this.#isDiagramOld = false;
       },
       () => this.#follow(scene),
       () => fly(this.#part(".scene-diagram"), flies ? scene : undefined),
     ];
     for (const draw of parts) {
       await frame();
-      if (this.#seen !== seen || !this.#view.stage.isConnected) return;
+      if (isOver()) return;
       draw();
     }
   }
@@ -196,11 +204,12 @@ class Board {
     if (field.value !== text && document.activeElement !== field) field.value = text;
   }
 
-  #showColumns(seen: Lesson, scene: number, flies: boolean): void {
+  #columnsOf(seen: Lesson, scene: number, flies: boolean): readonly (() => void)[] {
     const table = this.#part(".flow");
-    reveal(table, seen, scene);
-    if (flies) hideArrivals(table, scene);
-    this.#isPictureOld = true;
+    return columnChanges(table, seen, scene).map((change) => () => {
+      change();
+      if (flies) hideArrivals(table, scene);
+    });
   }
 
   /** A large table comes without its rows. Returns what adds them. */
