@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Attention } from "headwise";
 import type { createAttention as openOnGpu } from "headwise/webgpu";
-import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
 import { type Browser, type Page } from "playwright-core";
 
 import { Encoder } from "../../web/demo/model/encoder.js";
 import { PARK, PHONE } from "../../web/demo/model/story.js";
-import { differences as onnxDifferences, inputsOf, onnxCases, type Result } from "../conformance/onnxCases.js";
 import { attentionCases } from "../web/cases.js";
 import { modelFiles, original } from "../lab/demoModel.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
@@ -15,7 +12,7 @@ import { launchChromiumWithGpu } from "./chromium.js";
 import { remoteAttention, type RemoteAttention } from "./remoteAttention.js";
 import { serveDist } from "./staticServer.js";
 
-/** This many cases, spread over the whole table. All cases run in Node, on the same adapter. */
+/** This many cases, spread over the whole table. All cases, also the published ones, run in Node, on the same adapter. */
 const CASES = 16;
 
 let browser: Browser;
@@ -66,24 +63,6 @@ test("the model of the demo embeds as its makers' graph does, to 1e-4", async ()
     expect(Math.max(...embedding.map((value, i) => Math.abs(value - expected![i]!)))).toBeLessThanOrEqual(1e-4);
   }
 });
-
-const published = onnxCases();
-if (!published) test.skip("published ONNX cases (skipped: they are not on this machine, see HEADWISE_CASES)", () => {});
-else
-  test("published ONNX cases", async () => {
-    const operators = { Attention: onnxAttention, RotaryEmbedding: onnxRotary } as unknown as Record<
-      string,
-      (hw: Attention, inputs: object, attributes: object, options: { opset: number }) => Promise<Record<string, Result>>
-    >;
-    const problems: Record<string, unknown> = {};
-    for (const example of published.filter(({ op }) => op in operators)) {
-      const { name, op, attributes, opset, outputs } = example;
-      const results = await operators[op]!(hw as unknown as Attention, inputsOf(example), attributes, { opset });
-      const found = outputs.flatMap((output) => onnxDifferences(results[output.name], output));
-      if (found.length > 0) problems[name] = found;
-    }
-    expect(problems).toEqual({});
-  });
 
 test("buffers and encoders that the GPU would not take are refused by name, and a result outlives its instance", async () => {
   const outcome = await page.evaluate(async (entry) => {
