@@ -979,7 +979,7 @@ TEST(LayerMemory, FailingAllocationsForNewPositionsAreAStatusAndChangeNoLaterRes
                 EXPECT_TRUE(code == StatusCode::ok || y == untouched);
                 return code;
               }),
-              8);
+              5);
     EXPECT_EQ(y, expected);
   }
 }

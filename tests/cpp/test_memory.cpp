@@ -67,4 +67,10 @@ TEST(Scratch, DoesNotGrowWithTheBatch) {
   EXPECT_LE(bytes(16), bytes(1) + 16 * 1024);  // but for a few words a batch
 }
 
+// A tile of all 4,000 rows would take eight times as much as one of all 500.
+TEST(Scratch, DoesNotGrowWithTheLengthOfThePrompt) {
+  const auto bytes = [](std::int64_t rows) { return scratch_bytes(random_case({1, 1, 1, rows, 300, 16, 16}, 804)); };
+  EXPECT_LE(bytes(4000), 2 * bytes(500));
+}
+
 }  // namespace headwise::test_memory

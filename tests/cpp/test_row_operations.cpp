@@ -74,6 +74,43 @@ TEST(RowNorms, AgreeWithDoubleForEveryWidthWithAndWithoutGain) {
       }
 }
 
+TEST(RowNorms, OfNumbersWhoseSquaresLeaveFloat32HaveTheBitsOfUsualOnes) {
+  const std::int64_t width = 37;
+  const Floats x = random_floats(width, 5);
+  for (const RowNorm norm : {RowNorm::layer, RowNorm::rms}) {
+    Floats usual(width), far(width);
+    NormedRows call{.norm = norm, .rows = 1, .width = width, .x = {x.data()}, .epsilon = 0.0f, .y = usual.data()};
+    ASSERT_TRUE(norm_rows(pool_of(1), call).ok());
+    for (const int exponent : {124, 100, 63, -63, -80, -100}) {
+      Floats moved = x;
+      for (float& number : moved) number = std::ldexp(number, exponent);
+      call.x = {moved.data()}, call.y = far.data();
+      ASSERT_TRUE(norm_rows(pool_of(1), call).ok());
+      EXPECT_EQ(far, usual) << exponent;
+    }
+  }
+}
+
+TEST(RowNorms, OfTheLargestAndTheSmallestNumbersAreThoseOfDouble) {
+  for (const Floats& x : {Floats{3e38f, 3e38f, -3e38f, 1e38f}, Floats{3e38f, 3e38f, 3e38f, 2.9e38f},
+                          Floats{1e-45f, 0.0f, 0.0f, 0.0f}, Floats{1e-40f, -2e-40f, 3e-40f, 0.0f}})
+    for (const RowNorm norm : {RowNorm::layer, RowNorm::rms}) {
+      Floats y(4);
+      const NormedRows call{.norm = norm, .rows = 1, .width = 4, .x = {x.data()}, .epsilon = 0.0f, .y = y.data()};
+      ASSERT_TRUE(norm_rows(pool_of(1), call).ok());
+      const Row expected = norm_of(call, x.data());
+      for (int i = 0; i < 4; ++i) EXPECT_LE(std::abs(y[i] - expected.y[i]), expected.error[i]) << x[0] << " " << i;
+    }
+}
+
+TEST(RowNorms, ARowOfNumbersFarBelowTheRootOfEpsilonIsNearlyZero) {
+  const Floats x{1e-30f, -1e-30f};
+  Floats y(2);
+  const NormedRows call{.rows = 1, .width = 2, .x = {x.data()}, .epsilon = 1e-35f, .y = y.data()};
+  ASSERT_TRUE(norm_rows(pool_of(1), call).ok());
+  EXPECT_NEAR(y[0], 1e-30 / std::sqrt(1e-60 + 1e-35), 1e-18);
+}
+
 TEST(RowNorms, ARowWithNanLeavesTheOthersTheirBits) {
   const std::int64_t width = 37;
   Floats x = random_floats(3 * width, 4);
@@ -132,6 +169,13 @@ TEST(RowFunctions, ErrByAtMost2ToTheMinus21TimesX) {
     for (std::size_t i = 0; i < x.size(); ++i)
       ASSERT_LE(std::abs(y[i] - value_of(function, x[i])), 0x1p-21 * std::abs(x[i]))
           << static_cast<int>(function) << " of " << x[i];
+  }
+}
+
+TEST(RowFunctions, OfMinusInfinityAreZeroOrMinusOne) {
+  for (const RowFunction function : kFunctions) {
+    const float y = mapped(function, {-kInfinity})[0];
+    EXPECT_EQ(y, function == RowFunction::identity ? -kInfinity : function == RowFunction::tanh ? -1.0f : 0.0f);
   }
 }
 

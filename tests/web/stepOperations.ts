@@ -51,11 +51,11 @@ function each(f: (x: number, i: number, row: number) => readonly [value: number,
   };
 }
 
-/** x / (1 + exp(−z)), where −z is at most 87. */
-const gated = (x: number, z: number) => x / (1 + Math.exp(Math.min(-z, 87)));
+/** x / (1 + exp(−z)); 0 where z is below −87. */
+const gated = (x: number, z: number) => (z < -87 ? -0 : x / (1 + Math.exp(-z)));
 
 const FUNCTIONS: Readonly<Record<StepActivation, (x: number) => number>> = {
-  gelu: (x) => (x * erfc(-x / Math.SQRT2)) / 2,
+  gelu: (x) => (x === -Infinity ? -0 : (x * erfc(-x / Math.SQRT2)) / 2),
   geluTanh: (x) => gated(x, 2 * Math.sqrt(2 / Math.PI) * x * (1 + 0.044715 * x * x)),
   quickGelu: (x) => gated(x, 1.702 * x),
   silu: (x) => gated(x, x),
@@ -161,6 +161,18 @@ export const ROW_OPERATIONS: readonly RowOperation[] = [
     build: (recorder, x) => recorder.rmsNorm(x, gain, { epsilon: 0 }),
     of: normed(false, 0),
   },
+  ...[100, 63, -63, -80].map((exponent) => ({
+    name: `an RMS norm of numbers times 2^${exponent}`,
+    build: (recorder: Recorder, x: StepTensor) =>
+      recorder.rmsNorm(recorder.scale(x, 2 ** exponent), gain, { epsilon: 0 }),
+    of: (row: readonly number[]) => normed(false, 0)(row.map((value) => Math.fround(value * 2 ** exponent))),
+  })),
+  ...[90, -70].map((exponent) => ({
+    name: `a layer norm of numbers times 2^${exponent}`,
+    build: (recorder: Recorder, x: StepTensor) =>
+      recorder.layerNorm(recorder.scale(x, 2 ** exponent), gain, shift, { epsilon: 0 }),
+    of: (row: readonly number[]) => normed(true, 0)(row.map((value) => Math.fround(value * 2 ** exponent))),
+  })),
   { name: "a softmax", build: (recorder, x) => recorder.softmax(x), of: softmax(1) },
   { name: "a softmax of a multiple", build: (recorder, x) => recorder.softmax(x, { scale: -0.7 }), of: softmax(-0.7) },
 ];

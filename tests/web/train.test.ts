@@ -70,9 +70,14 @@ describe.each(ACTIVATIONS)("activation %s", (name) => {
     expect(Array.from(data, Math.abs)).toEqual(name === "tanh" ? [0, 0, 0, 0] : [1, 1, 0, 0]);
   });
 
+  test("is 0 at minus infinity where it is shut, and −1 for tanh", () => {
+    const [least] = activation(floats([-Infinity]), name).data;
+    expect(Math.abs(least!)).toBe(name === "tanh" ? 1 : 0);
+  });
+
   test("shows NaN", () => {
     expect(activation(floats([NaN]), name).data[0]).toBeNaN();
-    if (name !== "relu") expect(activationBackward(floats([NaN]), name, floats([1])).dInput.data[0]).toBeNaN();
+    expect(activationBackward(floats([NaN]), name, floats([1])).dInput.data[0]).toBeNaN();
   });
 });
 
@@ -87,6 +92,20 @@ describe("activation", () => {
     }
   });
 
+  test("rounds a gated result once", () => {
+    const [x, times] = [floats([-104, -110]), floats([1e30, 1e30])];
+    const exactly = (n: number) => exact.activations.silu(x.data[n]!) * times.data[n]!;
+    expect(differences(activation(x, "silu", times), near([exactly(0), exactly(1)], 1e-13))).toEqual([]);
+    const { dTimes } = activationBackward(x, "silu", times, floats([1, 1]));
+    expect(activation(x, "silu", times).data).toEqual(dTimes.data);
+  });
+
+  test("takes factors that may be absent", () => {
+    const maybe = undefined as Floats | undefined;
+    const x = floats([1, 2]);
+    expect(activationBackward(x, "silu", x, maybe)).toEqual(activationBackward(x, "silu", x));
+  });
+
   test("has gradient ½ at 0 where it is smooth, 0 for relu and 1 for tanh", () => {
     const slopes = ACTIVATIONS.map((name) => activationBackward(floats([0]), name, floats([1])).dInput.data[0]);
     expect(slopes).toEqual([0.5, 0.5, 0.5, 0.5, 0, 1]);
@@ -95,7 +114,7 @@ describe("activation", () => {
   test("relu passes the gradient where x is above 0", () => {
     const x = floats([-2, -0, 0, 3, NaN]);
     expect(numbers(activation(x, "relu")).map(Math.abs)).toEqual([0, 0, 0, 3, NaN]);
-    expect(numbers(activationBackward(x, "relu", floats([1, 2, 3, 4, 5])).dInput)).toEqual([0, 0, 0, 4, 0]);
+    expect(numbers(activationBackward(x, "relu", floats([1, 2, 3, 4, 5])).dInput)).toEqual([0, 0, 0, 4, NaN]);
   });
 
   test("has the names that recorded steps have", () => {
@@ -219,6 +238,20 @@ describe("crossEntropy", () => {
     expect(numbers(dLogits).slice(14, 21)).toEqual([0, 0, 0, 0, 0, 0, 0]);
   });
 
+  test("keeps the digits of the gradient at a target that is nearly certain", () => {
+    for (const z of [14, 17, 20, 40]) {
+      const [target, other] = crossEntropy(floats([z, 0], [1, 2]), Int32Array.of(0)).dLogits.data;
+      const share = Math.exp(-z) / (1 + Math.exp(-z));
+      expect(Math.abs(other! - share)).toBeLessThan(2 * UNIT * share);
+      expect(target).toBe(-other!);
+    }
+  });
+
+  test("is 0 with a gradient of 0 for one class", () => {
+    const { loss, dLogits } = crossEntropy(floats([3], [1, 1]), Int32Array.of(0));
+    expect([loss, ...dLogits.data]).toEqual([0, 0]);
+  });
+
   test("does not overflow with large logits", () => {
     const { loss, dLogits } = crossEntropy(floats([1000, -1000], [1, 2]), Int32Array.of(1));
     expect(loss).toBe(2000);
@@ -238,7 +271,8 @@ describe("crossEntropy", () => {
 describe("Wrong arguments are refused before any work:", () => {
   const x = floats([1, 2, 3, 4, 5, 6], [2, 3]);
   const three = floats([1, 1, 1]);
-  const refused: readonly [string, () => unknown, typeof OptionError | typeof ShapeError, string][] = [
+  type Refusal = readonly [string, () => unknown, typeof OptionError | typeof ShapeError, string];
+  const refused: readonly Refusal[] = [
     [
       "no tensor",
       () => activation([1, 2] as never, "gelu"),
@@ -298,8 +332,20 @@ describe("Wrong arguments are refused before any work:", () => {
       "a negative epsilon",
       () => layerNormBackward(x, three, x, { epsilon: -1 }),
       OptionError,
-      "epsilon must be a number of 0 or more, got -1",
+      "epsilon must be a finite number of 0 or more, got -1",
     ],
+    [
+      "an infinite epsilon",
+      () => rmsNorm(x, three, { epsilon: Infinity }),
+      OptionError,
+      "rmsNorm: epsilon must be a finite number of 0 or more, got Infinity",
+    ],
+    ...[0, "", false, null].map((bias): Refusal => [
+      `a bias that is ${JSON.stringify(bias)}`,
+      () => layerNorm(x, three, bias as never),
+      OptionError,
+      "layerNorm: bias must be a tensor { data, shape } with a Float32Array",
+    ]),
     [
       "a scalar",
       () => layerNorm(floats([1], []), three),
@@ -344,6 +390,29 @@ describe("Wrong arguments are refused before any work:", () => {
     ],
     ["a target below −1", () => crossEntropy(x, Int32Array.of(-2, 0)), OptionError, "targets[0]"],
   ];
+
+  describe("memory that a getter of a later argument takes away:", () => {
+    const taking = (array: Float32Array, shape: number[]) => ({
+      data: new Float32Array(shape.reduce((product, extent) => product * extent, 1)),
+      get shape() {
+        structuredClone(array.buffer, { transfer: [array.buffer as ArrayBuffer] });
+        return shape;
+      },
+    });
+    const calls: readonly [string, string, (x: Floats) => unknown][] = [
+      ["activation", "x", (given) => activation(given, "silu", taking(given.data, [2, 3]))],
+      ["activationBackward", "x", (given) => activationBackward(given, "silu", taking(given.data, [2, 3]))],
+      ["layerNorm", "x", (given) => layerNorm(given, taking(given.data, [3]))],
+      ["layerNorm", "x", (given) => layerNorm(given, three, taking(given.data, [3]))],
+      ["rmsNormBackward", "x", (given) => rmsNormBackward(given, three, taking(given.data, [2, 3]))],
+      ["embeddingBackward", "table", (given) => embeddingBackward(given, Int32Array.of(0), taking(given.data, [1, 3]))],
+    ];
+    test.each(calls)("%s names %s", (operation, argument, call) => {
+      const error = thrownBy(() => call(floats([1, 2, 3, 4, 5, 6], [2, 3])));
+      expect(error.message).toContain(`${operation}: the memory of ${argument} was transferred, shrunk or detached`);
+      expect(OptionError.is(error)).toBe(true);
+    });
+  });
 
   test.each(refused)("%s", (_, call, Class, message) => {
     const error = thrownBy(call);

@@ -70,6 +70,17 @@ describe("adamW", () => {
     expect([usual.a, usual.b, chosen.a, chosen.b].flatMap(numbers)).toEqual([0.75, 1, 1, 0.75]);
   });
 
+  test("a step in which decay throws changes nothing", () => {
+    const parameters = { a: floats([1], [1, 1]), b: floats([2], [1, 1]) };
+    const decay = (name: string) => {
+      if (name === "b") throw new Error("no");
+      return true;
+    };
+    const { step, state } = adamW(parameters, { decay });
+    expect(() => step(zerosLike(parameters))).toThrow("no");
+    expect([parameters.a, parameters.b, state.steps].flatMap(numbers)).toEqual([1, 2, 0]);
+  });
+
   test("goes on from its saved state, bit for bit", () => {
     const start = () => ({ layers: [{ Wq: random(1).normal([2, 2]) }, { Wq: random(2).normal([2, 2]) }] });
     const [whole, halves] = [start(), start()];
@@ -102,7 +113,9 @@ describe("adamW", () => {
         OptionError,
         "learningRate must be a number from 0 to below Infinity, got NaN",
       ],
-      [() => adamW(parameters, { betas: [0.9, 1] }), OptionError, "beta2 must be a number from 0 to below 1, got 1"],
+      [() => adamW(parameters, { betas: [0.9, 1] }), OptionError, "betas[1] must be a number from 0 to below 1, got 1"],
+      [() => adamW(parameters, { betas: null as never }), OptionError, "adamW: betas must be two numbers, got null"],
+      [() => adamW(parameters, { betas: [0.9] as never }), OptionError, "betas[1] must be a number from 0 to below 1"],
       [
         () => adamW(parameters, { weightDecay: -1 }),
         OptionError,

@@ -1,6 +1,7 @@
 #include "headwise/attention.h"
 
 #include <algorithm>
+#include <span>
 
 #include "attention/attend_tile.h"
 #include "attention/call.h"
@@ -52,10 +53,11 @@ class Evaluation {
   Plan& plan_;
   WantedRows wanted_;
   PatchedProbs patched_probs_;
-  Buffer<char> scratch_;
-  Buffer<float> split_outs_;
-  Buffer<OnlineSoftmax> split_softmax_;
-  Buffer<FinishedSoftmax> statistics_;  ///< [B, num_heads, Sq]; only if the second pass needs them
+  Arrays arrays_;
+  std::span<char> scratch_;
+  std::span<float> split_outs_;
+  std::span<OnlineSoftmax> split_softmax_;
+  std::span<FinishedSoftmax> statistics_;  ///< [B, num_heads, Sq]; only if the second pass needs them
   std::int64_t scratch_stride_ = 0;
 };
 
@@ -71,9 +73,8 @@ Error Evaluation::allocate() {
   if (!multiply_sizes(scratch_stride_, pool_.size(), &bytes) ||
       !multiply_sizes(plan_.split_results, plan_.split_rows, &rows) || !multiply_sizes(rows, value_dim(), &outs))
     return refuse(Rule::scratch_size);
-  if (Error e = scratch_.allocate(bytes)) return e;
-  if (Error e = allocate_all(split_softmax_, rows, split_outs_, outs)) return e;
-  return inspecting ? statistics_.allocate(query_rows) : Error();
+  return arrays_.allocate(scratch_, bytes, split_softmax_, rows, split_outs_, outs, statistics_,
+                          inspecting ? query_rows : 0);
 }
 
 SplitResult Evaluation::split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split) {
@@ -83,7 +84,7 @@ SplitResult Evaluation::split_result(const SequencePlan& plan, std::int64_t grou
 
 void Evaluation::finish(const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
   const FinishedSoftmax final = finish_row(call_, row, softmax, out);
-  if (statistics_) statistics_[call_.row_index(row)] = final;
+  if (!statistics_.empty()) statistics_[call_.row_index(row)] = final;
 }
 
 /// Whether some row of the tile is wanted. The whole tile is then computed, so that the bits of a row do not depend on

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
+#include <span>
 #include <utility>
 
+#include "base/guard.h"
 #include "base/rules.h"
 
 namespace headwise {
@@ -93,9 +96,13 @@ class Placement {
   template <class T>
   T* take(std::int64_t rows, std::int64_t columns = 1) {
     std::int64_t count = 0, bytes = 0;
-    overflow_ |= !multiply_sizes(rows, columns, &count) || !multiply_sizes(count, sizeof(T), &bytes) ||
-                 __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
-    return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
+    overflow_ |= !multiply_sizes(rows, columns, &count) || !multiply_sizes(count, sizeof(T), &bytes);
+    bytes = round_up(std::min(bytes, kLargest), kAlignment);
+    const std::int64_t first = offset_;
+    overflow_ |= __builtin_add_overflow(offset_, bytes + kGuardBytes, &offset_);
+    if (!memory_) return nullptr;
+    guard(memory_ + first, bytes);
+    return reinterpret_cast<T*>(memory_ + first);
   }
   /// An object whose parts follow it: T::place(*this, args...).
   template <class T, class... Args>
@@ -114,6 +121,32 @@ class Placement {
   char* memory_;
   std::int64_t offset_ = 0;
   bool overflow_ = false;
+};
+
+/// Arrays of plain values in one piece of memory: they come with one request, and go together.
+class Arrays {
+ public:
+  /// Makes arrays, each followed by its size. If there is no memory, or the number of bytes overflows, they are not to
+  /// be read.
+  template <class... All>
+  [[nodiscard]] Error allocate(All&&... arrays_and_sizes) {
+    Placement sizes(nullptr);
+    place(sizes, arrays_and_sizes...);
+    constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();
+    if (Error e = memory_.allocate(sizes.total() < 0 ? kTooMany : sizes.total())) return e;
+    Placement memory(memory_.data());
+    place(memory, arrays_and_sizes...);
+    return {};
+  }
+
+ private:
+  template <class T, class... More>
+  static void place(Placement& memory, std::span<T>& array, std::int64_t size, More&&... more) {
+    array = {memory.take<T>(size), static_cast<std::size_t>(size)};
+    if constexpr (sizeof...(More) > 0) place(memory, more...);
+  }
+
+  Buffer<char> memory_;
 };
 
 /// The bytes that `T::place(Placement&, args...)` takes; -1 on overflow.

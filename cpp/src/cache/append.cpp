@@ -202,9 +202,10 @@ Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) 
   }
   if (Error e = store.ensure_means()) return e;
   const std::int64_t widest = std::max(key_mean_scratch(store.shape.head_dim), store.shape.value_dim);
-  Buffer<float> rows;  // scratch of each worker
-  Buffer<std::int64_t> before;
-  if (Error e = allocate_all(rows, widest * pool.size(), before, store.shape.batch_size)) return e;
+  Arrays arrays;
+  std::span<float> rows;  // scratch of each worker
+  std::span<std::int64_t> before;
+  if (Error e = arrays.allocate(rows, widest * pool.size(), before, store.shape.batch_size)) return e;
   if (Error e = reserve_gain(store, tokens.num_tokens, tokens.lengths)) {
     store.trim_all();
     return e;

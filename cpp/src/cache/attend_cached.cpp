@@ -18,7 +18,8 @@ namespace {
 
 /// The positions by which the queries of a call are turned, [planes, B, Sq].
 struct QueryAngles {
-  Buffer<double> all, kept;  ///< kept: for the keys that a ring with cache_positions keeps for ever
+  Arrays arrays;
+  std::span<double> all, kept;  ///< kept: for the keys that a ring with cache_positions keeps for ever
   std::int64_t planes = 1;
   bool kept_differ = false;
 
@@ -28,8 +29,8 @@ struct QueryAngles {
     const KvCache::Store& store = inputs.cache->store();
     const std::int64_t length = shape.query_length, rows = shape.batch_size * length;
     if (inputs.query_positions) planes = inputs.query_position_planes;
-    Buffer<Sequence> sequences;
-    if (Error e = allocate_all(sequences, shape.batch_size, all, planes * rows, kept, rows)) return e;
+    std::span<Sequence> sequences;
+    if (Error e = arrays.allocate(sequences, shape.batch_size, all, planes * rows, kept, rows)) return e;
     resolve_sequences(shape, inputs, options, sequences.data());
     const bool has_kept = store.shape.cache_positions && store.shape.keep_first > 0;
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -71,7 +72,7 @@ Error turn_queries(ThreadPool& pool, const AttentionShape& shape, const Attentio
     inputs->arrival = nullptr;
   }
   const ConstArray query = inputs->query;
-  const auto turn = [&](const Buffer<double>& positions, std::int64_t planes, Buffer<float>* rows) {
+  const auto turn = [&](std::span<const double> positions, std::int64_t planes, Buffer<float>* rows) {
     return turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, query, positions.data(), planes,
                      rows);
   };

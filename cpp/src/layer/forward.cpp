@@ -55,24 +55,21 @@ std::int64_t projection_scratch(const Layer::Packed& layer) {
 Error Forward::allocate() {
   const std::int64_t query_tokens = inputs_.batch_size * inputs_.query_length;
   const std::int64_t key_tokens = projects_keys() ? inputs_.batch_size * key_length_ : 0;
-  const std::int64_t width = layer_.shape.value_head_dim;
-  const struct {
-    Buffer<float>* buffer;
-    std::int64_t count;
-  } wanted[] = {{&query_, query_tokens * layer_.query_width()},
-                {&key_, key_tokens * layer_.key_width()},
-                {&value_, key_tokens * layer_.value_width()},
-                {&heads_, keeps_heads() ? query_tokens * layer_.heads_width() : 0},
-                {&chosen_heads_, views_.contributions.data ? chosen_rows(views_.contributions.selection) * width : 0},
-                {&raw_query_, keeps_raw_heads() ? query_tokens * layer_.query_width() : 0},
-                {&raw_key_, keeps_raw_heads() ? key_tokens * layer_.key_width() : 0},
-                {&lse_, saves_ ? query_tokens * layer_.shape.num_heads : 0},
-                {&scratch_, pool_.size() * projection_scratch(layer_)}};
-  for (const auto& want : wanted)
-    if (Error e = want.buffer->allocate(want.count)) return e;
+  const std::int64_t query_width = layer_.query_width(), key_width = layer_.key_width();
+  const std::int64_t chosen = views_.contributions.data ? chosen_rows(views_.contributions.selection) : 0;
   const std::int64_t planes = inputs_.positions.planes;
-  return allocate_all(query_positions_, planes * query_tokens, key_positions_, planes * key_tokens, sequences_,
-                      count_sequences(shape_, options_), lengths_before_, inputs_.batch_size);
+  if (Error e = scratch_.allocate(pool_.size() * projection_scratch(layer_))) return e;
+  return arrays_.allocate(query_, query_tokens * query_width, key_, key_tokens * key_width,  //
+                          value_, key_tokens * layer_.value_width(),                         //
+                          heads_, keeps_heads() ? query_tokens * layer_.heads_width() : 0,   //
+                          chosen_heads_, chosen * layer_.shape.value_head_dim,               //
+                          raw_query_, keeps_raw_heads() ? query_tokens * query_width : 0,    //
+                          raw_key_, keeps_raw_heads() ? key_tokens * key_width : 0,          //
+                          lse_, saves_ ? query_tokens * layer_.shape.num_heads : 0,          //
+                          query_positions_, planes * query_tokens,                           //
+                          key_positions_, planes * key_tokens,                               //
+                          sequences_, count_sequences(shape_, options_),                     //
+                          lengths_before_, inputs_.batch_size);
 }
 
 Error Forward::attend() {
@@ -80,8 +77,8 @@ Error Forward::attend() {
   attention_inputs_.key.data = key_.data();
   attention_inputs_.value.data = value_.data();
   AttentionOutputs outputs = outputs_;
-  if (heads_.size() > 0) outputs.output = {heads_.data(), Dtype::float32};
-  if (lse_.size() > 0) outputs.lse = lse_.data();
+  if (!heads_.empty()) outputs.output = {heads_.data(), Dtype::float32};
+  if (!lse_.empty()) outputs.lse = lse_.data();
   return inputs_.cache ? attend_cached(pool_, shape_, attention_inputs_, options_, outputs)
                        : attend_checked(pool_, shape_, attention_inputs_, options_, outputs);
 }
@@ -107,13 +104,13 @@ Error Forward::run() {
   }
   if (overwrites()) overwrite_heads();
   if (shows()) show_inside();
-  if (outputs_.output.data && heads_.size() > 0) {
+  if (outputs_.output.data && !heads_.empty()) {
     if (layer_.shape.output_projection)
       project_output();
     else
       copy_heads_to_output();
   }
-  if (outputs_.lse && lse_.size() > 0) std::copy_n(lse_.data(), lse_.size(), outputs_.lse);
+  if (outputs_.lse && !lse_.empty()) std::copy_n(lse_.data(), lse_.size(), outputs_.lse);
   scratch_ = {};
   options_.empty_row_report = nullptr;  // a saved call may outlive it
   if (ring_) return append_checked(pool_, *ring_, new_tokens());
@@ -122,8 +119,8 @@ Error Forward::run() {
 
 std::int64_t Forward::saved_bytes() const {
   std::int64_t floats = query_rows_.own.size() + key_rows_.own.size();
-  for (const Buffer<float>* buffer : {&query_, &key_, &value_, &heads_, &raw_query_, &raw_key_, &lse_})
-    floats += buffer->size();
+  for (const std::span<float> array : {query_, key_, value_, heads_, raw_query_, raw_key_, lse_})
+    floats += std::ssize(array);
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "attention/call.h"
 #include "attention/head_rows.h"
@@ -73,7 +74,7 @@ class Forward {
   [[nodiscard]] Error check_positions() const;
   [[nodiscard]] Error check_turned_positions() const;
   [[nodiscard]] Error check_given_positions() const;
-  [[nodiscard]] Error check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const;
+  [[nodiscard]] Error check_rows(std::span<const std::int64_t> positions, std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Error check_room() const;
   [[nodiscard]] Error allocate();
   void resolve_positions();
@@ -101,7 +102,7 @@ class Forward {
   void overwrite_heads();
   void show_inside();
   void show_contributions();
-  [[nodiscard]] HeadRows head_rows(Buffer<float>& buffer, std::int64_t heads, std::int64_t length, std::int64_t width,
+  [[nodiscard]] HeadRows head_rows(std::span<float> array, std::int64_t heads, std::int64_t length, std::int64_t width,
                                    const std::int32_t* lengths) const;
   [[nodiscard]] HeadRows query_rows();
   [[nodiscard]] HeadRows output_rows();
@@ -187,17 +188,19 @@ class Forward {
   Formula score_, visible_;  ///< options_ point here, since the call's own may end with it
 
   Buffer<float> scratch_;  ///< of projections
-  Buffer<float> query_, key_, value_, heads_;
-  Buffer<float> chosen_heads_;                            ///< the rows of heads whose contributions are wanted
-  Buffer<float> raw_query_, raw_key_;                     ///< before norm and rotary embedding, if they are saved
-  Buffer<float> lse_;                                     ///< if it is saved
-  Buffer<std::int64_t> query_positions_, key_positions_;  ///< [planes, B * S]
-  PositionRows query_rows_;                               ///< what is added to X, or the angles of queries
-  PositionRows key_rows_;                                 ///< the angles of keys
-  RotaryAngles own_angles_;                               ///< if they depend on the length of the call
-  KeptRows own_rows_;                                     ///< of them
-  Buffer<Sequence> sequences_;
-  Buffer<std::int32_t> lengths_before_;
+  Arrays arrays_;          ///< those that follow
+  std::span<float> query_, key_, value_, heads_;
+  std::span<float> chosen_heads_;                            ///< the rows of heads whose contributions are wanted
+  std::span<float> raw_query_, raw_key_;                     ///< before norm and rotary embedding, if they are saved
+  std::span<float> lse_;                                     ///< if it is saved
+  std::span<std::int64_t> query_positions_, key_positions_;  ///< [planes, B * S]
+  std::span<Sequence> sequences_;
+  std::span<std::int32_t> lengths_before_;
+
+  PositionRows query_rows_;        ///< what is added to X, or the angles of queries
+  PositionRows key_rows_;          ///< the angles of keys
+  RotaryAngles own_angles_;        ///< if they depend on the length of the call
+  KeptRows own_rows_;              ///< of them
   KvCache* ring_ = nullptr;        ///< the caller's cache, if the call works on a widened one
   std::unique_ptr<KvCache> wide_;  ///< that one
 };

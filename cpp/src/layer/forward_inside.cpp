@@ -4,9 +4,9 @@
 
 namespace headwise {
 
-HeadRows Forward::head_rows(Buffer<float>& buffer, std::int64_t heads, std::int64_t length, std::int64_t width,
+HeadRows Forward::head_rows(std::span<float> array, std::int64_t heads, std::int64_t length, std::int64_t width,
                             const std::int32_t* lengths) const {
-  return {buffer.data(), strides_of(heads_layout_, heads, length, width), shape_.batch_size, heads, length, width,
+  return {array.data(), strides_of(heads_layout_, heads, length, width), shape_.batch_size, heads, length, width,
           lengths};
 }
 

@@ -11,7 +11,7 @@ namespace headwise {
 void Forward::resolve_positions() {
   resolve_sequences(shape_, attention_inputs_, options_, sequences_.data());
   const bool offset_follows_cache = appends() && !options_.query_offset && options_.causal != Causal::upper_left;
-  for (std::int64_t n = 0; n < sequences_.size(); ++n) {
+  for (std::int64_t n = 0; n < std::ssize(sequences_); ++n) {
     Sequence& sequence = sequences_[n];
     if (offset_follows_cache) sequence.offset += growth_.of(n);
     std::int64_t* positions = query_positions_.data() + sequence.batch * inputs_.query_length + sequence.query_begin;
@@ -22,7 +22,7 @@ void Forward::resolve_positions() {
 }
 
 void Forward::resolve_key_positions() {
-  for (std::int64_t n = 0; n < sequences_.size(); ++n) {
+  for (std::int64_t n = 0; n < std::ssize(sequences_); ++n) {
     const Sequence& sequence = sequences_[n];
     const std::int64_t first = appends() ? inputs_.cache->appended(n) : 0;
     const std::int64_t count = options_.cu_seq_lens_key ? sequence.key_length : key_length_;
@@ -33,9 +33,9 @@ void Forward::resolve_key_positions() {
 
 /// Positions of the caller replace those of the tokens.
 void Forward::take_given_positions() {
-  std::copy_n(inputs_.positions.data, query_positions_.size(), query_positions_.data());
+  std::copy_n(inputs_.positions.data, std::ssize(query_positions_), query_positions_.data());
   if (projects_keys() && given_key_positions())
-    std::copy_n(given_key_positions(), key_positions_.size(), key_positions_.data());
+    std::copy_n(given_key_positions(), std::ssize(key_positions_), key_positions_.data());
 }
 
 /// Finds the row of every token: what is added to X, or the angles.
@@ -46,7 +46,7 @@ Error Forward::find_position_rows() {
     case LayerPosition::table:
       return find_table_rows();
     case LayerPosition::sinusoidal:
-      return layer_.position_rows.find(pool_, query_positions_.data(), query_positions_.size(), &query_rows_);
+      return layer_.position_rows.find(pool_, query_positions_.data(), std::ssize(query_positions_), &query_rows_);
     case LayerPosition::rotary:
       break;
   }
@@ -60,8 +60,8 @@ Error Forward::find_position_rows() {
 /// Outside the table there is no row: only padding stands there.
 Error Forward::find_table_rows() {
   const std::int64_t width = layer_.shape.input_dim;
-  if (Error e = query_rows_.at.allocate(query_positions_.size())) return e;
-  for (std::int64_t t = 0; t < query_positions_.size(); ++t) {
+  if (Error e = query_rows_.at.allocate(std::ssize(query_positions_))) return e;
+  for (std::int64_t t = 0; t < std::ssize(query_positions_); ++t) {
     const std::int64_t p = query_positions_[t];
     query_rows_.at[t] = p >= 0 && p < layer_.options.position_rows ? layer_.position_table.data() + p * width : nullptr;
   }
@@ -69,8 +69,8 @@ Error Forward::find_table_rows() {
 }
 
 Error Forward::find_angles(KeptRows& kept) {
-  if (Error e = kept.find(pool_, query_positions_.data(), query_positions_.size(), &query_rows_)) return e;
-  if (Error e = kept.find(pool_, key_positions_.data(), key_positions_.size(), &key_rows_)) return e;
+  if (Error e = kept.find(pool_, query_positions_.data(), std::ssize(query_positions_), &query_rows_)) return e;
+  if (Error e = kept.find(pool_, key_positions_.data(), std::ssize(key_positions_), &key_rows_)) return e;
   if (inputs_.positions.planes == 1) return {};
   if (Error e = splice_sections(&query_rows_)) return e;
   return splice_sections(&key_rows_);
@@ -101,9 +101,9 @@ Error Forward::splice_sections(PositionRows* rows) const {
 /// The rotary embedding of this call: dynamic ntk and longrope take the highest position + 1 as their length.
 RotaryOptions Forward::rotary_now() const {
   RotaryOptions rotary = layer_.options.rotary;
-  for (const Buffer<std::int64_t>* positions : {&query_positions_, &key_positions_})
-    for (std::int64_t t = 0; t < positions->size(); ++t)
-      rotary.sequence_length = std::max(rotary.sequence_length, static_cast<double>((*positions)[t] + 1));
+  for (const std::span<std::int64_t> positions : {query_positions_, key_positions_})
+    for (const std::int64_t position : positions)
+      rotary.sequence_length = std::max(rotary.sequence_length, static_cast<double>(position + 1));
   return rotary;
 }
 

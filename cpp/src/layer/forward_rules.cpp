@@ -114,7 +114,7 @@ Error Forward::check_given_positions() const {
 }
 
 /// Whether tables of cos and sin have a row for `count` tokens from `first` on, in every plane.
-Error Forward::check_rows(const Buffer<std::int64_t>& positions, std::int64_t first, std::int64_t count) const {
+Error Forward::check_rows(std::span<const std::int64_t> positions, std::int64_t first, std::int64_t count) const {
   const std::int64_t tokens = positions.size() / inputs_.positions.planes;
   for (std::int64_t plane = 0; plane < inputs_.positions.planes; ++plane)
     for (std::int64_t t = first; t < first + count; ++t)
@@ -124,7 +124,7 @@ Error Forward::check_rows(const Buffer<std::int64_t>& positions, std::int64_t fi
 
 /// Whether tables of cos and sin have a row for every query and key.
 Error Forward::check_turned_positions() const {
-  for (std::int64_t n = 0; n < sequences_.size(); ++n) {
+  for (std::int64_t n = 0; n < std::ssize(sequences_); ++n) {
     const Sequence& sequence = sequences_[n];
     const std::int64_t first_query = sequence.batch * inputs_.query_length + sequence.query_begin;
     if (Error e = check_rows(query_positions_, first_query, sequence.query_length)) return e;
@@ -141,7 +141,7 @@ Error Forward::check_positions() const {
   if (turns() && layer_.options.rotary.scaling == RotaryScaling::tables) return check_turned_positions();
   if (layer_.options.position != LayerPosition::table) return {};
   const std::int64_t rows = layer_.options.position_rows;
-  for (std::int64_t n = 0; n < sequences_.size(); ++n) {
+  for (std::int64_t n = 0; n < std::ssize(sequences_); ++n) {
     const Sequence& sequence = sequences_[n];
     const std::int64_t* positions =
         query_positions_.data() + sequence.batch * inputs_.query_length + sequence.query_begin;

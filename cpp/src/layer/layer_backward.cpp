@@ -43,20 +43,15 @@ Error LayerBackward::allocate() {
   const std::int64_t query_tokens = inputs.batch_size * inputs.query_length;
   const std::int64_t key_tokens = inputs.batch_size * forward_.key_length_;
   const bool needs_input = gradients_.position_table && !gradients_.input;
-  const struct {
-    Buffer<float>* buffer;
-    std::int64_t count;
-  } wanted[] = {{&query_, query_tokens * layer_.query_width()},
-                {&key_, key_tokens * layer_.key_width()},
-                {&value_, key_tokens * layer_.value_width()},
-                {&heads_, s.output_projection ? query_tokens * layer_.heads_width() : 0},
-                {&input_, needs_input ? query_tokens * s.input_dim : 0}};
-  for (const auto& want : wanted)
-    if (Error e = want.buffer->allocate(want.count)) return e;
-  if (Error e = gain_parts_.allocate(kGainParts * s.head_dim)) return e;
+  if (Error e = arrays_.allocate(query_, query_tokens * layer_.query_width(), key_, key_tokens * layer_.key_width(),
+                                 value_, key_tokens * layer_.value_width(),                              //
+                                 heads_, s.output_projection ? query_tokens * layer_.heads_width() : 0,  //
+                                 input_, needs_input ? query_tokens * s.input_dim : 0,                   //
+                                 gain_parts_, kGainParts * s.head_dim))
+    return e;
 
-  const auto rows = [&](Buffer<float>& buffer, std::int64_t length, std::int64_t width) {
-    return forward_.rows(buffer.data(), length, width);
+  const auto rows = [&](std::span<float> array, std::int64_t length, std::int64_t width) {
+    return forward_.rows(array.data(), length, width);
   };
   const std::int64_t length = inputs.query_length, key_length = forward_.key_length_;
   float* const input = needs_input ? input_.data() : gradients_.input;
@@ -132,7 +127,7 @@ void LayerBackward::take_heads_back() {
                   layer_.shape.num_kv_heads, gradients_.key_gain);
 }
 
-void LayerBackward::take_heads_back(const TokenRows& gradient, const Buffer<float>& raw, const HeadSteps& steps,
+void LayerBackward::take_heads_back(const TokenRows& gradient, std::span<const float> raw, const HeadSteps& steps,
                                     std::int64_t num_heads, float* gain_gradient) {
   const std::int64_t width = steps.head_dim;
   const ConstTokenRows from = as_const(gradient);

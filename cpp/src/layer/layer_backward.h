@@ -43,7 +43,7 @@ class LayerBackward {
   [[nodiscard]] Error allocate();
   [[nodiscard]] Error attend();
   void take_heads_back();
-  void take_heads_back(const TokenRows& gradient, const Buffer<float>& raw, const HeadSteps& steps,
+  void take_heads_back(const TokenRows& gradient, std::span<const float> raw, const HeadSteps& steps,
                        std::int64_t num_heads, float* gain_gradient);
   void add_to_table();
 
@@ -58,9 +58,11 @@ class LayerBackward {
   const LayerBackwardInputs& inputs_;
   const LayerGradients& gradients_;
 
-  Buffer<float> query_, key_, value_, heads_;  ///< gradients
-  Buffer<float> input_;                        ///< of X, if only the position table needs it
-  Buffer<double> gain_parts_;
+  Arrays arrays_;                                 ///< those that follow
+  std::span<float> query_, key_, value_, heads_;  ///< gradients
+  std::span<float> input_;                        ///< of X, if only the position table needs it
+  std::span<double> gain_parts_;
+
   Buffer<float> scratch_;
   Way output_way_, query_way_, key_way_, value_way_;
 };

@@ -68,28 +68,55 @@ V first_lanes(V values, std::int64_t count) {
   return load_some(some, count);
 }
 
-/// y = (x - mean) * inverse * gain + shift
-void norm_row(const NormedRows& call, const float* x, float* y) {
+/// What is known of a row whose numbers are multiplied by a power of two: that changes no bit of the norm, unless a
+/// square leaves float32.
+struct Moments {
+  V scale, mean;
+  float variance;  ///< and epsilon
+};
+
+Moments moments_of(const NormedRows& call, const float* x, float factor) {
   const auto width = static_cast<float>(call.width);
+  const V scale(factor);
   const bool centred = call.norm == RowNorm::layer;
-  const V mean(centred ? sum_of(x, call.width, [](V values, std::int64_t) { return values; }) / width : 0.0f);
+  const V mean(centred ? sum_of(x, call.width, [&](V values, std::int64_t) { return values * scale; }) / width : 0.0f);
   const float squares = sum_of(x, call.width, [&](V values, std::int64_t count) {
-    const V distance = values - mean;
+    const V distance = values * scale - mean;
     return first_lanes(distance * distance, count);
   });
-  const V inverse(1.0f / std::sqrt(squares / width + call.epsilon));
+  return {scale, mean, squares / width + call.epsilon * factor * factor};
+}
+
+/// The power of two by which the largest number of a row comes near 1; 1 for a row of zeros, and with infinity or NaN.
+float factor_of(const float* x, std::int64_t width) {
+  float largest = 0;
+  for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, std::abs(x[i]));
+  if (!(largest > 0 && largest < kInfinity)) return 1.0f;
+  return std::ldexp(1.0f, std::clamp(-std::ilogb(largest), -126, 126));
+}
+
+/// y = (x - mean) * inverse * gain + shift
+void norm_row(const NormedRows& call, const float* x, float* y) {
+  constexpr float kLeast = 0x1p-90f, kMost = 0x1p120f;  // from here to there no square that counts has lost its digits
+  Moments moments = moments_of(call, x, 1.0f);
+  if (!(moments.variance >= kLeast && moments.variance <= kMost))
+    moments = moments_of(call, x, factor_of(x, call.width));
+  const V inverse(1.0f / std::sqrt(moments.variance));
   for (std::int64_t i = 0; i < call.width; i += kLanes) {
     const std::int64_t count = call.width - i;
-    V value = (load_some(x + i, count) - mean) * inverse;
+    V value = (load_some(x + i, count) * moments.scale - moments.mean) * inverse;
     if (call.gain) value = value * load_some(call.gain + i, count);
     if (call.shift) value = value + load_some(call.shift + i, count);
     store_some(value, y + i, count);
   }
 }
 
-/// x sigmoid(z) = x / (1 + exp(-z)). Beyond z = -87 the quotient is below 2^-125 x.
+/// x sigmoid(z) = x / (1 + exp(-z)). Below z = -87 the sigmoid is below 2^-125, and here 0, also times infinity.
 struct Gated {
-  V operator()(V x, V z) const { return x / (V(1.0f) + exponential(xsimd::min(V(0.0f) - z, V(87.0f)))); }
+  V operator()(V x, V z) const {
+    const V quotient = x / (V(1.0f) + exponential(xsimd::min(V(0.0f) - z, V(87.0f))));
+    return xsimd::select(z < V(-87.0f), V(-0.0f), quotient);
+  }
   const Exponential<Arch> exponential{};
 };
 
@@ -97,7 +124,10 @@ struct Gated {
 V gelu_of(V x) {
   float values[kLanes];
   x.store_unaligned(values);
-  for (float& value : values) value = static_cast<float>(0.5 * value * std::erfc(-value * (1.0 / std::numbers::sqrt2)));
+  for (float& value : values) {
+    const double tail = std::erfc(-value * (1.0 / std::numbers::sqrt2));
+    value = tail == 0 ? -0.0f : static_cast<float>(0.5 * value * tail);
+  }
   return V::load_unaligned(values);
 }
 

@@ -29,6 +29,14 @@ export function indices(operation: string, argument: string, value: unknown) {
   return checked(operation, argument, given, "Int32Array") as { data: Int32Array; shape: readonly number[] };
 }
 
+/**
+ * Throws if an array has lost its memory since it was read: the getters of the arguments that were read after it are the
+ * caller's code.
+ */
+export function assertAllThere(operation: string, arrays: Readonly<Record<string, Float32Array | Int32Array | undefined>>): void {
+  for (const [argument, array] of Object.entries(arrays)) if (array) assertIntactNow(operation, argument, array);
+}
+
 /** The place of the first integer that is not from `least` to `most`; −1 if there is none. `findIndex` takes much longer. */
 export function firstOutside(integers: Int32Array, least: number, most: number): number {
   for (let n = 0; n < integers.length; n++) if (integers[n]! < least || integers[n]! > most) return n;

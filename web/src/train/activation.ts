@@ -1,17 +1,19 @@
 import { describe } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import type { StepActivation } from "../step/stepProblem.js";
-import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
+import { assertAllThere, assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 import { exponential } from "./exponential.js";
 import { normalDensity, normalDistribution } from "./normalDistribution.js";
 
 /** The gradient of an activation. */
 export interface ActivationGradient {
+  /** In the shape of x. */
   readonly dInput: Floats;
 }
 
 /** The gradients of an activation that is multiplied with a second tensor. */
 export interface GatedGradients extends ActivationGradient {
+  /** In the shape of x. */
   readonly dTimes: Floats;
 }
 
@@ -23,15 +25,20 @@ interface Differentiable {
 
 const logistic = (u: number) => 1 / (1 + exponential(-u));
 
-/** x·σ(u(x)), with the logistic function σ. Its derivative is σ(u) + x·σ(u)·(1 − σ(u))·u′(x). */
+/**
+ * x·σ(u(x)), with the logistic function σ. Its derivative is σ(u) + x·σ(u)·(1 − σ(u))·u′(x). Where the gate is shut both are
+ * 0: there x may be infinite, and ∞·0 would be NaN.
+ */
 function gated(u: (x: number) => number, slopeOfU: (x: number) => number): Differentiable {
   return {
-    value: (x) => x * logistic(u(x)),
+    value: (x) => {
+      const open = logistic(u(x));
+      return open === 0 ? -0 : x * open;
+    },
     slope: (x) => {
       const open = logistic(u(x));
-      // far from 0 the gate does not move; there x·u′ may be infinite, and 0·∞ would be NaN
-      const shut = open * (1 - open);
-      return shut === 0 ? open : open + x * shut * slopeOfU(x);
+      const moves = open * (1 - open);
+      return moves === 0 ? open : open + x * moves * slopeOfU(x);
     },
   };
 }
@@ -43,7 +50,7 @@ const QUICK = 1.702;
 
 const FUNCTIONS: Readonly<Record<StepActivation, Differentiable>> = {
   gelu: {
-    value: (x) => x * normalDistribution(x),
+    value: (x) => (x === -Infinity ? -0 : x * normalDistribution(x)),
     slope: (x) => normalDistribution(x) + (Math.abs(x) < 40 ? x * normalDensity(x) : 0),
   },
   // (1 + tanh(u / 2)) / 2 is σ(u)
@@ -59,8 +66,8 @@ const FUNCTIONS: Readonly<Record<StepActivation, Differentiable>> = {
     (x) => x,
     () => 1,
   ),
-  relu: { value: (x) => Math.max(x, 0), slope: (x) => (x > 0 ? 1 : 0) },
-  tanh: { value: Math.tanh, slope: (x) => 1 - Math.tanh(x) ** 2 },
+  relu: { value: (x) => Math.max(x, 0), slope: (x) => (x > 0 ? 1 : x <= 0 ? 0 : x) },
+  tanh: { value: Math.tanh, slope: (x) => 1 / Math.cosh(x) ** 2 },
 };
 
 /**
@@ -82,8 +89,8 @@ export function activation(x: Floats, name: StepActivation, times?: Floats): Flo
   const { data, shape, f, factors } = checked("activation", x, name, times);
   const { value } = f;
   const y = new Float32Array(data.length);
-  for (let i = 0; i < y.length; i++) y[i] = value(data[i]!);
-  if (factors) for (let i = 0; i < y.length; i++) y[i]! *= factors[i]!;
+  if (factors) for (let i = 0; i < y.length; i++) y[i] = value(data[i]!) * factors[i]!;
+  else for (let i = 0; i < y.length; i++) y[i] = value(data[i]!);
   return { data: y, shape };
 }
 
@@ -91,9 +98,18 @@ export function activation(x: Floats, name: StepActivation, times?: Floats): Flo
  * The gradients of activation:
  *
  *     dInput = dOutput · times · f′(x)      dTimes = dOutput · f(x)
+ *
+ * @param dOutput - In the shape of x.
+ * @param times - What `activation` was given. Without it there is no dTimes.
  */
 export function activationBackward(x: Floats, name: StepActivation, dOutput: Floats): ActivationGradient;
 export function activationBackward(x: Floats, name: StepActivation, dOutput: Floats, times: Floats): GatedGradients;
+export function activationBackward(
+  x: Floats,
+  name: StepActivation,
+  dOutput: Floats,
+  times: Floats | undefined,
+): ActivationGradient | GatedGradients;
 export function activationBackward(
   x: Floats,
   name: StepActivation,
@@ -103,6 +119,7 @@ export function activationBackward(
   const operation = "activationBackward";
   const { data, shape, f, factors } = checked(operation, x, name, times);
   const upstream = sameShape(operation, "dOutput", dOutput, shape);
+  assertAllThere(operation, { x: data, times: factors });
   const { value, slope } = f;
   const dInput = new Float32Array(data.length);
   if (!factors) {
@@ -124,6 +141,7 @@ function checked(operation: string, x: unknown, name: unknown, times: unknown) {
       `${operation}: name must be one of ${Object.keys(FUNCTIONS).join(", ")}, got ${describe(name)}`,
     );
   const factors = times === undefined ? undefined : sameShape(operation, "times", times, shape);
+  assertAllThere(operation, { x: data });
   return { data, shape, f: FUNCTIONS[name as StepActivation], factors };
 }
 

@@ -1,5 +1,5 @@
 import { isCallable } from "../base/callable.js";
-import { describe } from "../base/describe.js";
+import { describe, isObject } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { withDefaults } from "../read/withDefaults.js";
@@ -76,15 +76,16 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
     const given = flatNamed("adamW.step", "gradients", gradients);
     assertSame("adamW.step", "gradients", given, named);
     assertBelow("adamW.step", "learningRate", rate, Infinity);
+    const groups = sameMemory(named).map((names) => {
+      const tensor = named[names[0]!]!;
+      return { names, theta: tensor.data, isDecaying: decays(names[0]!, tensor) };
+    });
     const t = ++state.steps.data[0]!;
     const pace = rate / (1 - beta1 ** t);
     const correction = 1 / (1 - beta2 ** t);
-    for (const names of sameMemory(named)) {
-      const name = names[0]!;
-      const tensor = named[name]!;
-      const theta = tensor.data;
-      const [g, m, v] = [sumOf(names, given), mean[name]!.data, meanSquare[name]!.data];
-      const shrink = 1 - (decays(name, tensor) ? rate * weightDecay : 0);
+    for (const { names, theta, isDecaying } of groups) {
+      const [g, m, v] = [sumOf(names, given), mean[names[0]!]!.data, meanSquare[names[0]!]!.data];
+      const shrink = 1 - (isDecaying ? rate * weightDecay : 0);
       for (let i = 0; i < theta.length; i++) {
         const slope = g[i]!;
         const first = beta1 * m[i]! + (1 - beta1) * slope;
@@ -113,11 +114,12 @@ function sumOf(names: readonly string[], gradients: Flat): Float32Array {
 }
 
 function checkedOptions({ learningRate, betas, epsilon, weightDecay }: Stated) {
+  if (!isObject(betas)) throw new OptionError(`adamW: betas must be two numbers, got ${describe(betas)}`);
   const [beta1, beta2] = guarded("adamW", "betas", () => [betas[0], betas[1]] as const);
-  const values = { learningRate, epsilon, weightDecay, beta1, beta2 };
-  for (const [name, value] of Object.entries(values))
-    assertBelow("adamW", name, value, name.startsWith("beta") ? 1 : Infinity);
-  return values;
+  for (const [name, value] of Object.entries({ learningRate, epsilon, weightDecay }))
+    assertBelow("adamW", name, value, Infinity);
+  for (const [n, value] of [beta1, beta2].entries()) assertBelow("adamW", `betas[${n}]`, value, 1);
+  return { learningRate, epsilon, weightDecay, beta1, beta2 };
 }
 
 function assertBelow(operation: string, argument: string, value: unknown, limit: number): void {

@@ -1,6 +1,7 @@
 import { OptionError } from "../base/errors.js";
 import { arrayKind } from "../base/typedArray.js";
 import {
+  assertAllThere,
   assertShape,
   elements,
   firstOutside,
@@ -39,22 +40,23 @@ export function crossEntropy(logits: Floats, targets: Indices): CrossEntropy {
   const { data, shape, width, ids } = checkedLoss(logits, targets);
   const count = ids.filter((id) => id !== IGNORED).length;
   const dLogits = new Float32Array(data.length);
+  const weights = new Float64Array(width);
   let loss = 0;
   for (let row = 0, at = 0; row < ids.length; row++, at += width) {
     if (ids[row] === IGNORED) continue;
     let largest = -Infinity;
     for (let i = 0; i < width; i++) largest = Math.max(largest, data[at + i]!);
-    let sum = 0;
-    for (let i = 0; i < width; i++) {
-      const weight = Math.exp(data[at + i]! - largest);
-      dLogits[at + i] = weight;
-      sum += weight;
-    }
     const target = at + ids[row]!;
+    let others = 0; // without the target's: its gradient is minus their share, where a share minus 1 would cancel
+    for (let i = 0; i < width; i++) {
+      weights[i] = Math.exp(data[at + i]! - largest);
+      if (at + i !== target) others += weights[i]!;
+    }
+    const sum = others + weights[ids[row]!]!;
     loss += Math.log(sum) + (largest - data[target]!); // the difference first: beside large logits the logarithm is lost
     const factor = 1 / (sum * count);
-    for (let i = 0; i < width; i++) dLogits[at + i]! *= factor;
-    dLogits[target]! -= 1 / count;
+    for (let i = 0; i < width; i++) dLogits[at + i] = weights[i]! * factor;
+    dLogits[target] = 0 - others * factor;
   }
   return { loss: count && loss / count, dLogits: { data: dLogits, shape }, count };
 }
@@ -74,5 +76,6 @@ function checkedLoss(logits: unknown, targets: unknown) {
       `${operation}: targets[${wrong}] must be −1 (ignored) or from 0 to logits.shape.at(-1) − 1, ` +
         `which is ${width - 1}, got ${ids[wrong]}`,
     );
+  assertAllThere(operation, { logits: data });
   return { data, shape, width, ids };
 }

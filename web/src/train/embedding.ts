@@ -1,6 +1,14 @@
 import { describe } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
-import { assertShape, firstOutside, floats, indices, type Floats, type Indices } from "../tensor/plainTensor.js";
+import {
+  assertAllThere,
+  assertShape,
+  firstOutside,
+  floats,
+  indices,
+  type Floats,
+  type Indices,
+} from "../tensor/plainTensor.js";
 
 /**
  * Looks tokens up in a table: row t of the table for each token t.
@@ -30,6 +38,7 @@ export function embeddingBackward(table: Floats, tokens: Indices, dOutput: Float
   const given = floats("embeddingBackward", "dOutput", dOutput);
   const { data } = given;
   assertShape("embeddingBackward", "dOutput", given, shape, "[...tokens.shape, table.shape[1]],");
+  assertAllThere("embeddingBackward", { table: rows, tokens: ids });
   const dTable = new Float32Array(rows.length);
   for (let n = 0, at = 0; n < ids.length; n++) {
     const start = ids[n]! * width;
@@ -50,5 +59,6 @@ function checkedLookup(operation: string, table: unknown, tokens: unknown) {
     throw new OptionError(
       `${operation}: tokens[${wrong}] must be from 0 to table.shape[0] − 1, which is ${count - 1}, got ${ids[wrong]}`,
     );
+  assertAllThere(operation, { table: rows });
   return { rows, width, ids, shape: [...given.shape, width], tableShape: shape };
 }

@@ -1,20 +1,31 @@
 import { withDefaults } from "../read/withDefaults.js";
-import { assertNumber, assertShape, elements, floats, lastExtent, type Floats } from "../tensor/plainTensor.js";
+import {
+  assertAllThere,
+  assertNumber,
+  assertShape,
+  elements,
+  floats,
+  lastExtent,
+  type Floats,
+} from "../tensor/plainTensor.js";
 
 /** Options of layerNorm and rmsNorm. */
 export interface NormOptions {
-  /** Added to the variance, or to the mean square. Default: 1e-5 of layerNorm, 1e-6 of rmsNorm. */
+  /** Added to the variance, or to the mean square. A finite number of 0 or more. Default: 1e-5 of layerNorm, 1e-6 of rmsNorm. */
   readonly epsilon?: number | undefined;
 }
 
 /** Gradients of an RMS norm, with the shapes of what they belong to. */
 export interface RmsNormGradients {
+  /** `[..., N]` */
   readonly dInput: Floats;
+  /** `[N]` */
   readonly dGain: Floats;
 }
 
 /** Gradients of a layer norm, with the shapes of what they belong to. */
 export interface LayerNormGradients extends RmsNormGradients {
+  /** `[N]` */
   readonly dBias: Floats;
 }
 
@@ -40,9 +51,11 @@ const RMS: Kind = { isCentred: false, epsilon: 1e-6 };
  */
 export function layerNorm(x: Floats, gain: Floats, bias?: Floats, options: NormOptions = {}): Floats {
   const call = checked("layerNorm", LAYER, x, gain, options);
-  const shift = bias && floats("layerNorm", "bias", bias);
-  if (shift) assertShape("layerNorm", "bias", shift, [call.width], "[x.shape.at(-1)],");
-  return normed(call, shift?.data);
+  if (bias === undefined) return normed(call);
+  const shift = floats("layerNorm", "bias", bias);
+  assertShape("layerNorm", "bias", shift, [call.width], "[x.shape.at(-1)],");
+  assertAllThere("layerNorm", { x: call.data, gain: call.factors });
+  return normed(call, shift.data);
 }
 
 /**
@@ -51,6 +64,8 @@ export function layerNorm(x: Floats, gain: Floats, bias?: Floats, options: NormO
  *
  *     dInput = (g − mean(g) − x̂·mean(g·x̂)) / √(variance + epsilon)
  *     dGain = Σ over rows of dOutput·x̂      dBias = Σ over rows of dOutput
+ *
+ * @param dOutput - In the shape of x.
  */
 export function layerNormBackward(
   x: Floats,
@@ -77,6 +92,8 @@ export function rmsNorm(x: Floats, gain: Floats, options: NormOptions = {}): Flo
  * The gradients of rmsNorm, from x alone as those of layerNorm. With g = dOutput · gain and means over a row:
  *
  *     dInput = (g − x̂·mean(g·x̂)) / √(mean(x²) + epsilon)      dGain = Σ over rows of dOutput·x̂
+ *
+ * @param dOutput - In the shape of x.
  */
 export function rmsNormBackward(x: Floats, gain: Floats, dOutput: Floats, options: NormOptions = {}): RmsNormGradients {
   const { dInput, dGain } = gradients("rmsNormBackward", RMS, x, gain, dOutput, options);
@@ -106,6 +123,7 @@ function gradients(
   const given = floats(operation, "dOutput", dOutput);
   assertShape(operation, "dOutput", given, shape, "the shape of x,");
   const upstream = given.data;
+  assertAllThere(operation, { x: data, gain: factors });
   const dInput = new Float32Array(data.length);
   const dGain = new Float64Array(width);
   const dBias = new Float64Array(width);
@@ -142,7 +160,14 @@ function checked(operation: string, usual: Kind, x: unknown, gain: unknown, opti
   const factors = floats(operation, "gain", gain);
   assertShape(operation, "gain", factors, [width], "[x.shape.at(-1)],");
   const { epsilon } = withDefaults(operation, options, { epsilon: usual.epsilon });
-  assertNumber(operation, "epsilon", epsilon, "a number of 0 or more", (value) => value >= 0);
+  assertNumber(
+    operation,
+    "epsilon",
+    epsilon,
+    "a finite number of 0 or more",
+    (value) => value >= 0 && value < Infinity,
+  );
+  assertAllThere(operation, { x: given.data, gain: factors.data });
   const kind = { ...usual, epsilon };
   return { ...given, width, rows: elements(given.shape) / width, factors: factors.data, kind };
 }

@@ -68,12 +68,19 @@ export function random(seed: number | Uint32Array): Random {
   return {
     next,
     integer,
-    uniform: (shape, low = 0, high = 1) => filled("random.uniform", shape, () => low + (high - low) * next()),
-    normal: (shape, deviation = 1) =>
-      filled("random.normal", shape, () => {
+    uniform: (shape, low = 0, high = 1) => {
+      for (const [name, bound] of Object.entries({ low, high }))
+        assertNumber("random.uniform", name, bound, "a finite number", Number.isFinite);
+      return filled("random.uniform", shape, () => low + (high - low) * next());
+    },
+    normal: (shape, deviation = 1) => {
+      const rule = "a finite number of 0 or more";
+      assertNumber("random.normal", "deviation", deviation, rule, (value) => value >= 0 && value < Infinity);
+      return filled("random.normal", shape, () => {
         const radius = Math.sqrt(-2 * Math.log(1 - next()));
         return deviation * radius * Math.cos(2 * Math.PI * next());
-      }),
+      });
+    },
     permutation: (count) => {
       assertNumber("random.permutation", "count", count, "an integer of 0 or more", (x) => isInteger(x, 0, WORD / 2));
       const order = Int32Array.from({ length: count }, (_, i) => i);

@@ -40,14 +40,18 @@ fn erfc_of(z: f32) -> f32 {
 
 /// x Phi(x), with the normal distribution Phi.
 fn gelu(a: u32) -> u32 {
+  if (a == (INFINITE | SIGN)) { return SIGN; }
   if (not_finite(a)) { return select(NOT_A_NUMBER, a, a == INFINITE); }
   let number = float_from(a);
   let tail = 0.5f * erfc_of(abs(number) * 0.70710678f);
   return word_of(number * select(tail, 1.0f - tail, number > 0.0f));
 }
 
-/// x sigmoid(z) = x / (1 + exp(-z)). Beyond z = -87 the quotient is below 2^-125 x.
-fn gated(a: u32, z: u32) -> u32 { return quotient_of(a, sum_of(ONE, exp_of(least_of(z ^ SIGN, 0x42ae0000u)))); }
+/// x sigmoid(z) = x / (1 + exp(-z)). Below z = -87 the sigmoid is below 2^-125, and here 0, also times infinity.
+fn gated(a: u32, z: u32) -> u32 {
+  if (is_below(z, 0xc2ae0000u)) { return SIGN; }
+  return quotient_of(a, sum_of(ONE, exp_of(z ^ SIGN)));
+}
 
 fn product(number: f32, a: u32) -> u32 { return product_of(word_of(number), a); }
 

@@ -5,11 +5,12 @@
 @group(0) @binding(3) var<storage, read> shift: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 
-const INFINITY_IN_ROW = 1u;
-const NAN_IN_ROW = 2u;
-
-fn flag_of(word: u32) -> u32 {
-  return select(select(0u, INFINITY_IN_ROW, not_finite(word)), NAN_IN_ROW, is_nan(word));
+/// The power of two by which a row's numbers are multiplied, so that no square that counts leaves float32: 1 for usual
+/// rows. It changes no bit of the norm. `largest` is the size of the largest number, which is finite.
+fn factor_of(largest: u32) -> f32 {
+  let exponent = i32(largest >> 23u) - 127;
+  if (exponent >= -45 && exponent <= 55) { return 1.0f; }
+  return bitcast<f32>(u32(clamp(-exponent, -126, 126) + 127) << 23u);
 }
 
 fn finite_at(at: u32) -> f32 { return float_from(select(x[at], 0u, not_finite(x[at]))); }
@@ -19,26 +20,29 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let row = id.y * shape.grid_width + id.x;
   if (row >= shape.rows) { return; }
   let base = shape.x_at + row * shape.x_stride;
-  var sum = 0.0f;
-  var flag = 0u;
-  for (var i = t; i < shape.width; i += THREADS) {
-    sum += finite_at(base + i);
-    flag = max(flag, flag_of(x[base + i]));
-  }
-  let spoiled = largest_over(t, flag);
+  var own = 0u;
+  for (var i = t; i < shape.width; i += THREADS) { own = max(own, x[base + i] & SIZE); }
+  let largest = largest_over(t, own);
+  let is_spoiled = not_finite(largest);
+  var factor = 1.0f;
+  if (!is_spoiled && largest != 0u) { factor = factor_of(largest); }
   var mean = 0.0f;
-  if (CENTRED) { mean = sum_over(t, sum) / f32(shape.width); }
+  if (CENTRED) {
+    var sum = 0.0f;
+    for (var i = t; i < shape.width; i += THREADS) { sum += finite_at(base + i) * factor; }
+    mean = sum_over(t, sum) / f32(shape.width);
+  }
   var squares = 0.0f;
   for (var i = t; i < shape.width; i += THREADS) {
-    let distance = finite_at(base + i) - mean;
+    let distance = finite_at(base + i) * factor - mean;
     squares += distance * distance;
   }
-  let variance = sum_over(t, squares) / f32(shape.width) + float_from(shape.number);
+  let variance = sum_over(t, squares) / f32(shape.width) + float_from(shape.number) * factor * factor;
   var inverse = 0.0f;  // of an infinite variance
-  if (spoiled == 0u && variance > 0.0f) { inverse = 1.0f / sqrt(variance); }
-  let is_nowhere = spoiled == NAN_IN_ROW || (CENTRED && spoiled != 0u) || (spoiled == 0u && variance == 0.0f);
+  if (!is_spoiled && variance > 0.0f) { inverse = 1.0f / sqrt(variance); }
+  let is_nowhere = is_nan(largest) || (CENTRED && is_spoiled) || (!is_spoiled && variance == 0.0f);
   for (var i = t; i < shape.width; i += THREADS) {
-    var number = word_of((finite_at(base + i) - mean) * inverse);
+    var number = word_of((finite_at(base + i) * factor - mean) * inverse);
     if (is_nowhere || not_finite(x[base + i])) { number = NOT_A_NUMBER; }
     number = product_of(number, gain[i]);
     if (SHIFT) { number = sum_of(number, shift[i]); }
