@@ -198,6 +198,16 @@ TEST(Sinks, ThatDominateLeaveWhatRemainsExact) {
   }
 }
 
+// Every length, so that some leave one key for the last split.
+TEST(Splits, SeeTheLastKeyOfEveryLength) {
+  for (std::int64_t keys = 1020; keys <= 2100; ++keys) {
+    cases::Case call = random_case({1, 1, 1, 1, keys, 1, 1}, 907);
+    call.query.set(0, 0.0);
+    for (std::int64_t j = 0; j < keys; ++j) call.value.set(j, j == keys - 1 ? 1.0 : 0.0);
+    ASSERT_NEAR(compute(call).output.get(0), 1.0 / static_cast<double>(keys), 1e-9) << keys;
+  }
+}
+
 TEST(Sinks, OfAnySizeAreTakenIn) {
   cases::Case call = random_case({1, 4, 4, 3, 5, 4, 2}, 905);
   constexpr float kLargest = std::numeric_limits<float>::max();

@@ -91,6 +91,14 @@ TEST(Dropout, OfRateOneGivesZeros) {
   expect_near_reference(call, results);
 }
 
+// With this seed key 1 has the largest word of all, the only one that is not below what a rate of 1 drops.
+TEST(Dropout, OfRateOneDropsTheLargestWordToo) {
+  constexpr std::uint64_t kSeed = 454'088'803;
+  ASSERT_EQ(philox({0, 0, 0, 0}, {kSeed, 0})[1], 0xffffffff);
+  const Results results = compute(dropping(random_case({1, 1, 1, 1, 4, 4, 4}, 8), 1.0, kSeed));
+  for (std::int64_t k = 0; k < results.output.size(); ++k) EXPECT_EQ(results.output.get(k), 0.0);
+}
+
 TEST(Dropout, LeavesLseEntropyAndScoresAsTheyAre) {
   for (const Case& call : cases_of_every_way()) {
     const Results with = compute(call), without = compute(dropping(call, 0.0));

@@ -75,9 +75,6 @@ RotaryOptions used_numbers(const RotaryOptions& given) {
   used.height_section = given.height_section;
   used.width_section = given.width_section;
   if (given.scaling == RotaryScaling::none) return used;
-  used.short_factors = given.short_factors, used.long_factors = given.long_factors;
-  used.frequencies = given.frequencies;
-  used.cosines = given.cosines, used.sines = given.sines, used.table_rows = given.table_rows;
   if (given.scaling == RotaryScaling::frequencies || given.scaling == RotaryScaling::tables) {
     used.base = RotaryOptions().base;
     if (given.scaling == RotaryScaling::frequencies) used.attention_factor = given.attention_factor + 0.0;
