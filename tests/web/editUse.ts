@@ -165,6 +165,19 @@ export const editUses: Readonly<Record<string, Use>> = {
     expect(await cache.attend(query, { causal: true })).toEqual(expected);
   },
 
+  "keep and remove that leave every token change nothing, and the last append is known": async (hw) => {
+    const [edited, untouched] = [await holding(hw, {}, TOKENS), await holding(hw, {}, TOKENS)];
+    await edited.remove(1, 1);
+    await edited.remove(4, 4);
+    await edited.keep(
+      [9, 3, 4],
+      TOKENS.map((batch, b) => upTo(0, batch.length - [9, 3, 4][b]!)),
+    );
+    const query = randomTensor(7, [B, HQ, 9, D]);
+    expect(await edited.attend(query, { causal: true })).toEqual(await untouched.attend(query, { causal: true }));
+    await expect(edited.keep(9, [[1], [], []])).rejects.toThrow("cache.keep:");
+  },
+
   "select and keep leave forks alone": async (hw) => {
     for (const dtype of DTYPES) {
       const cache = await holding(hw, { dtype, rotary: YARN }, TOKENS);

@@ -169,6 +169,7 @@ describe("combineMasks", () => {
     data.fill(1);
     expect(one).toEqual(bool([1, 0], [2]));
     expect(combineMasks({ data: Int32Array.of(0, 1), shape: [2] }, [true, true])).toEqual(bool([0, 1], [2]));
+    expect(combineMasks(tensor(Int32Array.of(0, 1), [2]), [true, true])).toEqual(bool([0, 1], [2]));
     expect(combineMasks({ data: new Uint8Array(0), shape: [2 ** 31 - 1, 0] }).shape).toEqual([2 ** 31 - 1, 0]);
   });
 

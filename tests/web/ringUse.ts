@@ -135,6 +135,22 @@ export const ringUses: Readonly<Record<string, Use>> = {
     expect(isZero).toEqual(gone);
   },
 
+  "a step of fewer tokens than rows has the keys that the ring held and those tokens, and no others": async (hw) => {
+    const ring = await hw.kvCache({ numKvHeads: 1, headDim: 4, ring: { window: 4 } });
+    const rows = (from: number, count: number) =>
+      tensor(
+        Float32Array.from({ length: 4 * count }, (_, n) => from + Math.floor(n / 4)),
+        [1, 1, count, 4],
+      );
+    await ring.append(rows(1, 9), rows(1, 9)); // 6, 7, 8 and 9 are held
+    const [six, mask] = [rows(10, 6), { data: new Uint8Array(7), shape: [7], dtype: "bool" } as const];
+    const returns = { output: true, key: true } as const;
+    const { output, key } = await ring.step(six, six, six, { lengths: [3], mask, emptyRows: "uniform", returns });
+    expect(key.shape).toEqual([1, 1, 7, 4]);
+    expect(Array.from(key.data).filter((_, n) => n % 4 === 0)).toEqual([6, 7, 8, 9, 10, 11, 12]);
+    expect(largestDifference(output.data.slice(0, 12), new Float32Array(12).fill(9))).toBeLessThan(TOLERANCE);
+  },
+
   "queries that stand before the new tokens see what the ring held, and nothing that it had dropped": async (hw) => {
     for (const keepFirst of [0, 2]) {
       const window = 6;

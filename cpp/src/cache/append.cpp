@@ -235,6 +235,10 @@ Status KvCache::append(ThreadPool& pool, const NewTokens& tokens) {
   return append_checked(pool, *this, tokens);
 }
 
+std::int64_t most_gained(std::int64_t batch_size, std::int64_t num_tokens, const std::int32_t* lengths) {
+  return lengths && batch_size > 0 ? *std::max_element(lengths, lengths + batch_size) : num_tokens;
+}
+
 bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std::int32_t* lengths) {
   const KvCache::Store& store = cache.store();
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
@@ -250,7 +254,7 @@ Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionS
   if (Error e = check_append(*this, tokens)) return e;
   if (drops_visible_keys(*this, tokens.num_tokens, tokens.lengths)) {
     std::unique_ptr<KvCache> wide;
-    if (Error e = widened(tokens.num_tokens, &wide)) return e;
+    if (Error e = widened(most_gained(store_->shape.batch_size, tokens.num_tokens, tokens.lengths), &wide)) return e;
     if (Error e = append_checked(pool, *wide, tokens)) return e;
     if (Error e = wide->attend(pool, shape, inputs, options, outputs, inside)) return e;
     return append_checked(pool, *this, tokens);

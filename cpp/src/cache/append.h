@@ -13,6 +13,9 @@ namespace headwise {
 /// KvCache::append() after its checks. Only memory can be refused.
 [[nodiscard]] Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens);
 
+/// The most tokens that a batch gains.
+[[nodiscard]] std::int64_t most_gained(std::int64_t batch_size, std::int64_t num_tokens, const std::int32_t* lengths);
+
 /// Whether a ring that gains tokens drops some that a query of the new ones sees. Then the call needs a widened ring.
 [[nodiscard]] bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std::int32_t* lengths);
 

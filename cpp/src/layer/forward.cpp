@@ -191,7 +191,8 @@ void Forward::copy_heads_to_output() {
 Error Forward::widen_ring() {
   if (!drops_visible_keys(*inputs_.cache, key_length_, growth_.gains)) return {};
   ring_ = inputs_.cache;
-  if (Error e = ring_->widened(key_length_, &wide_)) return e;
+  const std::int64_t gained = most_gained(inputs_.batch_size, key_length_, growth_.gains);
+  if (Error e = ring_->widened(gained, &wide_)) return e;
   inputs_.cache = wide_.get();
   attention_inputs_.cache = wide_.get();
   return {};

@@ -25,9 +25,11 @@ export function formWhileGaining<F extends Pick<CacheForm, "ring">>(
 ): F {
   const { ring } = form;
   if (!ring) return form;
+  const after = tokensAfter(appended, append);
   const drops = (total: number, b: number) => total > appended[b]! + 1 && total > heldLength(form, total);
-  if (!tokensAfter(appended, append).some(drops)) return form;
-  return { ...form, ring: { ...ring, window: ring.window + append.numTokens, sight: ring.window } };
+  if (!after.some(drops)) return form;
+  const most = largestOf(after.map((total, b) => total - appended[b]!));
+  return { ...form, ring: { ...ring, window: ring.window + most, sight: ring.window } };
 }
 
 /** How many tokens the fullest batch holds after `appended` tokens of each. */

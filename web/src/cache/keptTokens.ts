@@ -74,6 +74,15 @@ export function tokensWithout(
   };
 }
 
+/** Whether every token stays where it is. */
+export function keepsAll({ from, counts, rows }: KeptTokens, appended: readonly number[]): boolean {
+  let at = 0;
+  return appended.every((total, b) => {
+    const list = rows.subarray(at, (at += counts[b]!));
+    return from[b]! + list.length === total && list.every((row, n) => row === n);
+  });
+}
+
 /** A list of rows for every batch. */
 function rowLists(call: CallArguments, given: unknown, batchSize: number): readonly Int32Array[] {
   const read = (name: string, value: unknown) => {

@@ -43,7 +43,7 @@ import { content, type CacheContent } from "./cacheContent.js";
 import type { CacheDtype, CompleteRing } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
-import { keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
+import { keepsAll, keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
 import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import {
   grownPositions,
@@ -447,6 +447,7 @@ export class KvCache extends Disposing {
   #keep(call: CallArguments, tokensOf: (cache: EngineCache) => KeptTokens): Promise<void> {
     return this.#context.run(call, async () => {
       const [tokens, own] = [tokensOf(this.#cache), ownPositions(this.#cache)];
+      if (keepsAll(tokens, this.#cache.appended)) return;
       await this.#cache.keep(call.operation, tokens);
       forgetAppend(this.#cache);
       keepOwnPositions(this.#cache, own && keptPositions(own, tokens));

@@ -37,7 +37,7 @@ export interface AttentionInputs {
   readonly V: FloatTensor;
   /**
    * Broadcasts to [B, Hq, S, T]. bool: true = may attend; numbers are added to the scores. The last axis may be shorter
-   * than T; then the keys after it are hidden.
+   * than T, also 1; then the keys after it are hidden.
    */
   readonly attn_mask?: NumericTensor | undefined;
   /** [B, Hkv, P, D] */

@@ -223,8 +223,8 @@ export class CallArguments {
   #mustConvert(data: unknown, dtypes: readonly Dtype[]): boolean {
     const kind = arrayKind(data);
     if (kind === undefined) return isArray(data);
-    const wantsFlags = dtypes.length === 1 && dtypes[0] === "bool";
-    return kind === "BigInt64Array" ? wantsFlags || dtypes.includes("int32") : kind === "Int32Array" && wantsFlags;
+    const isFlags = wantsFlags(dtypes);
+    return kind === "BigInt64Array" ? isFlags || dtypes.includes("int32") : kind === "Int32Array" && isFlags;
   }
 
   #convertedTensor<D extends Dtype>(argument: string, given: TensorFields, dtypes: readonly D[]): CheckedTensor<D> {
@@ -245,13 +245,9 @@ export class CallArguments {
     const name = `${argument}.data`;
     const elements = this.list(name, given.data as object, checkLength, (element) => element as Element);
     const isInt64 = arrayKind(given.data) === "BigInt64Array" && (dtypes as readonly Dtype[]).includes("int32");
-    return this.#plainTensor(
-      argument,
-      { elements, shape },
-      dtypes,
-      given.dtype ?? (isInt64 ? "int32" : undefined),
-      name,
-    );
+    // the dtype of an Int32Array says nothing about the flags that its integers are
+    const stated = given.dtype === "int32" && wantsFlags(dtypes) && arrayKind(given.data) ? undefined : given.dtype;
+    return this.#plainTensor(argument, { elements, shape }, dtypes, stated ?? (isInt64 ? "int32" : undefined), name);
   }
 
   /** A tensor of our own that holds these numbers. */
@@ -313,3 +309,6 @@ interface TensorFields {
   readonly offset?: unknown;
   readonly disposed?: unknown;
 }
+
+/** Whether an argument is a mask: integers 0 and 1 are taken, too. */
+const wantsFlags = (dtypes: readonly Dtype[]) => dtypes.length === 1 && dtypes[0] === "bool";

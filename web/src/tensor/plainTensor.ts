@@ -33,7 +33,10 @@ export function indices(operation: string, argument: string, value: unknown) {
  * Throws if an array has lost its memory since it was read: the getters of the arguments that were read after it are the
  * caller's code.
  */
-export function assertAllThere(operation: string, arrays: Readonly<Record<string, Float32Array | Int32Array | undefined>>): void {
+export function assertAllThere(
+  operation: string,
+  arrays: Readonly<Record<string, Float32Array | Int32Array | undefined>>,
+): void {
   for (const [argument, array] of Object.entries(arrays)) if (array) assertIntactNow(operation, argument, array);
 }
 
