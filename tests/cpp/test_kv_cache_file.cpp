@@ -233,14 +233,17 @@ TEST(SavedKvCache, AnEmptyOneComesBackWithTheArraysOfItsRotaryEmbedding) {
   for (const RotaryOptions& rotary :
        {RotaryOptions{.scaling = RotaryScaling::tables, .cosines = kCosines, .sines = kSines, .table_rows = 16},
         RotaryOptions{.scaling = RotaryScaling::frequencies, .frequencies = kShortFactors}}) {
-    KvCacheShape shape = small_shape(Dtype::float32);
-    shape.rotary = rotary;
-    const Bytes bytes = saved(*make_cache(shape));
-    std::unique_ptr<KvCache> copy;
-    const Status status = load(bytes, &copy);
-    ASSERT_TRUE(status.ok()) << status.message().text;
-    EXPECT_EQ(copy->shape().rotary->table_rows, rotary.table_rows);
-    EXPECT_EQ(saved(*copy), bytes);
+    for (const std::int64_t batch_size : {2, 0}) {
+      KvCacheShape shape = small_shape(Dtype::float32);
+      shape.batch_size = batch_size;
+      shape.rotary = rotary;
+      const Bytes bytes = saved(*make_cache(shape));
+      std::unique_ptr<KvCache> copy;
+      const Status status = load(bytes, &copy);
+      ASSERT_TRUE(status.ok()) << status.message().text;
+      EXPECT_EQ(copy->shape().rotary->table_rows, rotary.table_rows);
+      EXPECT_EQ(saved(*copy), bytes);
+    }
   }
 }
 
