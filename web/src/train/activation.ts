@@ -51,6 +51,7 @@ const QUICK = 1.702;
 const FUNCTIONS: Readonly<Record<StepActivation, Differentiable>> = {
   gelu: {
     value: (x) => (x === -Infinity ? -0 : x * normalDistribution(x)),
+    // beyond 40 the density is 0, and ∞·0 would be NaN
     slope: (x) => normalDistribution(x) + (Math.abs(x) < 40 ? x * normalDensity(x) : 0),
   },
   // (1 + tanh(u / 2)) / 2 is σ(u)
