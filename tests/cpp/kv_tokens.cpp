@@ -3,6 +3,7 @@
 #include "base/numbers.h"
 #include "reference/reference.h"
 #include "source/key_value_source.h"
+#include "source/kv_cache_store.h"
 
 namespace headwise {
 
@@ -102,7 +103,7 @@ std::vector<HeldRow> held_rows(const KvCache& cache, std::int64_t b, std::int64_
     EXPECT_GE(count, 1);
     for (std::int64_t r = 0; r < count; ++r) {
       HeldRow& row = rows[static_cast<std::size_t>(j + r)];
-      row.position = source.positions(b).of(j + r);
+      row.position = cache.store().positions(b).of(j + r);
       for (std::int64_t d = 0; d < cache.shape().head_dim; ++d)
         row.key.push_back(element(keys, r, d) + (mean ? mean[d] : 0.0f));
       for (std::int64_t d = 0; d < cache.shape().value_dim; ++d) row.value.push_back(element(values, r, d));

@@ -33,11 +33,16 @@ const CASES: readonly RingCase[] = [
   { keepFirst: 4, window: 20, pieces: [50, 50], left: 60 },
 ];
 
-const tokens = (seed: number, length: number) => ({
-  query: randomTensor(seed, [B, HQ, length, D]),
-  key: randomTensor(seed + 1, [B, HKV, length, D]),
-  value: randomTensor(seed + 2, [B, HKV, length, DV]),
+const tokensOf = (batches: number, seed: number, length: number) => ({
+  query: randomTensor(seed, [batches, HQ, length, D]),
+  key: randomTensor(seed + 1, [batches, HKV, length, D]),
+  value: randomTensor(seed + 2, [batches, HKV, length, DV]),
 });
+const tokens = (seed: number, length: number) => tokensOf(B, seed, length);
+
+/** The rows of values of a batch, of which there are `length`. */
+const rowsOf = ({ data }: { readonly data: Float32Array }, b: number, length: number): number[][] =>
+  Array.from({ length }, (_, j) => Array.from(data.subarray((b * length + j) * DV, (b * length + j + 1) * DV)));
 
 /** Whether a ring shows the query at position p the token at position j, if p is the last token. */
 const shows = ({ keepFirst, window }: RingCase, p: number, j: number) => j <= p && (j < keepFirst || j > p - window);
@@ -117,22 +122,72 @@ export const ringUses: Readonly<Record<string, Use>> = {
       return tensor(part, [B, heads, 2, width]);
     };
     const short = await alone.step(two(query, HQ, D), two(key, HKV, D), two(value, HKV, DV), { causal: true });
-    const rowsOf = (data: Float32Array, length: number, head: number) =>
+    const headOf = (data: Float32Array, length: number, head: number) =>
       data.slice((HQ + head) * length * DV, ((HQ + head) * length + 2) * DV);
     for (let head = 0; head < HQ; ++head)
-      expect(largestDifference(rowsOf(ragged.output.data, 9, head), rowsOf(short.output.data, 2, head))).toBeLessThan(
+      expect(largestDifference(headOf(ragged.output.data, 9, head), headOf(short.output.data, 2, head))).toBeLessThan(
         TOLERANCE,
       );
-    // Rows of tokens that the ring had dropped before are not there: 0.
+    // The second batch has the keys that it held and its two tokens. The first has seven more rows.
     const columns = ragged.key.shape[2]!;
     expect(columns).toBe(16);
     const keysOfSecond = ragged.key.data.slice(columns * D);
     const isZero = Array.from({ length: columns }, (_, j) =>
       keysOfSecond.slice(j * D, (j + 1) * D).every((x) => x === 0),
     );
-    // It holds positions 0 and 6 to 13. The other batch has two more rows.
-    const gone = Array.from({ length: columns }, (_, j) => (j > 0 && j < 6) || j > 13);
-    expect(isZero).toEqual(gone);
+    expect(isZero).toEqual(Array.from({ length: columns }, (_, j) => j >= 9));
+  },
+
+  "a row that sees no key is the mean of what its batch held and gained, if batches gain different numbers": async (
+    hw,
+  ) => {
+    for (const dtype of ["float32", "float16", "int8"] as const)
+      for (const [keepFirst, window] of [
+        [0, 4],
+        [2, 4],
+        [3, 130],
+      ] as const) {
+        const ring = await hw.kvCache({ ...form, dtype, batchSize: 3, ring: { keepFirst, window } });
+        const start = tokensOf(3, 80, window + 20);
+        await ring.append(start.key, start.value, { lengths: [window + 20, 3, window + 9] });
+        const [lengths, rows] = [[2, 5, 1], 6];
+        const { query, key, value } = tokensOf(3, 90, rows);
+        const mask = { data: new Uint8Array(1), shape: [1], dtype: "bool" } as const;
+        const returns = { output: true, value: true, probs: true } as const;
+        const seen = await ring.step(query, key, value, { lengths, mask, emptyRows: "uniform", returns });
+        const held = [keepFirst + window, 3, keepFirst + window].map((count, b) => count + lengths[b]!);
+        const columns = Math.max(...held);
+        expect(seen.value.shape).toEqual([3, HKV, columns, DV]);
+        const sources = lengths.map((gained, b) => {
+          const all = [...rowsOf(start.value, b, window + 20), ...rowsOf(value, b, rows)];
+          const before = [window + 20, 3, window + 9][b]!;
+          const appended = [...all.slice(0, before), ...all.slice(window + 20, window + 20 + gained)];
+          return [...appended.slice(0, keepFirst), ...appended.slice(keepFirst).slice(-(held[b]! - keepFirst))];
+        });
+        const close = dtype === "int8" ? 2e-2 : dtype === "float16" ? 2e-3 : TOLERANCE;
+        sources.forEach((source, b) => {
+          const shown = rowsOf(seen.value, b, columns);
+          expect(
+            shown
+              .slice(held[b])
+              .flat()
+              .every((x) => x === 0),
+          ).toBe(true);
+          expect(largestDifference(shown.slice(0, held[b]).flat(), source.flat())).toBeLessThan(close);
+          const mean = Array.from(
+            { length: DV },
+            (_, d) => source.reduce((sum, row) => sum + row[d]!, 0) / source.length,
+          );
+          const weights = Array.from({ length: columns }, (_, j) => (j < held[b]! ? 1 / held[b]! : 0));
+          for (let i = 0; i < lengths[b]!; ++i) {
+            const row = b * HQ * rows + i; // of the first head
+            expect(largestDifference(seen.output.data.slice(row * DV, (row + 1) * DV), mean)).toBeLessThan(close);
+            const probs = seen.probs.data.slice(row * columns, (row + 1) * columns);
+            expect(largestDifference(probs, weights)).toBeLessThan(TOLERANCE);
+          }
+        });
+        ring.dispose();
+      }
   },
 
   "a step of fewer tokens than rows has the keys that the ring held and those tokens, and no others": async (hw) => {
@@ -219,5 +274,44 @@ export const ringUses: Readonly<Record<string, Use>> = {
     expect([ring.length, ring.appended[0]]).toEqual([4, 20]);
     const gone = layer.forward(randomTensor(50, [1, 3, 8]), { cache: ring, causal: true, attendOnly: true });
     await expect(gone).rejects.toThrow("the ring has dropped those before 16");
+  },
+
+  "a layer over a ring whose batches gain different numbers equals one for each batch alone": async (hw) => {
+    const names = ["Wq", "Wk", "Wv", "Wo"] as const;
+    const weights = Object.fromEntries(names.map((name, n) => [name, randomTensor(n + 1, [8, 8], 0.3)])) as {
+      readonly [Name in (typeof names)[number]]: ReturnType<typeof randomTensor>;
+    };
+    const layer = await hw.multiHeadAttention({ numHeads: 2, weights, position: { kind: "rotary" } });
+    const [before, gains] = [
+      [9, 2, 6],
+      [4, 7, 2],
+    ];
+    const ring = { keepFirst: 1, window: 4 };
+    const together = await layer.kvCache({ batchSize: 3, ring });
+    const [start, x] = [randomTensor(20, [3, 9, 8]), randomTensor(21, [3, 7, 8])];
+    await layer.forward(start, { cache: together, causal: true, appendLengths: before });
+    const returns = { output: true, probs: true, key: true } as const;
+    const all = await layer.forward(x, { cache: together, causal: true, appendLengths: gains, returns });
+    for (const b of [0, 1, 2]) {
+      const alone = await layer.kvCache({ batchSize: 1, ring });
+      const part = ({ data }: typeof x, length: number, count: number) =>
+        tensor(data.slice(b * length * 8, (b * length + count) * 8), [1, count, 8]);
+      await layer.forward(part(start, 9, before[b]!), { cache: alone, causal: true });
+      const one = await layer.forward(part(x, 7, gains[b]!), { cache: alone, causal: true, returns });
+      const output = all.output.data.slice(b * 56, b * 56 + gains[b]! * 8);
+      expect(largestDifference(output, one.output.data)).toBeLessThan(20 * TOLERANCE);
+      const [columns, own] = [all.probs.shape[3]!, one.probs.shape[3]!];
+      for (const h of [0, 1]) {
+        const keys = all.key.data.slice((b * 2 + h) * columns * 4, ((b * 2 + h) * columns + own) * 4);
+        const keysAlone = one.key.data.slice(h * own * 4, (h + 1) * own * 4);
+        expect(largestDifference(keys, keysAlone)).toBeLessThan(20 * TOLERANCE);
+        for (let i = 0; i < gains[b]!; ++i) {
+          const row = all.probs.data.slice(((b * 2 + h) * 7 + i) * columns, ((b * 2 + h) * 7 + i + 1) * columns);
+          const rowAlone = one.probs.data.slice((h * gains[b]! + i) * own, (h * gains[b]! + i + 1) * own);
+          expect(largestDifference(row.slice(0, own), rowAlone)).toBeLessThan(TOLERANCE);
+          expect(row.slice(own).every((weight) => weight === 0)).toBe(true);
+        }
+      }
+    }
   },
 };

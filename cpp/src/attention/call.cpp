@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "headwise/kv_cache.h"
+#include "source/kv_cache_store.h"
 
 namespace headwise {
 
@@ -33,9 +34,9 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t head, std:
     keys.range.end = std::min(keys.range.end, at.rows_before(position + std::min(options.window_right, kFarthest) + 1));
   if (options.window_left >= 0) keys.range.begin = at.rows_before(position - std::min(options.window_left, kFarthest));
   if (at.sight > 0) {
-    const std::int64_t window = at.rows_before(std::max(position - at.sight + 1, at.gone));
+    const std::int64_t window = at.rows_before(position - at.sight + 1);
     if (keys.range.begin < at.kept)
-      keys.gap = {at.kept, window};
+      keys.gap = {at.kept, std::max(at.kept, window)};
     else
       keys.range.begin = std::max(keys.range.begin, window);
   }
@@ -106,7 +107,7 @@ void resolve_sequences(const AttentionShape& shape, const AttentionInputs& input
       sequence.batch = n;
       sequence.num_queries = sequence.query_length = shape.query_length;
       sequence.num_keys = sequence.key_length = inputs.cache ? inputs.cache->length(n) : shape.key_length;
-      if (inputs.cache) sequence.positions = KvCacheSource(*inputs.cache).positions(n);
+      if (inputs.cache) sequence.positions = inputs.cache->store().positions(n);
       if (inputs.cache && inputs.cache->shape().cache_positions) sequence.places = sequence.positions.kept;
       if (options.key_lengths) sequence.key_length = options.key_lengths[n];
       total_keys = inputs.cache ? inputs.cache->appended(n) : sequence.key_length;

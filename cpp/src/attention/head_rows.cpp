@@ -74,7 +74,7 @@ void show_keys_and_values(ThreadPool& pool, const AttentionShape& shape, const A
     for_each_chosen_row(pool, shape.batch_size, {view.selection, shape.num_kv_heads, num_keys},
                         [&](std::int64_t b, std::int64_t head, std::int64_t j, std::int64_t place) {
                           float* const row = view.data + place * width;
-                          if (inputs.cache && !inputs.cache->store().holds(b, j)) {
+                          if (inputs.cache && j >= inputs.cache->length(b)) {
                             std::fill_n(row, width, 0.0f);
                             return;
                           }

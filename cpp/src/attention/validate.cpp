@@ -224,7 +224,7 @@ Error check_dropped(const AttentionShape& shape, const KvCache& cache, const Att
   const std::int64_t right = options.window_right >= 0 ? std::min(options.window_right, unlimited) : unlimited;
   const std::int64_t ahead = causal ? 0 : right;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
-    const std::int64_t total = cache.appended(b) + growth.of(b), dropped = store.dropped_of(total);
+    const std::int64_t total = cache.appended(b) + growth.of(b), dropped = store.dropped_at(b, total);
     const std::int64_t queries = options.query_lengths ? options.query_lengths[b] : shape.query_length;
     const std::int64_t offset = sequence_offset(options, b, total, queries, true);
     const std::int64_t first = std::max(offset, kept - ahead);
@@ -239,7 +239,7 @@ Error check_dropped(const AttentionShape& shape, const KvCache& cache, const Att
 Error validate_options(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
                        const AttentionOutputs& outputs, const CacheGrowth& growth) {
   const auto length_held = [&](std::int64_t b) {
-    return inputs.cache->store().length_of(inputs.cache->appended(b) + growth.of(b));
+    return inputs.cache->store().length_at(b, inputs.cache->appended(b) + growth.of(b));
   };
   const std::int64_t batches = shape.batch_size;
   std::int64_t key_length = inputs.cache ? 0 : shape.key_length;

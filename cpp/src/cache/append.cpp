@@ -138,7 +138,7 @@ void store_gain(KvCache::Store& store, const KeyValueSource& source, std::int64_
                 std::int64_t before, float* row) {
   if (before == 0 && store.key_means)
     mean_of_keys(source, b, g, store.appended[b], store.shape.head_dim, row, store.key_mean(b, g));
-  const KeyPositions positions = store.positions_of(store.appended[b]);
+  const KeyPositions positions = store.positions(b);
   const std::int64_t length = store.length(b);
   RowSpan span;
   for (std::int64_t j = positions.rows_before(before); j < length; j += span.count) {
@@ -243,7 +243,7 @@ bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std
   const KvCache::Store& store = cache.store();
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     const std::int64_t gain = lengths ? lengths[b] : num_tokens;
-    if (gain > 1 && store.dropped_of(store.appended[b] + gain) > 0) return true;
+    if (gain > 1 && store.dropped_at(b, store.appended[b] + gain) > 0) return true;
   }
   return false;
 }

@@ -41,7 +41,7 @@ Error check_branch(const KvCache::Store& store, std::int64_t b, const Branch& br
     if (branch.rows[i] < least || branch.rows[i] >= held - branch.from)
       return refuse(Rule::keep_rows, at(b), held - branch.from - 1, branch.rows[i], i);
   }
-  if (branch.end() < held && store.dropped_of(held) > 0) return refuse(Rule::keep_dropped, at(b));
+  if (branch.end() < held && store.dropped(b) > 0) return refuse(Rule::keep_dropped, at(b));
   if (branch.turns() && store.turns_moved_keys() && store.shape.rotary->scaling == RotaryScaling::tables)
     return refuse(Rule::keep_tables);
   return {};

@@ -41,18 +41,17 @@ Error check_cache_shape(const KvCacheShape& shape) {
 Error check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t length) {
   if (length < 0) return refuse(Rule::rewind_length, length);
   if (length <= store.shape.keep_first || length >= store.appended[b] ||
-      store.dropped_of(length) == store.dropped_of(store.appended[b]))
+      store.dropped_at(b, length) == store.dropped(b))
     return {};
   return refuse(Rule::rewind_dropped, at(b), length);
 }
 
-/// Copies key rows [from, to) of batch b to rows `first`, `first` + 1, … of another cache with rows of the same kind.
-/// Its blocks must be reserved.
-void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to,
-               std::int64_t first = 0) {
+/// Copies key rows [from, to) of batch b to rows 0, 1, … of another cache with rows of the same kind. Its blocks must
+/// be reserved.
+void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to) {
   RowSpan out, in;
   for (std::int64_t j = from; j < to; j += in.count) {
-    out = copy.span(b, first + j - from, to - j);
+    out = copy.span(b, j - from, to - j);
     in = source.span(b, j, out.count);
     std::uint8_t* const to_data = copy.block(b, out.block)->data();
     const std::uint8_t* const from_data = source.block(b, in.block)->data();
@@ -67,22 +66,6 @@ void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t 
       copy_side(g, copy.layout.key, source.layout.key);
       copy_side(g, copy.layout.value, source.layout.value);
     }
-  }
-}
-
-/// Sets key rows [from, to) of batch b to 0. Their blocks must be reserved.
-void clear_rows(KvCache::Store& store, std::int64_t b, std::int64_t from, std::int64_t to) {
-  RowSpan span;
-  for (std::int64_t j = from; j < to; j += span.count) {
-    span = store.span(b, j, to - j);
-    std::uint8_t* const data = store.block(b, span.block)->data();
-    for (std::int64_t g = 0; g < store.shape.num_kv_heads; ++g)
-      for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
-        std::memset(data + store.row_offset(*side, g, span.row), 0,
-                    static_cast<std::size_t>(span.count * side->row_bytes));
-        std::memset(data + store.scale_offset(*side, g, span.row), 0,
-                    static_cast<std::size_t>(span.count * side->scale_bytes()));
-      }
   }
 }
 
@@ -172,18 +155,13 @@ Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const
   Store& copy = *made->store_;
   copy.sight = store_->shape.window;
   copy.has_given_positions = store_->has_given_positions;
-  if (Error e = copy.gone.allocate(shape.batch_size)) return e;
+  if (Error e = copy.lost.allocate(shape.batch_size)) return e;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     copy.rotary_origin[b] = store_->rotary_origin[b];
+    copy.lost[b] = store_->dropped(b);
     if (Error e = copy.reserve(b, 0, store_->appended[b])) return e;
     copy.appended[b] = store_->appended[b];
-    copy.gone[b] = shape.keep_first + store_->dropped_of(store_->appended[b]);
-    // The rows between are gone.
-    const std::int64_t length = store_->length(b), kept = std::min(shape.keep_first, length);
-    const std::int64_t back = copy.length(b) - (length - kept);
-    copy_rows(*store_, copy, b, 0, kept);
-    clear_rows(copy, b, kept, back);
-    copy_rows(*store_, copy, b, kept, length, back);
+    copy_rows(*store_, copy, b, 0, copy.length(b));
   }
   return finish_copy(*store_, std::move(made), wide);
 }

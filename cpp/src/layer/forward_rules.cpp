@@ -46,7 +46,7 @@ Error Forward::check_inside() const {
   const std::int64_t heads = shape_.num_heads, kv_heads = shape_.num_kv_heads, queries = shape_.query_length;
   std::int64_t all_keys = inputs_.cache ? 0 : key_length_;
   for (std::int64_t b = 0; inputs_.cache && b < inputs_.batch_size; ++b)
-    all_keys = std::max(all_keys, inputs_.cache->store().length_of(inputs_.cache->appended(b) + growth_.of(b)));
+    all_keys = std::max(all_keys, inputs_.cache->store().length_at(b, inputs_.cache->appended(b) + growth_.of(b)));
   if (Error e = validate_patch(Argument::patch_query, patches.query, heads, queries)) return e;
   if (Error e = validate_patch(Argument::patch_key, patches.key, kv_heads, key_length_)) return e;
   if (Error e = validate_patch(Argument::patch_value, patches.value, kv_heads, key_length_)) return e;

@@ -7,6 +7,7 @@
 
 #include "base/numbers.h"
 #include "source/key_value_source.h"
+#include "source/kv_cache_store.h"
 
 namespace headwise::reference {
 namespace {
@@ -303,7 +304,7 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
                           [&](std::int64_t j, std::int64_t limit) { return source.keys(b, g, j, limit); });
     call.value = read_cache(length, shape.value_dim, nullptr,
                             [&](std::int64_t j, std::int64_t limit) { return source.values(b, g, j, limit); });
-    call.positions = source.positions(b);
+    call.positions = inputs.cache->store().positions(b);
   } else {
     const Layout kv_layout = options.kv_layout.value_or(options.layout);
     call.key = read_head(inputs.key, kv_layout, shape.num_kv_heads, shape.key_length, shape.head_dim, b, g);

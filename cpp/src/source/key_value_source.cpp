@@ -50,12 +50,4 @@ RowRun KvCacheSource::values(std::int64_t b, std::int64_t g, std::int64_t j, std
 
 const float* KvCacheSource::key_mean(std::int64_t b, std::int64_t g) const { return cache_.store().key_mean(b, g); }
 
-KeyPositions KvCacheSource::positions(std::int64_t b) const {
-  const KvCache::Store& store = cache_.store();
-  KeyPositions positions = store.positions_of(store.appended[b]);
-  positions.sight = store.sight;
-  if (store.sight > 0) positions.gone = store.gone[b];
-  return positions;
-}
-
 }  // namespace headwise

@@ -16,8 +16,6 @@ struct KeyPositions {
   std::int64_t dropped = 0;
   /// If not 0, a query at position p sees keys only from p - sight + 1 on, and those before `kept`.
   std::int64_t sight = 0;
-  /// Beside the first `kept`, the positions before this one were never held. They are hidden if there is a sight.
-  std::int64_t gone = 0;
 
   /// The place in a ring of a query at `position`: the tokens do not count that the ring has dropped, or would have, if
   /// the query's token were the last one.
@@ -70,8 +68,6 @@ class KvCacheSource final : public KeyValueSource {
   [[nodiscard]] RowRun keys(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const override;
   [[nodiscard]] RowRun values(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const override;
   [[nodiscard]] const float* key_mean(std::int64_t b, std::int64_t g) const override;
-  /// Positions of batch b's key rows.
-  [[nodiscard]] KeyPositions positions(std::int64_t b) const;
 
  private:
   const KvCache& cache_;

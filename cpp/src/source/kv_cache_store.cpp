@@ -119,12 +119,8 @@ KvCache::Store::~Store() {
   for (std::int64_t i = 0; i < blocks.size(); ++i) release_block(blocks[i]);
 }
 
-std::int64_t KvCache::Store::dropped_of(std::int64_t total) const {
-  return is_ring() ? std::max<std::int64_t>(0, total - shape.keep_first - shape.window) : 0;
-}
-
-RowSpan KvCache::Store::span_of(std::int64_t total, std::int64_t j, std::int64_t limit) const {
-  const KeyPositions positions = positions_of(total);
+RowSpan KvCache::Store::span_at(std::int64_t b, std::int64_t total, std::int64_t j, std::int64_t limit) const {
+  const KeyPositions positions = positions_at(b, total);
   std::int64_t slot = positions.of(j);
   if (is_ring()) {
     if (positions.dropped > 0 && j < positions.kept) limit = std::min(limit, positions.kept - j);
@@ -164,10 +160,10 @@ Error KvCache::Store::ensure_means() {
 Error KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {
   if (blocks_of(total) > blocks_per_batch)
     if (Error e = widen_table(blocks_of(total))) return e;
-  const std::int64_t length_then = length_of(total);
+  const std::int64_t length_then = length_at(b, total);
   RowSpan span;
-  for (std::int64_t j = positions_of(total).rows_before(before); j < length_then; j += span.count) {
-    span = span_of(total, j, length_then - j);
+  for (std::int64_t j = positions_at(b, total).rows_before(before); j < length_then; j += span.count) {
+    span = span_at(b, total, j, length_then - j);
     if (!own(b, span.block)) return out_of_memory(layout.bytes);
   }
   return {};
@@ -209,7 +205,7 @@ bool KvCache::Store::own(std::int64_t b, std::int64_t n) {
 }
 
 std::int64_t KvCache::Store::blocks_of(std::int64_t total) const {
-  return (length_of(total) + layout.tokens - 1) / layout.tokens;
+  return (total - without_slot(total) + layout.tokens - 1) / layout.tokens;
 }
 
 Error turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads, std::int64_t length,

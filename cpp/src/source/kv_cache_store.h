@@ -90,7 +90,7 @@ struct KvCache::Store {
   RotaryArrays rotary_arrays;  ///< those that shape.rotary points to
   RotaryAngles angles;         ///< of shape.rotary, once a token has been appended: see ensure_angles
   std::int64_t sight = 0;      ///< of a widened ring: the window of the ring
-  Buffer<std::int64_t> gone;   ///< [B], of a widened ring: where what the ring had not dropped begins
+  Buffer<std::int64_t> lost;   ///< [B], of a widened ring: the tokens that the ring has dropped; this one drops none
   Buffer<Block*> blocks;       ///< [B, blocks_per_batch], null if there is no block
   std::int64_t blocks_per_batch = 0;
 
@@ -106,25 +106,34 @@ struct KvCache::Store {
   [[nodiscard]] std::int64_t most_tokens() const {
     return shape.capacity > 0 && !is_ring() ? shape.capacity : std::numeric_limits<std::int32_t>::max();
   }
-  /// After `total` tokens have been appended: the tokens that a ring has dropped, the rows that are left, and their
-  /// positions.
-  [[nodiscard]] std::int64_t dropped_of(std::int64_t total) const;
-  [[nodiscard]] std::int64_t length_of(std::int64_t total) const { return total - dropped_of(total); }
-  [[nodiscard]] KeyPositions positions_of(std::int64_t total) const { return {shape.keep_first, dropped_of(total)}; }
+  /// The tokens of `total` for which a ring has no slot.
+  [[nodiscard]] std::int64_t without_slot(std::int64_t total) const {
+    return is_ring() ? std::max<std::int64_t>(0, total - shape.keep_first - shape.window) : 0;
+  }
+  /// What batch b is after `total` tokens have been appended: the tokens that it has dropped, the rows that are left,
+  /// and their positions.
+  [[nodiscard]] std::int64_t dropped_at(std::int64_t b, std::int64_t total) const {
+    return lost ? lost[b] : without_slot(total);
+  }
+  [[nodiscard]] std::int64_t length_at(std::int64_t b, std::int64_t total) const {
+    return total - dropped_at(b, total);
+  }
+  [[nodiscard]] KeyPositions positions_at(std::int64_t b, std::int64_t total) const {
+    return {shape.keep_first, dropped_at(b, total), sight};
+  }
   /// The longest span that starts at key row j, at most `limit` rows, after `total` tokens have been appended.
-  [[nodiscard]] RowSpan span_of(std::int64_t total, std::int64_t j, std::int64_t limit) const;
+  [[nodiscard]] RowSpan span_at(std::int64_t b, std::int64_t total, std::int64_t j, std::int64_t limit) const;
 
-  [[nodiscard]] std::int64_t length(std::int64_t b) const { return length_of(appended[b]); }
+  /// What it is now.
+  [[nodiscard]] std::int64_t dropped(std::int64_t b) const { return dropped_at(b, appended[b]); }
+  [[nodiscard]] std::int64_t length(std::int64_t b) const { return length_at(b, appended[b]); }
+  [[nodiscard]] KeyPositions positions(std::int64_t b) const { return positions_at(b, appended[b]); }
   [[nodiscard]] RowSpan span(std::int64_t b, std::int64_t j, std::int64_t limit) const {
-    return span_of(appended[b], j, limit);
+    return span_at(b, appended[b], j, limit);
   }
   /// The position right after key row j - 1 of batch b.
   [[nodiscard]] std::int64_t end_position(std::int64_t b, std::int64_t j) const {
-    return j > 0 ? positions_of(appended[b]).of(j - 1) + 1 : 0;
-  }
-  /// Whether batch b holds key row j. A widened ring does not have the tokens that the ring has dropped.
-  [[nodiscard]] bool holds(std::int64_t b, std::int64_t j) const {
-    return j < length(b) && (sight == 0 || j < shape.keep_first || end_position(b, j + 1) > gone[b]);
+    return j > 0 ? positions(b).of(j - 1) + 1 : 0;
   }
   [[nodiscard]] Block*& block(std::int64_t b, std::int64_t n) { return blocks[b * blocks_per_batch + n]; }
   [[nodiscard]] const Block* block(std::int64_t b, std::int64_t n) const { return blocks[b * blocks_per_batch + n]; }

@@ -26,8 +26,9 @@ export function content(
   const { batchSize, numKvHeads, headDim, valueDim } = form;
   const length = to - from;
   const positions = Int32Array.from({ length: batchSize * length }, (_, n) => {
-    const total = appended[Math.floor(n / length)]!;
-    return positionOf(form.ring, total, heldLength(form, total), from + (n % length));
+    const b = Math.floor(n / length);
+    const total = appended[b]!;
+    return positionOf(form.ring, total, heldLength(form, total, b), from + (n % length));
   });
   return {
     key: { data: key, shape: [batchSize, numKvHeads, length, headDim], dtype: "float32" },

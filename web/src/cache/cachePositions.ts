@@ -14,7 +14,7 @@ export function cachePositions(
   numQueries: number,
 ): SequencePositions[] {
   return appended.map((total, b) => {
-    const numKeys = heldLength(form, total);
+    const numKeys = heldLength(form, total, b);
     const queryLength = queryLengths?.[b] ?? numQueries;
     const keyLength = Math.min(keyLengths?.[b] ?? numKeys, numKeys);
     const offset = queryOffset?.[b] ?? (causal === "upper-left" ? 0 : total - queryLength);

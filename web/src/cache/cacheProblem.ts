@@ -46,6 +46,8 @@ export interface HeldRing extends CompleteRing {
    * tokens up to p.
    */
   readonly sight?: number | undefined;
+  /** Of such a ring: how many tokens of each batch were dropped before. It drops none itself. */
+  readonly dropped?: readonly number[] | undefined;
 }
 
 /** Options of `kvCache`. */

@@ -1,9 +1,17 @@
 import { largestOf } from "../tensor/largest.js";
 import type { CacheForm } from "./cacheProblem.js";
 
-/** How many tokens a cache of this form holds after `appended` tokens. */
-export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number): number {
-  return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
+type Form = Pick<CacheForm, "ring">;
+
+/** How many tokens of batch b a cache of this form has dropped after `appended` tokens. */
+export function droppedTokens({ ring }: Form, appended: number, b: number): number {
+  if (!ring) return 0;
+  return ring.dropped?.[b] ?? Math.max(0, appended - ring.keepFirst - ring.window);
+}
+
+/** How many tokens of batch b it holds then. */
+export function heldLength(form: Form, appended: number, b: number): number {
+  return appended - droppedTokens(form, appended, b);
 }
 
 /** The tokens appended to each batch after an append of `numTokens` rows, of which the first `lengths[b]` are tokens. */
@@ -18,7 +26,7 @@ export function tokensAfter(
  * The form that a cache has while it gains tokens and their queries attend. A ring must not drop what they see: it is then
  * longer, and each query sees what it would if the tokens came one by one. Without such a ring it is `form`.
  */
-export function formWhileGaining<F extends Pick<CacheForm, "ring">>(
+export function formWhileGaining<F extends Form>(
   form: F,
   appended: readonly number[],
   append: { readonly numTokens: number; readonly lengths: Int32Array | undefined },
@@ -26,13 +34,14 @@ export function formWhileGaining<F extends Pick<CacheForm, "ring">>(
   const { ring } = form;
   if (!ring) return form;
   const after = tokensAfter(appended, append);
-  const drops = (total: number, b: number) => total > appended[b]! + 1 && total > heldLength(form, total);
+  const drops = (total: number, b: number) => total > appended[b]! + 1 && droppedTokens(form, total, b) > 0;
   if (!after.some(drops)) return form;
   const most = largestOf(after.map((total, b) => total - appended[b]!));
-  return { ...form, ring: { ...ring, window: ring.window + most, sight: ring.window } };
+  const dropped = appended.map((total, b) => droppedTokens(form, total, b));
+  return { ...form, ring: { ...ring, window: ring.window + most, sight: ring.window, dropped } };
 }
 
 /** How many tokens the fullest batch holds after `appended` tokens of each. */
-export function longest(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
-  return largestOf(appended.map((tokens) => heldLength(form, tokens)));
+export function longest(form: Form, appended: readonly number[]): number {
+  return largestOf(appended.map((tokens, b) => heldLength(form, tokens, b)));
 }

@@ -2,7 +2,7 @@ import { OptionError, ShapeError } from "../base/errors.js";
 import type { CallArguments } from "../read/callArguments.js";
 import { argument, isList, type NumberList } from "../read/options.js";
 import type { CacheForm } from "./cacheProblem.js";
-import { heldLength } from "./heldTokens.js";
+import { droppedTokens } from "./heldTokens.js";
 import { tokenCounts } from "./tokenRange.js";
 
 /** The tokens that stay in a cache, for the engines. */
@@ -115,7 +115,7 @@ function assertRingHolds(
   appended: readonly number[],
   leftOf: (b: number) => number,
 ): void {
-  const b = appended.findIndex((total, n) => heldLength(form, total) < total && leftOf(n) < total);
+  const b = appended.findIndex((total, n) => droppedTokens(form, total, n) > 0 && leftOf(n) < total);
   if (b >= 0)
     throw new OptionError(
       `${operation}: batch ${b} of a ring has dropped tokens: with ${leftOf(b)} tokens it would hold them again`,

@@ -146,7 +146,7 @@ export class KvCache extends Disposing {
 
   /** How many tokens each batch holds. */
   get lengths(): number[] {
-    return this.#cache.appended.map((appended) => heldLength(this.#cache.form, appended));
+    return this.#cache.appended.map((appended, b) => heldLength(this.#cache.form, appended, b));
   }
 
   /** For each batch: how many tokens were appended and not removed again. It is the position of the next token. */

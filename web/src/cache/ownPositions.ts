@@ -67,7 +67,7 @@ export function indexPositions(form: Form, appended: readonly number[]): OwnPosi
 }
 
 /**
- * The same after more tokens. A ring drops its oldest ones; one that is longer during a call has rows that it never held.
+ * The same after more tokens. A ring drops its oldest ones.
  *
  * @param given - Where new token n of a batch stands. Default: at its index.
  */
@@ -83,13 +83,12 @@ function extended(
       const all = new Int32Array(old.length + appended[b]! - before[b]!);
       all.set(old);
       for (let j = old.length; j < all.length; ++j) all[j] = given(b, j - old.length);
-      const held = heldLength(form, appended[b]!);
+      const held = heldLength(form, appended[b]!, b);
       if (held === all.length) return all;
-      const kept = Math.min(form.ring?.keepFirst ?? 0, held, all.length);
-      const later = all.subarray(Math.max(kept, all.length - (held - kept)));
+      const kept = Math.min(form.ring?.keepFirst ?? 0, held);
       const left = new Int32Array(held);
       left.set(all.subarray(0, kept));
-      left.set(later, held - later.length);
+      left.set(all.subarray(all.length - (held - kept)), kept);
       return left;
     }),
     origins,
@@ -199,7 +198,7 @@ export function splitSaved(
     throw corrupt("is damaged: the sum of its positions is wrong");
   const number = (n: number) => view.getInt32(start + 4 * n, true);
   const ownOf = ({ form, appended }: Held): OwnPositions => {
-    const held = appended.map((total) => heldLength(form, total));
+    const held = appended.map((total, b) => heldLength(form, total, b));
     const counts = 2 * appended.length + held.reduce((sum, length) => sum + length, 0);
     if (4 * counts !== size || held.some((length, b) => number(2 * b) !== length))
       throw corrupt("is damaged: its positions are not those of its tokens");

@@ -1,7 +1,7 @@
 import { UnsupportedError } from "../base/errors.js";
 import type { OptionReader } from "../read/options.js";
 import type { CacheForm, HeldRing } from "./cacheProblem.js";
-import { heldLength } from "./heldTokens.js";
+import { droppedTokens } from "./heldTokens.js";
 
 /**
  * The place in a ring of a query at a position of the text: the tokens do not count that the ring has dropped, or would
@@ -31,7 +31,7 @@ export function refuseSliceAcrossGap(
 ): void {
   const { ring } = form;
   if (!form.rotary || ring?.positions !== "cache" || from >= ring.keepFirst || to <= ring.keepFirst) return;
-  const b = appended.findIndex((total) => heldLength(form, total) < total);
+  const b = appended.findIndex((total, n) => droppedTokens(form, total, n) > 0);
   if (b >= 0)
     throw new UnsupportedError(
       `${operation}: a slice must not have tokens before and after row ${ring.keepFirst} with ring.positions "cache" once ` +

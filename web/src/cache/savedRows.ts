@@ -46,7 +46,7 @@ export function tokenBytes(form: TokenForm, version = versionOf(form.dtype)): nu
 
 /** Bytes of all rows, with the means of batches that are not empty. */
 export function savedBytes(form: CacheForm, appended: readonly number[], version = versionOf(form.dtype)): number {
-  const tokens = appended.reduce((sum, total) => sum + heldLength(form, total), 0);
+  const tokens = appended.reduce((sum, total, b) => sum + heldLength(form, total, b), 0);
   const batches = appended.filter((total) => total > 0).length;
   return tokens * tokenBytes(form, version) + batches * form.numKvHeads * meanBytes(form, version);
 }
@@ -68,7 +68,7 @@ export function readRows(saved: Uint8Array, form: CacheForm, appended: readonly 
   const rows: CacheRows = { key: room(headDim), value: room(valueDim) };
   let at = saved.length - CHECKSUM_BYTES - savedBytes(form, appended);
   appended.forEach((total, b) => {
-    const held = heldLength(form, total);
+    const held = heldLength(form, total, b);
     if (held === 0) return;
     for (let head = b * numKvHeads; head < (b + 1) * numKvHeads; ++head)
       for (const [numbers, width] of [

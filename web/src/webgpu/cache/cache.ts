@@ -7,7 +7,7 @@ import type { AppendProblem } from "../../cache/appendProblem.js";
 import type { AttendProblem } from "../../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../../cache/cacheProblem.js";
 import type { EngineCache } from "../../cache/engineCache.js";
-import { formWhileGaining, heldLength } from "../../cache/heldTokens.js";
+import { droppedTokens, formWhileGaining, heldLength } from "../../cache/heldTokens.js";
 import type { KeptTokens } from "../../cache/keptTokens.js";
 import { placeOfQuery } from "../../cache/ringPlaces.js";
 import { savedBytes } from "../../cache/savedRows.js";
@@ -37,18 +37,7 @@ import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
 import { stridesOf } from "../plan/strides.js";
 import { branchesOf, type Branch } from "./branch.js";
 import { readCache, writeCache } from "./cacheFile.js";
-import {
-  CacheStore,
-  droppedOf,
-  fillFile,
-  fillStore,
-  padded,
-  placeOf,
-  runsOf,
-  SIDES,
-  type Run,
-  type Side,
-} from "./cacheStore.js";
+import { CacheStore, fillFile, fillStore, padded, placeOf, runsOf, SIDES, type Run, type Side } from "./cacheStore.js";
 import { storeMeans, storeRows, type Rows } from "./storeRows.js";
 
 /** Room for this many tokens at the start. It doubles when it is full. */
@@ -69,8 +58,6 @@ interface Held {
   readonly origins: readonly number[];
   /** Whether tokens were given positions. They are not kept, so `keep` cannot turn keys from them. */
   readonly hasGivenPositions: boolean;
-  /** Of a ring that is longer during one call, by batch: beside the kept tokens, those before this position are not held. */
-  readonly gone?: readonly number[];
 }
 
 /** Tokens of a batch, whose angles follow one another unless they are given. Rows after them are padding. */
@@ -121,7 +108,7 @@ export class GpuCache {
 
   static load(call: Call, bytes: Uint8Array): Deliver<GpuCache> {
     const { problem, version, appended, origins, hasGivenPositions, rows } = readCache(call.operation, bytes);
-    const store = storeFor(call, problem, longestOf(problem, appended), 0);
+    const store = storeFor(call, problem, placesFor(problem, appended), 0);
     call.onFailure(() => store.release());
     fillStore(call, store, appended, rows, version);
     return () => new GpuCache(call.core, problem, { store, appended, origins, hasGivenPositions });
@@ -197,7 +184,7 @@ export class GpuCache {
     const seen = settings && this.#widened(call, numTokens, lengths, appended);
     // A call that may be refused by what it computes must find what a ring drops: the present store stays as it is.
     const isCopy = seen !== undefined && settings?.emptyRows === "throw";
-    const store = this.#writable(call, longestOf(this.form, appended), isCopy);
+    const store = this.#writable(call, placesFor(this.form, appended), isCopy);
     for (const each of seen ? [store, seen.store] : [store]) {
       storeMeans(call, each, rows.key, numTokens, before.appended, gains);
       for (const side of SIDES) storeRows(call, each, side, rows[side], numTokens, before.appended, gains);
@@ -225,15 +212,12 @@ export class GpuCache {
     const form = formWhileGaining(this.form, before, { numTokens, lengths });
     if (form === this.form) return undefined;
     const memory = { make: (bytes: number) => call.room(bytes).buffer, free: () => undefined }; // the call's scratch
-    const wide = new CacheStore(call.core, call.operation, form, longestOf(form, appended), memory);
-    const { keepFirst } = this.form.ring!;
+    const wide = new CacheStore(call.core, call.operation, form, placesFor(form, appended), memory);
     before.forEach((total, b) => {
-      const [length, room] = [heldLength(this.form, total), heldLength(form, total)];
-      const kept = Math.min(keepFirst, length);
-      const into = [...runsOf(form, total, 0, kept), ...runsOf(form, total, room - (length - kept), room)];
-      store.copyTo(call, wide, b, runsOf(this.form, total, 0, length), into);
+      const length = heldLength(this.form, total, b);
+      store.copyTo(call, wide, b, runsOf(this.form, total, b, 0, length), runsOf(form, total, b, 0, length));
     });
-    return { ...this.#held, store: wide, appended, gone: goneOf(this.form, before) };
+    return { ...this.#held, store: wide, appended };
   }
 
   attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult & PlacedViews> {
@@ -292,7 +276,7 @@ export class GpuCache {
   ): Sequence[] {
     const { keyLengths, queryLengths, queryOffset, causal } = settings;
     return appended.map((total, batch) => {
-      const numKeys = heldLength(form, total);
+      const numKeys = heldLength(form, total, batch);
       const keyLength = keyLengths?.[batch] ?? numKeys;
       if (keyLength > numKeys)
         throw new OptionError(
@@ -301,12 +285,11 @@ export class GpuCache {
       const queryLength = queryLengths?.[batch] ?? shape.queryLength;
       const aligned = causal === "upper-left" ? 0 : total - queryLength;
       const offset = queryOffset?.[batch] ?? aligned;
-      const dropped = droppedOf(form, total);
+      const dropped = droppedTokens(form, total, batch);
       const seam = form.ring ? dropped % form.ring.window : 0;
       const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
       const reach = form.ring?.sight && form.ring.keepFirst === 0 ? form.ring.sight - 1 : undefined;
-      const gone = form.ring?.sight === undefined ? undefined : goneOf(this.form, this.appended)[batch];
-      return { ...whole, queryLength, keyLength, offset, dropped, seam, sight: form.ring?.sight, reach, gone };
+      return { ...whole, queryLength, keyLength, offset, dropped, seam, sight: form.ring?.sight, reach };
     });
   }
 
@@ -328,10 +311,8 @@ export class GpuCache {
   }
 
   /** The rows of a side that the cache holds, for kernels that copy them. */
-  stored(side: Side, { store, appended, gone }: Held = this.#held) {
-    const { dtype, ring } = store.form;
-    const isGone = (batch: number, row: number) =>
-      gone !== undefined && row >= ring!.keepFirst && row + droppedOf(store.form, appended[batch]!) < gone[batch]!;
+  stored(side: Side, { store, appended }: Held = this.#held) {
+    const { dtype } = store.form;
     return {
       span: store.span(side),
       strides: store.strides(side),
@@ -339,8 +320,7 @@ export class GpuCache {
       firstScale: store.firstScale(side),
       firstMean: side === "key" ? store.firstMean() : undefined,
       /** The place of a row; undefined if the batch does not hold it. */
-      placeOf: (batch: number, row: number) =>
-        isGone(batch, row) ? undefined : placeOf(store.form, appended[batch]!, row),
+      placeOf: (batch: number, row: number) => placeOf(store.form, appended[batch]!, batch, row),
     };
   }
 
@@ -419,7 +399,7 @@ export class GpuCache {
 
   rewind(operation: string, lengths: Int32Array): void {
     lengths.forEach((length, b) => {
-      if (!this.#canRewind(this.#held.appended[b]!, length))
+      if (!this.#canRewind(b, this.#held.appended[b]!, length))
         throw new OptionError(
           `${operation}: batch ${b} of a ring has dropped tokens that it would hold at length ${length}`,
         );
@@ -530,19 +510,19 @@ export class GpuCache {
   slice(call: Call, from: number, to: number): Deliver<GpuCache> {
     this.#assertHere(call);
     const { store, appended } = this.#held;
-    const ranges = appended.map((total) => {
-      const length = heldLength(this.form, total);
+    const ranges = appended.map((total, b) => {
+      const length = heldLength(this.form, total, b);
       return { begin: Math.min(from, length), end: Math.min(to, length) };
     });
     const counts = ranges.map(({ begin, end }) => end - begin);
     // The next token follows the last row, in the new row numbers and in the angles.
     const origins = this.#held.origins.map((origin, b) =>
-      this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
+      this.#problem.rotary ? origin + this.#endPosition(b, ranges[b]!.end) - counts[b]! : 0,
     );
     const copy = storeFor(call, this.#problem, largestOf(counts));
     call.onFailure(() => copy.release());
     ranges.forEach(({ begin, end }, b) =>
-      store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end), [{ place: 0, count: counts[b]! }]),
+      store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, b, begin, end), [{ place: 0, count: counts[b]! }]),
     );
     return () => new GpuCache(call.core, this.#problem, { ...this.#held, store: copy, appended: counts, origins });
   }
@@ -567,9 +547,9 @@ export class GpuCache {
     return this.#held.appended.map((total, b) => total + this.#held.origins[b]!);
   }
 
-  #endPosition(total: number, row: number): number {
+  #endPosition(b: number, row: number): number {
     const kept = this.form.ring?.keepFirst ?? 0;
-    return row > kept ? row + droppedOf(this.form, total) : row;
+    return row > kept ? row + droppedTokens(this.form, this.#held.appended[b]!, b) : row;
   }
 
   /** Rows of keys or queries as float32 [B, H, S, width padded to whole vec4]. */
@@ -657,13 +637,14 @@ export class GpuCache {
    */
   #rewindTo(before: Held): void {
     if (this.#held.origins !== before.origins) return;
-    if (this.#held.appended.every((total, b) => this.#canRewind(total, before.appended[b]!)))
+    if (this.#held.appended.every((total, b) => this.#canRewind(b, total, before.appended[b]!)))
       this.#held = { ...this.#held, appended: before.appended };
   }
 
-  #canRewind(total: number, length: number): boolean {
+  #canRewind(b: number, total: number, length: number): boolean {
+    const dropped = (tokens: number) => droppedTokens(this.form, tokens, b);
     const kept = this.form.ring?.keepFirst ?? 0;
-    return length <= kept || length >= total || droppedOf(this.form, length) === droppedOf(this.form, total);
+    return length <= kept || length >= total || dropped(length) === dropped(total);
   }
 
   #assertHere({ core, operation }: Call): void {
@@ -678,24 +659,20 @@ export class GpuCache {
   }
 }
 
-/** By batch: the position after those that a ring has dropped. */
-function goneOf(form: CacheForm, appended: readonly number[]): number[] {
-  return appended.map((total) => (form.ring?.keepFirst ?? 0) + droppedOf(form, total));
-}
-
 /** Most places that a batch can use. */
 function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): number {
   return ring ? ring.keepFirst + ring.window : (capacity ?? Infinity);
+}
+
+/** The places of the batch that uses most of them, after `appended` tokens of each. */
+function placesFor(form: Pick<CacheForm, "ring" | "capacity">, appended: readonly number[]): number {
+  return Math.min(largestOf(appended), mostPlaces(form));
 }
 
 /** The places that a batch uses after `total` tokens were appended, in the order of the places. */
 function placesOf(store: CacheStore, total: number): Run[] {
   const count = Math.min(total, store.places);
   return count > 0 ? [{ place: 0, count }] : [];
-}
-
-function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
-  return largestOf(appended.map((total) => heldLength(form, total)));
 }
 
 /** A store with `places` places, but with at least `first`. */

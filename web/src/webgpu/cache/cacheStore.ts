@@ -1,5 +1,5 @@
 import type { CacheForm } from "../../cache/cacheProblem.js";
-import { heldLength } from "../../cache/heldTokens.js";
+import { droppedTokens, heldLength } from "../../cache/heldTokens.js";
 import { meanBytes, savedRowBytes, scalesOf, versionOf } from "../../cache/savedRows.js";
 import type { Buffers } from "../device/buffers.js";
 import type { Call, Span } from "../call/call.js";
@@ -34,16 +34,11 @@ export function widthOf({ headDim, valueDim }: CacheForm, side: Side): number {
   return side === "key" ? headDim : valueDim;
 }
 
-/** Number of tokens that a ring has dropped after `total` tokens were appended; 0 without a ring. */
-export function droppedOf({ ring }: Pick<CacheForm, "ring">, total: number): number {
-  return ring ? Math.max(0, total - ring.keepFirst - ring.window) : 0;
-}
-
-/** The places of the rows [from, to) of a batch after `total` tokens were appended to it. */
-export function runsOf({ ring }: Pick<CacheForm, "ring">, total: number, from: number, to: number): Run[] {
-  const dropped = droppedOf({ ring }, total);
-  if (!ring || dropped === 0) return runs([[from, to, from]]);
-  const { keepFirst, window } = ring;
+/** The places of the rows [from, to) of batch b after `total` tokens were appended to it. */
+export function runsOf(form: Pick<CacheForm, "ring">, total: number, b: number, from: number, to: number): Run[] {
+  const dropped = droppedTokens(form, total, b);
+  if (!form.ring || dropped === 0) return runs([[from, to, from]]);
+  const { keepFirst, window } = form.ring;
   const seam = dropped % window;
   const wrap = keepFirst + window - seam; // the row at the place where the ring begins
   const piece = (begin: number, end: number, place: number): [number, number, number] => {
@@ -57,12 +52,12 @@ export function runsOf({ ring }: Pick<CacheForm, "ring">, total: number, from: n
   ]);
 }
 
-/** The place of a row of a batch after `total` tokens were appended to it; undefined if there is no such row. */
-export function placeOf(form: Pick<CacheForm, "ring">, total: number, row: number): number | undefined {
-  if (row >= heldLength(form, total)) return undefined;
+/** The place of a row of batch b after `total` tokens were appended to it; undefined if there is no such row. */
+export function placeOf(form: Pick<CacheForm, "ring">, total: number, b: number, row: number): number | undefined {
+  if (row >= heldLength(form, total, b)) return undefined;
   if (!form.ring || row < form.ring.keepFirst) return row;
   const { keepFirst, window } = form.ring;
-  return keepFirst + ((row - keepFirst + droppedOf(form, total)) % window);
+  return keepFirst + ((row - keepFirst + droppedTokens(form, total, b)) % window);
 }
 
 function runs(pieces: readonly [begin: number, end: number, place: number][]): Run[] {
@@ -236,7 +231,7 @@ function* rowPlaces(store: CacheStore, appended: readonly number[], version: num
   const { form } = store;
   let filed = 0;
   for (const [b, total] of appended.entries()) {
-    const length = heldLength(form, total);
+    const length = heldLength(form, total, b);
     if (length === 0) continue;
     for (let head = b * form.numKvHeads; head < (b + 1) * form.numKvHeads; ++head)
       for (const side of SIDES) {
@@ -249,7 +244,7 @@ function* rowPlaces(store: CacheStore, appended: readonly number[], version: num
         const scaleBytes = FLOAT_BYTES * scalesOf(form, width, version);
         const times = store.scaleBytes(side) / scaleBytes;
         let row = 0;
-        for (const { place, count } of runsOf(form, total, 0, length))
+        for (const { place, count } of runsOf(form, total, b, 0, length))
           for (let n = 0; n < count; ++n, ++row) {
             const stored = store.at(side, head, { place: place + n, count: 1 }).offset;
             yield { side, stored, filed: filed + row * bytes, bytes };

@@ -57,9 +57,8 @@ struct Sequence {
   seam: i32,     // the place of the first of the others
   first: i32,    // query i sees the keys from position i + first on: the window's left side
   past: i32,     // and the keys before position i + past: its right side or causality
-  gone: i32,     // with ring_sight: beside the kept tokens, those before this position were never held
 }
-const SEQUENCE_WORDS = 13u;
+const SEQUENCE_WORDS = 12u;
 
 /// Query rows, key rows and a ring's tokens have numbers below half of this. A position that is farther away is limited
 /// to it, as sequences.ts does with `first` and `past`. So sums fit 32 bits, and no comparison with a key changes.
@@ -69,7 +68,7 @@ fn sequence_at(n: u32) -> Sequence {
   let at = SEQUENCE_WORDS * n;
   return Sequence(tables[at], tables[at + 1u], tables[at + 2u], i32(tables[at + 3u]), i32(tables[at + 4u]),
                   i32(tables[at + 5u]), i32(tables[at + 6u]), i32(tables[at + 7u]), i32(tables[at + 8u]),
-                  i32(tables[at + 9u]), i32(tables[at + 10u]), i32(tables[at + 11u]), i32(tables[at + 12u]));
+                  i32(tables[at + 9u]), i32(tables[at + 10u]), i32(tables[at + 11u]));
 }
 
 /// The sequence of a packed query row: the batch itself. In a ragged batch it is the last sequence that begins at or
@@ -173,9 +172,7 @@ fn has_gaps() -> bool { return params.exclude_self != 0u || (has(RING) && params
 /// Whether the key row lies before a ring's window, and after the tokens that it keeps.
 fn is_dropped(row: Row, j: i32) -> bool {
   if (!has(RING) || params.ring_sight == 0 || j < params.ring_kept) { return false; }
-  let position = position_of(j, row.dropped);
-  let batch = row.index / (params.num_heads * params.query_length);
-  return position <= row.position - params.ring_sight || position < sequence_at(batch).gone;
+  return position_of(j, row.dropped) <= row.position - params.ring_sight;
 }
 
 /// Whether key row j is visible by position, length and mask. The bias decides separately (see `biased`).

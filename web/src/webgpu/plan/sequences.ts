@@ -24,12 +24,10 @@ export interface Sequence {
   readonly sight?: number | undefined;
   /** How far back a query sees, beside the window's left side. Default: to the first key. */
   readonly reach?: number | undefined;
-  /** Of a ring that is longer for one call: beside the tokens that it keeps, those before this position are not held. */
-  readonly gone?: number | undefined;
 }
 
 /** Words of a sequence in the shader's table. */
-export const SEQUENCE_WORDS = 13;
+export const SEQUENCE_WORDS = 12;
 
 /** Most rows or tokens of a batch. No buffer holds more rows, and a ring does not count further. */
 export const MOST_TOKENS = 2 ** 29;
@@ -98,7 +96,6 @@ export function sequenceWords(
       s.seam,
       near(s.offset - Math.min(left, s.reach ?? Infinity)),
       near(s.offset + last + 1),
-      s.gone ?? 0,
     ]),
   );
 }
