@@ -1,7 +1,15 @@
 // Calls that need the late part of the wasm module, and calls that need only the primary part. Each makes all that it needs,
 // so that it can be the first call of an instance.
 
-import { quantizeWeight, tensor, toFloat16, type Attention, type KvCacheOptions, type LayerOptions } from "headwise";
+import {
+  quantizeWeight,
+  tensor,
+  toFloat16,
+  type Attention,
+  type FloatTensor,
+  type KvCacheOptions,
+  type LayerOptions,
+} from "headwise";
 import { formula } from "headwise/formula";
 
 import { randomTensor } from "./randomTensor.js";
@@ -23,6 +31,12 @@ const weights = {
   Wv: randomTensor(13, [16, 16]),
   Wo: randomTensor(14, [32, 16]),
 };
+const halfWeights = {
+  Wq: toFloat16(weights.Wq),
+  Wk: toFloat16(weights.Wk),
+  Wv: toFloat16(weights.Wv),
+  Wo: toFloat16(weights.Wo),
+};
 const x = randomTensor(5, [2, 9, 16]);
 const one = randomTensor(6, [2, 1, 16]);
 const form: LayerOptions = { numHeads: 4, weights };
@@ -34,7 +48,7 @@ const attends =
 
 /** A call of a layer, which is then disposed. */
 const forwards =
-  (options: Partial<LayerOptions>, given: object = {}, input = x): Use =>
+  (options: Partial<LayerOptions>, given: object = {}, input: FloatTensor = x): Use =>
   async (hw) => {
     using layer = await hw.multiHeadAttention({ ...form, ...options });
     return layer.forward(input, given);
@@ -53,6 +67,17 @@ const caches =
 export const LATE: Readonly<Record<string, Use>> = {
   "attention with a score formula": attends({ score: formula("s - 0.1 * abs(q - k)") }),
   "attention with a visible formula": attends({ visible: formula("k <= q") }),
+  "attention with entropy": attends({ ...causal, returns: { entropy: true } }),
+  "attention with topK": attends({ ...causal, returns: { topK: { k: 3 } } }),
+  "attention with scores": attends({ ...causal, returns: { scores: "raw" } }),
+  "a cache with topK": caches({}, { returns: { topK: 3 } }),
+  "a layer with entropy": forwards({}, { returns: { entropy: true } }),
+  "a cache that loses tokens": async (hw) => {
+    using cache = await hw.kvCache({ numKvHeads: 2, headDim: D });
+    await cache.append(k, v);
+    await cache.remove(3, 5);
+    return cache.attend(q, causal);
+  },
   attentionBackward: async (hw) => {
     const shared = { query: q, key: k, value: v, numKvHeads: 2, ...causal };
     const { query, key, value, ...options } = shared;
@@ -109,9 +134,6 @@ export const LATE: Readonly<Record<string, Use>> = {
 /** Calls that must work without the late part. The case table has those of attention with output and lse alone. */
 export const PLAIN: Readonly<Record<string, Use>> = {
   "attention with probs": attends({ ...causal, returns: { probs: true } }),
-  "attention with entropy": attends({ ...causal, returns: { entropy: true } }),
-  "attention with topK": attends({ ...causal, returns: { topK: { k: 3 } } }),
-  "attention with scores": attends({ ...causal, returns: { scores: "raw" } }),
   "a cache with probs": caches({}, { returns: { probs: true } }),
   "a layer with probs": forwards({}, { returns: { probs: true } }),
   "a layer": forwards({}),
@@ -132,6 +154,9 @@ export const PLAIN: Readonly<Record<string, Use>> = {
   ),
   "a layer with padding": forwards({}, { keyLengths: [4, 9] }),
   "a layer with a context": forwards({}, { key: randomTensor(17, [2, 5, 16]), value: randomTensor(18, [2, 5, 16]) }),
+  "a layer of weights in float16, kept in float32": forwards({ weights: halfWeights }),
+  "a layer of rows in float16": forwards({}, {}, toFloat16(x)),
+  "attention of queries in float16": (hw) => hw.scaledDotProductAttention(toFloat16(q), k, v, { numKvHeads: 2 }),
   "a layer with other weights": async (hw) => {
     using layer = await hw.multiHeadAttention(form);
     await layer.update({ Wq: randomTensor(19, [16, 32]) });
@@ -186,7 +211,6 @@ export const PLAIN: Readonly<Record<string, Use>> = {
     using slice = await fork.slice(10, 140);
     await slice.select([1, 0]);
     await slice.append(tokens(23, 5), tokens(24, 5), { lengths: [5, 2] });
-    await slice.remove(3, 9);
     return slice.step(randomTensor(25, [2, 4, 1, D]), tokens(26, 1), tokens(27, 1), { causal: true });
   },
   "rotary embedding": (hw) => hw.rotaryEmbedding(q, { base: 100 }),

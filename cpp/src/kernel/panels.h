@@ -110,12 +110,13 @@ void pack_panel(StoredRows<T> rows, std::int64_t c, float* out) {
 template <class Arch>
 void pack(const RowRun& run, std::int64_t columns, std::int64_t first, std::int64_t depth, float* panels) {
   constexpr int width = kPanelWidth<Arch>;
-  for (std::int64_t c = 0; c < columns; c += width) {
-    float* out = panels + panel_index(depth, first, c, width);
-    if (run.column_stride == 1 && c + width <= columns) {
-      as_stored_weight(run, [&](auto stored) { pack_panel<Arch>(stored, c, out); });
-      continue;
-    }
+  const auto panel = [&](std::int64_t c) { return panels + panel_index(depth, first, c, width); };
+  const std::int64_t whole = run.column_stride == 1 ? columns / width * width : 0;
+  as_stored_weight(run, [&](auto stored) {
+    for (std::int64_t c = 0; c < whole; c += width) pack_panel<Arch>(stored, c, panel(c));
+  });
+  for (std::int64_t c = whole; c < columns; c += width) {
+    float* out = panel(c);
     for (std::int64_t r = 0; r < run.count; ++r, out += width)
       for (int i = 0; i < width; ++i) out[i] = c + i < columns ? element(run, r, c + i) : 0.0f;
   }

@@ -115,17 +115,23 @@ struct StoredRows {
   }
 };
 
+/// A function for each type: V8 compiles whole functions, and most programs use one type.
+template <class T, class Visit>
+[[gnu::noinline]] void visit_stored(const RowRun& run, const Visit& visit) {
+  visit(StoredRows<T>(run));
+}
+
 /// Calls visit(rows), where `rows` are the StoredRows of the run's type, which is not bfloat16. They may be read if the
 /// run's column stride is 1.
 template <class Visit>
-void as_stored(const RowRun& run, Visit visit) {
+void as_stored(const RowRun& run, const Visit& visit) {
   switch (run.dtype) {
     case Dtype::float32:
-      return visit(StoredRows<float>(run));
+      return visit_stored<float>(run, visit);
     case Dtype::float16:
-      return visit(StoredRows<std::uint16_t>(run));
+      return visit_stored<std::uint16_t>(run, visit);
     case Dtype::int8:
-      return visit(StoredRows<std::int8_t>(run));
+      return visit_stored<std::int8_t>(run, visit);
     case Dtype::bfloat16:
       break;
   }
@@ -133,8 +139,8 @@ void as_stored(const RowRun& run, Visit visit) {
 
 /// The same, also for bfloat16.
 template <class Visit>
-void as_stored_weight(const RowRun& run, Visit visit) {
-  if (run.dtype == Dtype::bfloat16) return visit(StoredRows<Bfloat16>(run));
+void as_stored_weight(const RowRun& run, const Visit& visit) {
+  if (run.dtype == Dtype::bfloat16) return visit_stored<Bfloat16>(run, visit);
   as_stored(run, visit);
 }
 

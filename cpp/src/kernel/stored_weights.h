@@ -76,8 +76,8 @@ void add_last_columns(const float* x, StoredRows<T> weight, std::int64_t column,
 /// Adds Inputs rows of the weight, from row `i` on, to all of the first `columns` columns of Q rows of Y. Touches the
 /// rows that come next.
 template <class Arch, int Q, int Inputs, class T>
-void add_weight_columns(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::int64_t i,
-                        std::ptrdiff_t columns, float* y, std::ptrdiff_t ldy) {
+[[gnu::noinline]] void add_weight_columns(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::int64_t i,
+                                          std::ptrdiff_t columns, float* y, std::ptrdiff_t ldy) {
   constexpr std::ptrdiff_t line = 64 / sizeof(T);
   const T *row = weight.row(i), *ahead = weight.row(std::min(i + Inputs, weight.count - Inputs));
   for (std::ptrdiff_t c = 0; c < columns; c += kColumns<Arch>) {
@@ -141,8 +141,8 @@ struct FiniteColumns {
 /// Rows past the end count as the last one. Touches the rows that lie behind, in the order of memory. Returns false,
 /// and adds nothing, if Columns cannot load the weights.
 template <class Arch, int Q, class Columns, class T>
-bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::int64_t first, std::int64_t depth,
-                 float* y, std::ptrdiff_t ldy) {
+[[gnu::noinline]] bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::int64_t first,
+                                   std::int64_t depth, float* y, std::ptrdiff_t ldy) {
   using V = Floats<Arch>;
   constexpr std::ptrdiff_t lanes = V::size, outputs = kOutputs<Arch>, inputs = kColumnsAtATime<Arch, T>;
   constexpr std::ptrdiff_t kLine = 64, bytes = outputs * inputs * static_cast<std::ptrdiff_t>(sizeof(T));

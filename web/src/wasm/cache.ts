@@ -176,11 +176,12 @@ export class WasmCache implements EngineCache {
   }
 
   keep(operation: string, { from, counts, rows }: KeptTokens): Eventually<void> {
-    return this.#operate(operation, "keep", (call, arena) => {
+    const write = (call: CacheCall, arena: Arena) => {
       call.keptFrom = arena.copy(from);
       call.keptCounts = arena.copy(counts);
       call.keptRows = arena.copy(rows);
-    });
+    };
+    return this.#core.withLatePart(operation, () => this.#operate(operation, "keep", write));
   }
 
   fork(operation: string): Eventually<EngineCache> {

@@ -1,5 +1,6 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { Patches } from "../attention/patch.js";
+import type { Wanted } from "../attention/returns.js";
 import type { HeadwiseError } from "../base/errors.js";
 import { thrownText } from "../base/thrown.js";
 import type { CacheDtype } from "../cache/cacheProblem.js";
@@ -11,23 +12,27 @@ import type { NativeCore, WasmModule } from "./module.js";
 /** What a call of attention asks for, with or without a cache or a layer. */
 interface Asked {
   readonly settings: AttentionSettings;
+  readonly wanted: Wanted;
   readonly patches?: Patches | undefined;
   readonly views?: object;
 }
 
 /**
- * Whether a call of attention uses the late part of the module: for formulas, for what lies inside (`patch`, and the views
- * of `returns`), and for keys and values that are not float32.
+ * Whether a call of attention uses the late part of the module: for formulas, for what lies inside (`patch`, the views of
+ * `returns`, and its weights but for probs), and for keys and values that are not float32.
  *
  * @param stored - How keys and values lie; undefined for those that the call computes itself.
  */
 export function usesLatePart(
-  { settings, patches, views }: Asked,
+  { settings, wanted, patches, views }: Asked,
   ...stored: readonly (Dtype | CacheDtype | undefined)[]
 ): boolean {
   return Boolean(
     settings.score ||
     settings.visible ||
+    wanted.topK ||
+    wanted.entropy ||
+    wanted.scores ||
     patches ||
     (views && Object.keys(views).length > 0) ||
     stored.some((dtype) => dtype !== undefined && dtype !== "float32"),
