@@ -122,6 +122,12 @@ export const LATE: Readonly<Record<string, Use>> = {
     await layer.forward(x, { cache, causal: true });
     return layer.forward(one, { cache, causal: true });
   },
+  "a layer of weights in float16, kept in float32": forwards({ weights: halfWeights }),
+  "a layer that takes over weights in float16": async (hw) => {
+    using layer = await hw.multiHeadAttention(form);
+    await layer.update({ Wq: halfWeights.Wq });
+    return layer.forward(x);
+  },
   "a layer of int8": forwards({ weightDtype: "int8" }, {}, one),
   "a layer of float16": forwards({ weightDtype: "float16" }),
   "a layer's gradients": async (hw) => {
@@ -154,7 +160,6 @@ export const PLAIN: Readonly<Record<string, Use>> = {
   ),
   "a layer with padding": forwards({}, { keyLengths: [4, 9] }),
   "a layer with a context": forwards({}, { key: randomTensor(17, [2, 5, 16]), value: randomTensor(18, [2, 5, 16]) }),
-  "a layer of weights in float16, kept in float32": forwards({ weights: halfWeights }),
   "a layer of rows in float16": forwards({}, {}, toFloat16(x)),
   "attention of queries in float16": (hw) => hw.scaledDotProductAttention(toFloat16(q), k, v, { numKvHeads: 2 }),
   "a layer with other weights": async (hw) => {

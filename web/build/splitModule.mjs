@@ -12,20 +12,22 @@ const LATE_OBJECT = /\/headwise_late_\w+\.dir\//;
 
 /**
  * Late functions of objects that plain calls need too, by their mangled names. Each pattern must match. They are:
- * - kernels of formulas, gradients and stored weights (all kernels of a variant are in one object);
- * - kernels over keys and values in float16 (`t`) and int8 (`a`);
+ * - kernels of formulas, gradients and stored weights (all kernels of a variant are in one object), also products with the
+ *   transpose (`Lb1E`), which gradients alone have;
+ * - kernels over keys, values and weights in float16 (`t`), bfloat16 and int8 (`a`);
  * - products with stored weights, and what shows and overwrites rows;
  * - inspection beyond probs, and what takes tokens out of caches;
  * - the calls of late operations, into which the optimiser has moved what they call.
  */
 const LATE_NAMES = [
   /7kernels.*(step[123]I|tanh_stepI|table[12]_stepI|3mapI|gradient_stepI)/,
-  /7kernels.*(multiply_stored|multiply_bytes|18add_weight_columnsI|11add_outputsI)/,
+  /7kernels.*(8multiplyI.*Lb1E|multiply_stored|multiply_bytes|18add_weight_columnsI|11add_outputsI)/,
   /7kernels.*(11dot_patches|10add_values)I.*E[ta]EE/,
-  /12visit_storedI[ta]ZNS1_(8dot_rows|12weighted_sum)I/,
-  /17multiply_in_place|12StoredWeight|13multiply_kept/,
+  /12visit_storedI(t|a|NS_8Bfloat16E)ZNS1_(8dot_rows|12weighted_sum|15pack_transposed)I/,
+  /15pack_transposedI.*10StoredRowsI(t|a|NS_8Bfloat16E)E/,
+  /17multiply_in_place|12StoredWeight|13multiply_kept|14to_fixed_pointE|10Projection5round/,
   /9overwriteERK?N|17overwrite_by_mean|11copy_chosen|19for_each_chosen_row|20show_keys_and_values/,
-  /10Inspection(5top_k|7entropy|6scores|14patched_output)E|12select_top_kE/,
+  /10Inspection(5top_k|7entropy|6scores|14patched_output)E|12select_top_kE|10entropy_ofE|(__partial_sort_impl|__nth_element)B/,
   /_GLOBAL__N_1(10(save|load)_cache|4keepERNS_10ThreadPool)|7KvCache4keepER/,
   /6Engine4workINS_(12BackwardCall|9MergeCall|17LayerBackwardCall|10LinearCall|18LinearBackwardCall|8StepCall)E/,
   /_GLOBAL__N_18run_partI|3runERNS_10ThreadPoolERKNS_(8Step|10Linear)CallE|11step_fieldsEv|^erfc/,

@@ -63,7 +63,12 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
     return () => new WasmLayer(core, call.result, shape.outputDim, keepsStored);
   };
   const work = () => core.call(operation, start);
-  return keepsStored ? core.withLatePart(operation, work) : work();
+  return keepsStored || readsStored(weights) ? core.withLatePart(operation, work) : work();
+}
+
+/** Whether weights that are not float32 are read, which the late part of the module does. */
+function readsStored(weights: Readonly<Partial<Record<Role, Partial<LinearWeights> | undefined>>>): boolean {
+  return ROLES.some((role) => (weights[role]?.weight?.dtype ?? "float32") !== "float32");
 }
 
 function writeLinear(
@@ -247,7 +252,7 @@ export class WasmLayer implements EngineLayer {
       return () => undefined;
     };
     const work = () => this.#core.call(operation, start);
-    return this.#keepsStored ? this.#core.withLatePart(operation, work) : work();
+    return this.#keepsStored || readsStored(weights) ? this.#core.withLatePart(operation, work) : work();
   }
 
   release(): void {
