@@ -28,9 +28,9 @@ const BUDGETS = {
   "inline.cjs": 420,
   "wasm/headwise.simd.js": 11.2,
   "wasm/headwise.relaxed.js": 11.2,
-  "wasm/headwise.simd.wasm": 123,
+  "wasm/headwise.simd.wasm": 112,
   "wasm/headwise.simd.late.wasm": 91,
-  "wasm/headwise.relaxed.wasm": 123,
+  "wasm/headwise.relaxed.wasm": 112,
   "wasm/headwise.relaxed.late.wasm": 92,
 };
 
