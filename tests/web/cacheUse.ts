@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import { tensor, toNested, type Attention, type Tensor } from "headwise";
+import { tensor, toNested, type Attention, type KvCache, type Tensor } from "headwise";
 
 import { largestDifference } from "./close.js";
 import { editUses } from "./editUse.js";
@@ -26,6 +26,59 @@ export const cacheUses: Readonly<Record<string, Use>> = {
   ...editUses,
   ...int8Uses,
 
+  "rewind to one number leaves shorter batches as they are, also where tokens were given positions": async (hw) => {
+    for (const positions of [undefined, Int32Array.of(10, 11, 12)]) {
+      const cache = await hw.kvCache(form);
+      const given = positions && { positions };
+      await cache.append(keys(1, 3), values(2, 3), { lengths: [3, 1], ...given });
+      await cache.rewind(2);
+      expect([cache.lengths, cache.appended]).toEqual([
+        [2, 1],
+        [2, 1],
+      ]);
+      const alone = await hw.kvCache(form);
+      await alone.append(keys(1, 3), values(2, 3), { lengths: [2, 1], ...given });
+      const more = { lengths: [1, 2], ...(positions && { positions: Int32Array.of(20, 21) }) };
+      for (const each of [cache, alone]) await each.append(keys(3, 2), values(4, 2), more);
+      const options = { alibiSlopes: [0.1, 0.2], returns: { output: true, probs: true } } as const;
+      expect(await cache.attend(queries(5, 1), options)).toEqual(await alone.attend(queries(5, 1), options));
+    }
+  },
+
+  "tokens that follow where the first ones were taken away stand behind those that are left": async (hw) => {
+    const zeros = (count: number) => tensor(new Float32Array(count * 2), [1, 1, count, 2] as const);
+    for (const rotary of [undefined, {}])
+      for (const edit of [(cache: KvCache) => cache.remove(0, 2), (cache: KvCache) => cache.keep(0, [2, 3])]) {
+        const cache = await hw.kvCache({ numKvHeads: 1, headDim: 2, ...(rotary && { rotary }) });
+        await cache.append(zeros(4), zeros(4), { positions: Int32Array.of(0, 1, 2, 3) });
+        await edit(cache);
+        await cache.append(zeros(1), zeros(1));
+        const loaded = await hw.kvCache({ from: await cache.save() });
+        for (const each of [cache, loaded]) {
+          const { scores } = await each.attend(zeros(1), { alibiSlopes: [1], returns: { scores: "biased" } });
+          expect(Array.from(scores.data, (score) => 0 - score)).toEqual([2, 1, 0]);
+        }
+      }
+  },
+
+  "a ring that is rewound to its first tokens knows where they stand": async (hw) => {
+    const zeros = (count: number, width: number) =>
+      tensor(new Float32Array(count * width), [1, 1, count, width] as const);
+    const ring = { keepFirst: 3, window: 1 };
+    const cache = await hw.kvCache({ numKvHeads: 1, headDim: 2, ring });
+    await cache.append(zeros(3, 2), zeros(3, 2), { positions: Int32Array.of(10, 20, 30) });
+    await cache.append(zeros(3, 2), zeros(3, 2), { positions: Int32Array.of(40, 50, 60) });
+    await cache.rewind(3);
+    const seen = async () => {
+      const options = { positions: Int32Array.of(0), alibiSlopes: [1], returns: { scores: "biased" } } as const;
+      const { scores } = await cache.attend(zeros(1, 2), options);
+      return Array.from(scores.data, (score) => -score);
+    };
+    expect(await seen()).toEqual([10, 20, 30]);
+    await cache.append(zeros(1, 2), zeros(1, 2), { positions: Int32Array.of(70) });
+    expect(await seen()).toEqual([10, 20, 30, 70]);
+  },
+
   "step appends and attends, as append and attend do": async (hw) => {
     const [one, two] = [await hw.kvCache(form), await hw.kvCache(form)];
     for (const [step, length] of [5, 1, 1].entries()) {
@@ -46,6 +99,24 @@ export const cacheUses: Readonly<Record<string, Use>> = {
       expected,
     );
     expect(two.lengths).toEqual([3, 1]);
+  },
+
+  "an append or a step that runs when it is aborted tells what it has done": async (hw) => {
+    const [cache, same] = [await hw.kvCache(form), await hw.kvCache(form)];
+    const aborted = async <T>(call: (signal: AbortSignal) => Promise<T>) => {
+      const controller = new AbortController();
+      const result = call(controller.signal);
+      controller.abort();
+      return result;
+    };
+    await aborted((signal) => cache.append(keys(1, 2), values(2, 2), { signal }));
+    expect(cache.lengths).toEqual([2, 2]);
+    await same.append(keys(1, 2), values(2, 2));
+    const into = tensor(new Float32Array(B * HQ * DV), [B, HQ, 1, DV]);
+    const one = [queries(3, 1), keys(4, 1), values(5, 1)] as const;
+    const { output } = await aborted((signal) => cache.step(...one, { signal, into }));
+    expect([output, cache.lengths]).toEqual([into, [3, 3]]);
+    expect(Array.from(into.data)).toEqual(Array.from((await same.step(...one)).output.data));
   },
 
   "step that fails leaves the cache as it was": async (hw) => {

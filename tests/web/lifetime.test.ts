@@ -55,6 +55,10 @@ describe("a process that uses headwise", () => {
     },
   );
 
+  test.each(entries)("(%s) goes on if the instance is disposed after a part of a cache was read", async (entry) => {
+    expect(await run("readPart", entry)).toEqual({ key: [1, 2, 3, 4] });
+  });
+
   test.each(entries)("(%s) needs no FinalizationRegistry", async (entry) => {
     expect(await run("noRegistry", entry)).toEqual({ value: 1 });
   });

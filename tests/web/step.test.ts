@@ -169,6 +169,36 @@ describe.each(variants)("a step on %s", (variant) => {
       third.dispose();
     });
 
+    test("may be disposed after a run was called, which has its turn first", async () => {
+      const step = await hw.record((recorder) => decoder.record(recorder));
+      const waiting = hw.linear(randomTensor(1, [40, WIDTH]), randomTensor(2, [WIDTH, WIDTH]));
+      const run = step.run({ token: [1] });
+      decoder.caches[0]!.dispose();
+      decoder.layers[1]!.dispose();
+      await waiting;
+      expect((await run).logits.data.every(Number.isFinite)).toBe(true);
+      await expect(step.run({ token: [1] })).rejects.toThrow(/^step\.run: .*disposed/);
+    });
+
+    test("must not go while a step is recorded, nor the memory of its weights", async () => {
+      const [layer] = decoder.layers;
+      const disposed = hw.record(async (recorder) => {
+        const y = recorder.layer(layer!, recorder.input("x", [1, WIDTH]));
+        await null;
+        layer!.dispose();
+        return { y };
+      });
+      await expect(disposed).rejects.toThrow("record: a layer of the step was disposed");
+      const weight = randomTensor(2, [WIDTH, 3]);
+      const detached = hw.record(async (recorder) => {
+        const y = recorder.linear(recorder.input("x", [1, WIDTH]), weight);
+        await null;
+        structuredClone(weight.data.buffer, { transfer: [weight.data.buffer as ArrayBuffer] });
+        return { y };
+      });
+      await expect(detached).rejects.toMatchObject({ name: "OptionError", code: "DETACHED_INPUT" });
+    });
+
     test("runs wait for their turn, in order, and read floats when they run", async () => {
       const step = await hw.record((recorder) => decoder.record(recorder));
       const runs = [1, 2, 3].map((token) => step.run({ token: [token] }));

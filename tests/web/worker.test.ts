@@ -78,14 +78,13 @@ describe("a call that is aborted", () => {
     expect(cache.length).toBe(0);
   });
 
-  test("while it appends to a cache has appended when the next call runs", async () => {
+  test("while it appends to a cache has appended", async () => {
     const cache = await hw.kvCache({ numKvHeads: 1, headDim: 64 });
     const controller = new AbortController();
-    const appending = ending(cache.append(large, large, { signal: controller.signal }));
+    const appending = cache.append(large, large, { signal: controller.signal });
     controller.abort();
-    expect(await appending).toMatchObject({ name: "AbortError" });
-    await hw.scaledDotProductAttention(small, small, small);
-    expect([0, 4096]).toContain(cache.length);
+    await appending;
+    expect(cache.length).toBe(4096);
     cache.dispose();
   });
 

@@ -2,7 +2,7 @@
 // that stay as they were after a failure, and what only wasm can record.
 
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import { createAttention, tensor, type Attention } from "headwise";
 import type { Recorder } from "../../web/src/step/recorder.js";
 import type { StepTensor } from "../../web/src/step/stepTensor.js";
 
@@ -133,6 +133,55 @@ describeOnGpu("A step on WebGPU", () => {
       for (const cache of decoder.caches) await cache.rewind(0);
       expect(bits(logits.data)).toEqual(bits((await decoder.compute(hw, 1, decoder.caches)).logits.data));
     });
+  });
+
+  test("refuses at each run what the call refuses: rows that tables lack, and keys that a ring has dropped", async () => {
+    const weights = Object.fromEntries(["Wq", "Wk", "Wv", "Wo"].map((name, n) => [name, randomTensor(n, [4, 4])]));
+    const [cos, sin] = [randomTensor(8, [5, 2]), randomTensor(9, [5, 2])];
+    const turned = await hw.multiHeadAttention({
+      numHeads: 1,
+      weights,
+      position: { kind: "rotary", cos, sin },
+    } as never);
+    const cache = await turned.kvCache();
+    const step = await hw.record((recorder) => ({
+      y: recorder.layer(turned, recorder.input("x", [2, 4]), { cache, causal: true }),
+    }));
+    const x = randomTensor(10, [2, 4]);
+    for (let n = 0; n < 2; n++) await step.run({ x });
+    await expect(step.run({ x })).rejects.toThrow("step.run: positions must be rows of cos and sin, 0 to 4, got 5");
+    expect(cache.appended).toEqual([4]);
+
+    const layer = await hw.multiHeadAttention({ numHeads: 1, weights } as never);
+    const ring = await layer.kvCache({ ring: { window: 2 } });
+    const looks = await hw.record((recorder) => ({
+      y: recorder.layer(layer, recorder.input("x", [3, 4]), { cache: ring, causal: true, attendOnly: true }),
+    }));
+    await layer.forward(randomTensor(11, [1, 6, 4]), { cache: ring, causal: true });
+    await expect(looks.run({ x: randomTensor(12, [3, 4]) })).rejects.toThrow("the ring has dropped those before 4");
+  });
+
+  test("norms rows that epsilon is larger than", async () => {
+    const gain = tensor(new Float32Array(4).fill(1e30), [4]);
+    const step = await hw.record((recorder) => ({
+      rms: recorder.rmsNorm(recorder.input("x", [3, 4]), gain),
+      layer: recorder.layerNorm(recorder.input("z", [3, 4]), gain),
+    }));
+    const row = [1, 2, -3, 0];
+    const sizes = [1e-20, 1e-25, 1e-30];
+    const x = tensor(Float32Array.from(sizes.flatMap((size) => row.map((n) => n * size))), [3, 4]);
+    const { rms, layer } = await step.run({ x, z: x });
+    sizes.forEach((size, r) =>
+      row.forEach((n, i) => {
+        for (const [data, epsilon] of [
+          [rms.data, 1e-6],
+          [layer.data, 1e-5],
+        ] as const) {
+          const expected = (n * size * 1e30) / Math.sqrt(epsilon);
+          expect(Math.abs(data[4 * r + i]! - expected)).toBeLessThanOrEqual(1e-5 * Math.abs(expected));
+        }
+      }),
+    );
   });
 
   test("multiplies by an uploaded weight until that is disposed", async () => {

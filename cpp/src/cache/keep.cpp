@@ -150,7 +150,7 @@ Status KvCache::keep(ThreadPool& pool, const KeptTokens& tokens) {
   });
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     store.appended[b] = branches[b].end();
-    if (store.turns_moved_keys()) store.rotary_origin[b] += branches[b].origin_shift();
+    if (shape.rotary) store.rotary_origin[b] += branches[b].origin_shift();
   }
   store.trim_all();
   return {};

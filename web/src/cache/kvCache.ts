@@ -261,6 +261,7 @@ export class KvCache extends Disposing {
   ): Promise<ResultAt<L, R, OrAbsent<Into, Q>> & ViewsAt<L, R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.step", onGpu);
+    call.changes = true;
     const given = readOptions(call, options, STEP_NAMES);
     const read = (reader: OptionReader, [q, k, v]: readonly unknown[]) => {
       const append = appendProblem(call, form, k, v, reader);
@@ -297,7 +298,7 @@ export class KvCache extends Disposing {
       const lengths = lengthsOf(this.#cache.appended);
       await this.#cache.rewind(call.operation, lengths);
       forgetAppend(this.#cache);
-      keepOwnPositions(this.#cache, own && rewoundPositions(own, lengths));
+      keepOwnPositions(this.#cache, own && rewoundPositions(own, this.#cache.form, lengths));
     };
     return this.#context.run(call, rewind);
   }
@@ -492,6 +493,7 @@ export class KvCache extends Disposing {
 
   #appended(key: unknown, value: unknown, options: object): Promise<unknown> {
     const call = this.#arguments("cache.append", this.#cache.onGpu);
+    call.changes = true;
     const reader = readOptions(call, options, APPEND_OR_RECORD);
     const problem = appendProblem(call, this.#cache.form, key, value, reader);
     const encoder = encoderOf(reader);

@@ -95,10 +95,10 @@ function extended(
   };
 }
 
-/** The positions after a rewind to these lengths. */
-export function rewoundPositions(own: OwnPositions, lengths: ArrayLike<number>): OwnPositions {
+/** The positions after a rewind to these lengths. It leaves the first rows: none that a ring has dropped is needed again. */
+export function rewoundPositions(own: OwnPositions, form: Form, lengths: ArrayLike<number>): OwnPositions {
   const appended = own.appended.map((_, b) => lengths[b]!);
-  const rows = own.rows.map((held, b) => held.slice(0, held.length - (own.appended[b]! - appended[b]!)));
+  const rows = own.rows.map((held, b) => held.slice(0, heldLength(form, appended[b]!, b)));
   return { ...own, appended, rows };
 }
 
@@ -107,16 +107,21 @@ export function selectedPositions({ appended, rows, origins }: OwnPositions, ind
   return { appended: select(appended), rows: select(rows).map((held) => held.slice()), origins: select(origins) };
 }
 
-/** The positions after `keep`: a token stays where it stands. */
+/**
+ * The positions after `keep`: a token stays where it stands. If the first tokens of a batch go, the index of a token is less by
+ * their number, which is added to the index of later ones.
+ */
 export function keptPositions(own: OwnPositions, { from, counts, rows }: KeptTokens): OwnPositions {
   let at = 0;
+  const origins = [...own.origins];
   const left = own.rows.map((held, b) => {
     const chosen = rows.subarray(at, (at += counts[b]!));
+    if (from[b] === 0) origins[b]! += chosen[0] ?? 0;
     return Int32Array.from(
       [...held.subarray(0, from[b]), ...chosen].map((n, i) => (i < from[b]! ? n : held[from[b]! + n]!)),
     );
   });
-  return { ...own, appended: left.map(({ length }) => length), rows: left };
+  return { appended: left.map(({ length }) => length), rows: left, origins };
 }
 
 /** The positions in a slice: a token stays where it stands, and later ones follow as they would in the whole cache. */

@@ -5,7 +5,7 @@ import { largestOf } from "../tensor/largest.js";
 
 /**
  * Reads numbers of tokens: one for all batches, or one for each. The function it returns gives a number for every batch,
- * and throws if one is above the number of tokens appended. One number for all may be above that of a shorter batch.
+ * and throws if one is above the number of tokens appended. One number for all may be above that of a shorter batch, which then has its own.
  * Call it when it is the call's turn.
  */
 export function tokenCounts(
@@ -20,7 +20,7 @@ export function tokenCounts(
     return (appended) => {
       const longest = largestOf(appended);
       if (count > longest) throw reader.refuse(name, `be an integer from 0 to ${longest}`);
-      return new Int32Array(appended.length).fill(count);
+      return Int32Array.from(appended, (tokens) => Math.min(count, tokens));
     };
   }
   const counts = reader.integers(name, { min: 0 })!;

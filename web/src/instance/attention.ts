@@ -607,7 +607,7 @@ export class Attention extends Disposing {
       call.assertIntact();
       return work();
     };
-    const running = this.#queue.run(begin, signal, this.#engine.abandons);
+    const running = this.#queue.run(begin, signal, this.#engine.abandons && !call.changes);
     return this.#yields ? withTurns(running) : running;
   }
 

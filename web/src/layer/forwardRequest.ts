@@ -38,8 +38,12 @@ export interface ForwardRequest {
   readonly save: boolean;
   /** The caller's encoder, if the call is recorded. */
   readonly encoder: object | undefined;
-  /** Does the remaining checks, when it is the call's turn: earlier calls may have changed the cache. */
-  inTurn(): ForwardProblem;
+  /**
+   * Does the remaining checks, when it is the call's turn: earlier calls may have changed the cache.
+   *
+   * @param operation - What messages begin with. Default: the call's own.
+   */
+  inTurn(operation?: string): ForwardProblem;
 }
 
 /** Reads a call of forward, and does all checks that do not depend on the cache's content. */
@@ -71,7 +75,11 @@ export function readRequest(
   const read = readForward(call, options, engine, layer, x, cache);
   refuseTogether(options, read);
   const { signal, save } = read;
-  if (read.cache) return { signal, save, encoder, inTurn: () => problemOf(layer, read) };
+  if (read.cache)
+    return {
+      ...{ signal, save, encoder },
+      inTurn: (operation) => problemOf(layer, operation === undefined ? read : { ...read, operation }),
+    };
   const problem = problemOf(layer, read); // without a cache nothing can change until the call's turn
   return { signal, save, encoder, inTurn: () => problem };
 }

@@ -201,6 +201,7 @@ export class Layer extends Disposing {
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
     const call = this.#arguments("layer.update");
+    call.changes = true;
     const update = layerUpdate(call, this.#gradients, weights, options);
     const run = () => this.#context.run(call, async () => this.#layer.update(update), update.signal);
     await this.#updates.during(run);
@@ -240,15 +241,21 @@ export class Layer extends Disposing {
     const { engine } = context;
     if (this.#context.engine !== engine)
       throw new OptionError(`${operation}: layer must be a layer of this instance, got one of another`);
-    const assertUsable = (now: string) => {
+    const assertAlive = (now: string) => {
       if (this.#disposed) throw new DisposedError(`${now}: a layer of the step was disposed`);
-      if (options["cache"] === undefined) return;
-      if (ownPositions(KvCache.in(engine, now, "cache", options["cache"])))
+      if (options["cache"] !== undefined) KvCache.in(engine, now, "cache", options["cache"]);
+    };
+    assertAlive(operation);
+    const request = forwardRequest(call, engine, this.#form, x, options);
+    const problem = request.inTurn();
+    const { cache } = problem;
+    const assertUsable = (now: string) => {
+      if (cache && ownPositions(cache))
         throw new UnsupportedError(`${now}: a cache whose tokens were given positions does not go with a step`);
+      if (cache?.placement === "webgpu") request.inTurn(now); // WebAssembly checks the same itself
     };
     assertUsable(operation);
-    const problem = forwardRequest(call, engine, this.#form, x, options).inTurn();
-    return { layer: this.#layer, problem, assertUsable, note: () => noteTokens(problem) };
+    return { layer: this.#layer, problem, assertAlive, assertUsable, note: () => noteTokens(problem) };
   }
 
   /** @internal */
@@ -260,6 +267,7 @@ export class Layer extends Disposing {
     const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const { engine } = this.#context;
     const reader = readOptions(call, options, FORWARD_NAMES);
+    call.changes = reader.has("cache");
     const version = this.#updates.latest;
     return this.#context.withFormulas(call, reader, [x, cacheIn(engine, reader)] as const, (own, given) => {
       const request = readRequest(call, engine, this.#form, own, given);

@@ -42,6 +42,8 @@ const MOST_PLAIN = 2 ** 16;
  */
 export class CallArguments {
   readonly #views: Views;
+  /** Whether the call changes a cache or a layer. It is then never given up while it runs, so that its promise tells the truth. */
+  changes = false;
 
   /** @param operation - The name of the public function. It is the first word of every message. */
   constructor(

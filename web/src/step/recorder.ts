@@ -50,6 +50,8 @@ export class Recorder {
   readonly #parts: StepPart[] = [];
   readonly #layers: RecordedForward[] = [];
   readonly #inputs = new Map<string, StepInput>();
+  /** What the methods were given. */
+  readonly #calls: CallArguments[] = [];
   #isOpen = true;
 
   /** @internal */
@@ -61,7 +63,14 @@ export class Recorder {
   /** @internal What was recorded. No method works after it. */
   close() {
     this.#isOpen = false;
-    return { parts: this.#parts, layers: this.#layers, inputs: this.#inputs as ReadonlyMap<string, StepInput> };
+    const calls = this.#calls;
+    return {
+      parts: this.#parts,
+      layers: this.#layers,
+      inputs: this.#inputs as ReadonlyMap<string, StepInput>,
+      /** Throws if memory that a method was given has been taken away since. */
+      assertIntact: () => calls.forEach((call) => call.assertIntact()),
+    };
   }
 
   /**
@@ -459,7 +468,9 @@ export class Recorder {
       throw new OptionError(
         `recorder.${method}: the step was recorded: a recorder works only in the callback of record`,
       );
-    return new CallArguments(`recorder.${method}`, this.#memory.placement);
+    const call = new CallArguments(`recorder.${method}`, this.#memory.placement);
+    this.#calls.push(call);
+    return call;
   }
 }
 

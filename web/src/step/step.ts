@@ -42,7 +42,8 @@ export async function recordStep<O extends StepOutputs>(
   const recorder = new Recorder(context, memory);
   try {
     const outputs = readOutputs(call, recorder, await (build as (recorder: Recorder) => unknown)(recorder));
-    const { parts, layers, inputs } = recorder.close();
+    const { parts, layers, inputs, assertIntact } = recorder.close();
+    for (const layer of layers) layer.assertAlive(operation);
     const inStep = new CallArguments(operation, memory.placement);
     const problem: StepProblem = {
       operation,
@@ -51,7 +52,11 @@ export async function recordStep<O extends StepOutputs>(
       inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // oxfmt-ignore
       outputs: [...outputs.values()].map((x) => outputOf(inStep, x)),
     };
-    const made = await context.run(call, () => engine.createStep(problem), signal);
+    const make = () => {
+      assertIntact();
+      return engine.createStep(problem);
+    };
+    const made = await context.run(call, make, signal);
     return new Step<O>(context, made, { layers, inputs, outputs });
   } finally {
     recorder.close();
@@ -121,9 +126,11 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<StepResult<O>> {
     const call = this.#context.arguments("step.run");
+    call.changes = true; // its layers may have caches
     if (this.#disposed) throw new DisposedError("step.run: the step was disposed");
     const signal = readOptions(call, options, ["signal"]).signal();
     const given = this.#read(call, inputs);
+    for (const layer of this.#recorded.layers) layer.assertAlive(call.operation);
     const compute = (): Eventually<StepResult<O>> => {
       for (const layer of this.#recorded.layers) layer.assertUsable(call.operation);
       const running = this.#step.run(call.operation, given);

@@ -345,12 +345,13 @@ function accumulated(
   earlier: LayerBackwardProblem["accumulate"],
 ): Readonly<Record<string, TypedTensor<"float32">>> {
   if (!earlier) return gradients;
-  for (const [name, sum] of Object.entries(earlier) as [string, CheckedTensor<"float32">][]) {
+  const sums = Object.entries(earlier) as [string, CheckedTensor<"float32">][];
+  for (const [name, sum] of sums)
+    if (sum.address === undefined) assertIntact(operation, `accumulate.${name}`, sum.data);
+  for (const [name, sum] of sums) {
     const { data } = gradients[name]!;
-    if (sum.address === undefined) {
-      assertIntact(operation, `accumulate.${name}`, sum.data);
-      add(sum.data, data);
-    } else {
+    if (sum.address === undefined) add(sum.data, data);
+    else {
       add(data, heap.read(sum.address, "float32", data.length));
       heap.write(sum.address, data);
     }

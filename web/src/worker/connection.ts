@@ -128,7 +128,12 @@ export class Connection {
   /** Releases an object in the worker. Callers that hold its known state keep it. */
   async release(object: number): Promise<void> {
     this.#objects.delete(object);
-    if (!this.#end) await this.call("dispose", object, "release");
+    if (this.#end) return;
+    try {
+      await this.call("dispose", object, "release");
+    } catch (error) {
+      if (!this.#end) throw error; // with the worker its objects are gone
+    }
   }
 
   /** Ends the worker. Pending and later calls fail with the error that `ending` makes. */

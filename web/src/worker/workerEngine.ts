@@ -280,7 +280,7 @@ class RemoteCache extends RemoteObject implements EngineCache {
   async step(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
     const tokens = { ...append, signal: undefined };
     const { result } = await this.call(attend.operation, "step", tokens, sent(attend));
-    return received(attend, result as AttentionResult);
+    return received({ ...attend, signal: undefined }, result as AttentionResult);
   }
 
   async rewind(operation: string, lengths: Int32Array): Promise<void> {
@@ -314,7 +314,7 @@ class RemoteLayer extends RemoteObject implements EngineLayer {
     const { operation, signal } = problem;
     const cache = (problem.cache as RemoteCache | undefined)?.object;
     const done = await this.call(operation, "forward", { ...sent(problem), cache });
-    const result = received(problem, done.result as AttentionResult);
+    const result = received(cache ? { ...problem, signal: undefined } : problem, done.result as AttentionResult);
     if (done.made === undefined) return result;
     const saved = this.saved(done.made);
     if (signal?.aborted) await saved.release(); // the caller has given up waiting for it
@@ -327,8 +327,9 @@ class RemoteLayer extends RemoteObject implements EngineLayer {
     const { result } = await this.call(problem.operation, "backward", { ...problem, saved });
     const gradients = result as PlacedLayerGradients;
     if (!accumulate || signal?.aborted) return gradients;
-    for (const [name, sum] of Object.entries(accumulate)) {
-      assertIntact(problem.operation, `accumulate.${name}`, sum.data);
+    const sums = Object.entries(accumulate);
+    for (const [name, sum] of sums) assertIntact(problem.operation, `accumulate.${name}`, sum.data);
+    for (const [name, sum] of sums) {
       const more = (gradients.gradients![name] as TypedTensor<"float32">).data;
       for (let n = 0; n < more.length; ++n) sum.data[n]! += more[n]!;
     }

@@ -434,7 +434,7 @@ export class GpuCache {
     const branches = branchesOf(tokens);
     const turns = this.form.rotary && !before.hasGivenPositions;
     const appended = branches.map(({ length }) => length);
-    const origins = before.origins.map((origin, b) => origin + (turns ? branches[b]!.originShift : 0));
+    const origins = before.origins.map((origin, b) => origin + (this.form.rotary ? branches[b]!.originShift : 0));
     if (!branches.some(({ moves }) => moves)) return this.#becomes({ ...before, appended });
     const store = this.#newStore(call, before.store.places);
     branches.forEach((branch, b) => {

@@ -5,12 +5,17 @@
 @group(0) @binding(3) var<storage, read> shift: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 
+fn exponent_of(size: u32) -> i32 { return i32(size >> 23u) - 127; }
+
 /// The power of two by which a row's numbers are multiplied, so that no square that counts leaves float32: 1 for usual
-/// rows. It changes no bit of the norm. `largest` is the size of the largest number, which is finite.
+/// rows. It changes no bit of the norm. `largest` is the size of the largest number, which is finite. Epsilon is multiplied
+/// by its square, and stays below 2^100: where that limits the factor, the squares are too small to count.
 fn factor_of(largest: u32) -> f32 {
-  let exponent = i32(largest >> 23u) - 127;
+  let exponent = exponent_of(largest);
   if (exponent >= -45 && exponent <= 55) { return 1.0f; }
-  return bitcast<f32>(u32(clamp(-exponent, -126, 126) + 127) << 23u);
+  var power = clamp(-exponent, -126, 126);
+  if (shape.number != 0u) { power = min(power, (100 - exponent_of(shape.number)) / 2); }
+  return bitcast<f32>(u32(power + 127) << 23u);
 }
 
 fn finite_at(at: u32) -> f32 { return float_from(select(x[at], 0u, not_finite(x[at]))); }

@@ -6,6 +6,7 @@ import type {
   PlacedLayerGradients,
   WeightGradients,
 } from "../../layer/backwardProblem.js";
+import { assertIntact } from "../../base/intact.js";
 import { readDerivatives } from "../../formula/derivatives.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
@@ -104,7 +105,7 @@ class WeightResults {
     });
     return (mapped) => {
       const gradients = Object.fromEntries(reads.map(([name, read]) => [name, read(mapped)]));
-      return { gradients: accumulate ? addedTo(accumulate, gradients) : gradients };
+      return { gradients: accumulate ? addedTo(this.#problem.operation, accumulate, gradients) : gradients };
     };
   }
 
@@ -120,7 +121,12 @@ class WeightResults {
 
 type Accumulated = NonNullable<LayerBackwardProblem["accumulate"]>;
 
-function addedTo(accumulated: Accumulated, gradients: Readonly<Record<string, ResultTensor<"float32">>>): Accumulated {
+function addedTo(
+  operation: string,
+  accumulated: Accumulated,
+  gradients: Readonly<Record<string, ResultTensor<"float32">>>,
+): Accumulated {
+  for (const name of Object.keys(gradients)) assertIntact(operation, `accumulate.${name}`, accumulated[name]!.data);
   for (const [name, gradient] of Object.entries(gradients)) {
     const [sum, term] = [accumulated[name]!.data, (gradient as { readonly data: Float32Array }).data];
     for (let n = 0; n < sum.length; ++n) sum[n]! += term[n]!;
