@@ -97,6 +97,7 @@ function attentionOf(design: Design, place: LayerPlace): AttentionPart {
     (): Omit<LayerOptions, "weights"> => ({
       numHeads,
       numKvHeads,
+      modelDim: numHeads * headDim,
       ...(position && { position }),
       ...(queryGain && { qkNorm: { kind: "rms", epsilon, gain: gains() } }),
     }),

@@ -93,6 +93,14 @@ export function count(name: string, absent?: number, most = MOST_COUNT): Field<n
   };
 }
 
+/** Another name of a field that some files have beside it. If it is there, it must say the same. */
+export function sameAs(name: string, other: Field<number>): Field<void> {
+  return (json) => {
+    const [value, decides] = [json.value(name), other(json)];
+    if (value !== undefined && value !== decides) throw refuse(json, name, `be ${decides}, as the field that decides`);
+  };
+}
+
 /** A number above 0. Without `absent` it must be given. */
 export function positive(name: string, absent?: number): Field<number> {
   return field(name, "a number above 0", isPositive, absent);

@@ -1,3 +1,4 @@
+import { OptionError } from "../base/errors.js";
 import type { CacheDtype } from "../cache/cacheProblem.js";
 import type { Attention } from "../instance/attention.js";
 import type { ForwardReturns } from "../layer/views.js";
@@ -114,7 +115,9 @@ export async function* generated(
           ? ((await steps?.scores(tokens, step.position, signal)) ?? (await called(tokens)))
           : await inRoom(hw, read, decoder);
       const token = choose(scores);
-      yield { token, probability: probabilityOf(scores, token), logits: scores, layers: pass.results };
+      const probability = probabilityOf(scores, token);
+      if (Number.isNaN(probability)) throw spoiled(step.position + step.length);
+      yield { token, probability, logits: scores, layers: pass.results };
       if (stopTokens.includes(token)) return;
       tokens = { data: Int32Array.of(token), shape: [1], lengths: undefined };
     }
@@ -143,4 +146,11 @@ async function decoderFor(
 function isRecordable(hw: Attention, network: Network, { options, patchAt }: GenerateProblem): boolean {
   const isPlain = options.returns === undefined && patchAt === undefined && !network.hasDistances;
   return isPlain && network.attention.every(({ layer }) => layer.placement === hw.stepPlace);
+}
+
+function spoiled(position: number): OptionError {
+  return new OptionError(`model.generate: the scores of the token at position ${position} have NaN or infinity`, {
+    code: "CORRUPT_DATA",
+    hint: "A weight may be NaN, or infinite in the precision that was asked for: float16 ends at 65,504.",
+  });
 }

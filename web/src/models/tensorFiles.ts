@@ -52,6 +52,16 @@ export interface Piece {
 /** A tensor in a file; undefined if its file is missing. */
 type Placed = (StoredTensor & { readonly source: Source }) | undefined;
 
+function twice(operation: string, name: string, file: string): OptionError {
+  return new OptionError(
+    `${operation}: ${describe(file)} has the tensor ${describe(name)}, which another file has too`,
+    {
+      code: "CORRUPT_DATA",
+      hint: "It is not known which one is right. Give the files of one model only.",
+    },
+  );
+}
+
 /** The tensors of all `.safetensors` files of a model. A tensor is read in pieces of whole rows. */
 export class TensorFiles {
   readonly #operation: string;
@@ -89,7 +99,10 @@ export class TensorFiles {
       const { size } = source;
       const header = headerPlace({ operation, file }, await source.bytes(0, Math.min(8, size)), size);
       const stored = storedTensors({ operation, file }, await source.bytes(header.from, header.to), size);
-      for (const [name, tensor] of stored) tensors.set(name, { ...tensor, source });
+      for (const [name, tensor] of stored) {
+        if (tensors.get(name)) throw twice(operation, name, file);
+        tensors.set(name, { ...tensor, source });
+      }
       checks.push(() => assertNoHoles({ operation, file }, stored, header.to, size));
     }
     return new TensorFiles(operation, unwrapped(tensors), missing, () => checks.forEach((check) => check()));

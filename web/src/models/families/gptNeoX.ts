@@ -1,5 +1,5 @@
 import { ACTIVATION_NAMES } from "../activations.js";
-import { count, flag, positive, word } from "../configField.js";
+import { count, flag, positive, sameAs, word } from "../configField.js";
 import { DECODER, DECODER_CLASSES, USUAL_SIZES, yes, type Family } from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
 
@@ -18,7 +18,12 @@ export const GPT_NEOX: Family = {
     epsilon: positive("layer_norm_eps", 1e-5),
     isTied: flag("tie_word_embeddings", false),
   },
-  fixed: DECODER,
+  fixed: [
+    ...DECODER,
+    // some versions of transformers write both names
+    sameAs("rope_theta", positive("rotary_emb_base", 10000)),
+    sameAs("partial_rotary_factor", positive("rotary_pct", 0.25)),
+  ],
   prefix: "gpt_neox.",
   isCausal: true,
   norm: { kind: "layer" },

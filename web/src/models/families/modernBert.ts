@@ -9,6 +9,9 @@ const isLocal = (json: Json, place: LayerPlace) => {
   return isSliding(json, place, () => place.layer % every !== 0);
 };
 
+const WHOLE_BASE = 160000;
+const wholeBase = positive("global_rope_theta", WHOLE_BASE);
+
 const pooling = word("classifier_pooling", ["cls", "mean"], "cls");
 const dense: Dense = { name: "head.dense", activation: "gelu", bias: flag("classifier_bias", false) };
 const labels = { dense, norm: "head.norm", decoder: "classifier" };
@@ -28,7 +31,7 @@ export const MODERNBERT: Family = {
   },
   fixed: [
     ...ENCODER,
-    only("position_embedding_type", "absolute"),
+    (json) => json.value("position_embedding_type"), // every ModernBERT turns
     only("rope_scaling", undefined),
     (json) => json.value("layer_norm_eps"), // norm_eps decides
     only("classifier_activation", "gelu"),
@@ -53,8 +56,8 @@ export const MODERNBERT: Family = {
     },
     rotary: (json, form, place) =>
       rotaryByKind(json, form, isLocal(json, place), {
-        whole: { name: "global_rope_theta", absent: 160000 },
-        near: { name: "local_rope_theta", absent: 10000 },
+        whole: { name: "global_rope_theta", absent: WHOLE_BASE },
+        near: { name: "local_rope_theta", absent: json.isNull("local_rope_theta") ? wholeBase(json) : 10000 },
       }),
     window: (json, place) => {
       const width = count("local_attention", 128)(json);

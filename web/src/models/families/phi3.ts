@@ -1,4 +1,4 @@
-import { count, only, optional } from "../configField.js";
+import { count, only, optional, positive } from "../configField.js";
 import { lengthOf, type Family } from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
 import { LLAMA } from "./llama.js";
@@ -8,7 +8,7 @@ import { MISTRAL } from "./mistral.js";
 export const PHI3: Family = {
   ...MISTRAL,
   className: "Phi3",
-  fields: { ...LLAMA.fields, maxLength: lengthOf(4096) },
+  fields: { ...LLAMA.fields, maxLength: lengthOf(4096), epsilon: positive("rms_norm_eps", 1e-5) },
   fixed: [
     ...MISTRAL.fixed,
     only("lm_head_bias", false),

@@ -23,6 +23,10 @@ const { headNorms: _, ...attention } = QWEN3.attention;
 export const QWEN2: Family = {
   ...QWEN3,
   className: "Qwen2",
-  fixed: [...QWEN3.fixed, (json) => json.value("attention_bias")], // transformers ignores it
+  fixed: [
+    ...QWEN3.fixed,
+    (json) => json.value("attention_bias"), // transformers ignores it
+    only("use_mrope", false),
+  ],
   attention: { ...attention, biases: () => ({ input: true, output: false }) },
 };

@@ -1,0 +1,85 @@
+// Fields of config.json as published files have them, and numbers that no text can go on from.
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+import { inspectModel, loadModel } from "headwise/models";
+
+import { CONFIGS, filesOf, randomWeights, shapesOf, shardedFilesOf, textFile, type Config } from "./smallModels.js";
+
+const SIZES = { hidden_size: 24, num_hidden_layers: 2, num_attention_heads: 4, intermediate_size: 40, vocab_size: 37 };
+const planOf = (config: Config) => inspectModel({ "config.json": textFile({ ...SIZES, ...config }) });
+
+describe("config.json", () => {
+  const neox = { model_type: "gpt_neox", rotary_pct: 0.5, rotary_emb_base: 5000 };
+  test.each<[string, Config]>([
+    ["Qwen 2 without sections", { model_type: "qwen2", use_mrope: false }],
+    ["Gemma 2 with its window under two names", { model_type: "gemma2", sliding_window: 64, sliding_window_size: 64 }],
+    ["GPT-NeoX with both names of rotary fields", { ...neox, rope_theta: 5000, partial_rotary_factor: 0.5 }],
+    ["ModernBERT whose positions have another name", { model_type: "modernbert", position_embedding_type: "sans_pos" }],
+  ])("of %s is read", async (_, config) => {
+    expect((await planOf(config)).unknownFields).toEqual([]);
+  });
+
+  test.each<[string, Config, string]>([
+    ["sections", { model_type: "qwen2", use_mrope: true }, "use_mrope"],
+    [
+      "another window",
+      { model_type: "gemma2", sliding_window: 64, sliding_window_size: 32 },
+      "sliding_window_size must be 64",
+    ],
+    ["another base", { ...neox, rope_theta: 10000 }, "rope_theta must be 5000"],
+  ])("with %s is refused", async (_, config, message) => {
+    await expect(planOf(config)).rejects.toThrow(message);
+  });
+});
+
+describe("a model", () => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "wasm", threads: 1 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("of Phi-3 may have heads of another width, and adds 1e-5 to variances by itself", async () => {
+    const [width, hidden, heads, head] = [24, 40, 4, 8];
+    const config = { ...SIZES, model_type: "phi3", head_dim: head };
+    const block = (n: number) => ({
+      [`model.layers.${n}.input_layernorm.weight`]: [width],
+      [`model.layers.${n}.post_attention_layernorm.weight`]: [width],
+      [`model.layers.${n}.self_attn.qkv_proj.weight`]: [3 * heads * head, width],
+      [`model.layers.${n}.self_attn.o_proj.weight`]: [width, heads * head],
+      [`model.layers.${n}.mlp.gate_up_proj.weight`]: [2 * hidden, width],
+      [`model.layers.${n}.mlp.down_proj.weight`]: [width, hidden],
+    });
+    const ends = {
+      "model.norm.weight": [width],
+      "model.embed_tokens.weight": [37, width],
+      "lm_head.weight": [37, width],
+    };
+    const model = await loadModel(hw, filesOf(config, randomWeights({ ...block(0), ...block(1), ...ends })));
+    expect(model.config).toMatchObject({ headDim: head, epsilon: 1e-5 });
+    const { value } = await model.generate([1, 2, 3], { maxNewTokens: 1 }).next();
+    expect(value!.logits.every(Number.isFinite)).toBe(true);
+    model.dispose();
+  });
+
+  test("whose scores are NaN stops with an error", async () => {
+    const weights = randomWeights(shapesOf("llama"));
+    const name = [...weights.keys()].find((each) => each.endsWith("norm.weight"))!;
+    weights.get(name)!.data[0] = NaN;
+    const model = await loadModel(hw, filesOf(CONFIGS.llama, weights));
+    for (const temperature of [0, 1])
+      await expect(model.generate([1, 2], { maxNewTokens: 2, temperature }).next()).rejects.toThrow(
+        "model.generate: the scores of the token at position 2 have NaN or infinity",
+      );
+    model.dispose();
+  });
+
+  test("whose files have a tensor twice is refused", async () => {
+    const files = shardedFilesOf(CONFIGS.llama, randomWeights(shapesOf("llama")), "F32", 2);
+    const [first, second] = Object.keys(files).filter((file) => file.endsWith(".safetensors"));
+    const twice = loadModel(hw, { ...files, [second!]: files[first!]! });
+    await expect(twice).rejects.toMatchObject({ name: "OptionError", code: "CORRUPT_DATA" });
+    await expect(twice).rejects.toThrow("which another file has too");
+  });
+});
