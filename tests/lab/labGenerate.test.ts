@@ -285,6 +285,14 @@ describe("words", () => {
     );
   });
 
+  test("a start that is kept and not shown is named, so that the table and the finding may count differently", () => {
+    const started = { ...config, start: "\n" };
+    expect(cacheWords(caches, started)).toMatch(
+      /One token marks the start of the text\. It is kept too, and is not shown\.$/,
+    );
+    expect(cacheWords(caches, config)).not.toMatch(/start of the text/);
+  });
+
   test("the twin: where the text goes another way", () => {
     const off = [{ layer: 1, head: 0 }];
     expect(twinWords(config, written([1, 2]), off)).toBe("");

@@ -8,7 +8,7 @@ import { exactLayers } from "../../web/demo/lab/engine/exactLayers.js";
 import * as lesson from "../../web/demo/lab/rooms/lesson/lesson.js";
 import { paneOf } from "../../web/demo/lab/rooms/lesson/panes.js";
 import { planeOf } from "../../web/demo/lab/rooms/lesson/plane.js";
-import { optionsOf, read, type Reading } from "../../web/demo/lab/rooms/lesson/reading.js";
+import { optionsOf, read, sentenceOf, type Reading } from "../../web/demo/lab/rooms/lesson/reading.js";
 import { scenesOf } from "../../web/demo/lab/rooms/lesson/scenes.js";
 import { MOST_TOKENS, SCENES } from "../../web/demo/lab/rooms/lesson/settings.js";
 import { readWords } from "../../web/demo/lab/rooms/lesson/words.js";
@@ -219,6 +219,34 @@ describe("a question", () => {
     const right = scenesOf(await seenIn(PARK)).map(({ quiz }) => quiz?.answers[quiz.right]);
     expect(right.slice(1)).toEqual(["No, another one", "They stay as they are", "The value of “park₄”", "“park₄”", "66 %", "Not apart"]); // oxfmt-ignore
   });
+});
+
+describe("what is said of the moving words", () => {
+  const said = async (text: string) => scenesOf(await seenIn(text))[4]!.words[1]!;
+
+  test("two meanings are said of the page’s own sentence only", async () => {
+    expect(await said(PARK)).toMatch(/^“park₄” and “park₉” are one word with two meanings\. Layer 1 moves “park₄” and “park₉” /); // oxfmt-ignore
+    expect(await said("to to")).toMatch(/^“to₁” and “to₂” are the same word twice\. Layer 1 moves “to₁” and “to₂” /);
+  });
+
+  test("both words are named, also where no word stands twice", async () => {
+    expect(await said("The bank lends money.")).toMatch(/^Layer 1 moves “The” and “[^”]+” (further|nearer|as far)/);
+  });
+
+  test("one word is compared with nothing", async () => {
+    expect(await said("Park")).toMatch(/^Layer 1 moves “Park” by \d+\.\d\.$/);
+    const asked = scenesOf(await seenIn("Park")).map(({ quiz }) => quiz !== undefined);
+    expect(asked).toEqual([false, false, true, false, false, true, false]);
+  });
+
+  test("no head is said to look elsewhere than another one", async () => {
+    expect(scenesOf(await seenIn("Park"))[5]!.words[0]).not.toMatch(/looks elsewhere/);
+  });
+});
+
+test("a sentence of spaces is an empty one", () => {
+  expect([" ", "   \t", ""].map((text) => sentenceOf({ text }))).toEqual(["", "", ""]);
+  expect(sentenceOf({ text: " a b " })).toBe(" a b ");
 });
 
 test("follows a word that the model knows, and says what it does not know", async () => {

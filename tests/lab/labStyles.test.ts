@@ -27,6 +27,29 @@ test("no class is the subject of the style sheets of two rooms", () => {
   expect(twice.map(([name, used]) => `${name}: ${[...used].join(", ")}`)).toEqual([]);
 });
 
+/** Tables of costs are drawn alike in two rooms. */
+const ALIKE = ["costs"];
+
+test("no class that a room's rule names alone is a class of another room's style sheet", () => {
+  const alone: (readonly [name: string, room: string])[] = [];
+  const used = new Map<string, Set<string>>();
+  for (const file of sheetsIn(ROOMS)) {
+    const css = readFileSync(path.join(ROOMS, file), "utf8");
+    const room = file.split(path.sep)[0]!;
+    for (const [, name] of css.matchAll(/\.([a-z][a-z-]*)/g)) used.set(name!, (used.get(name!) ?? new Set()).add(room));
+    for (const [, name] of css.matchAll(/^\s*\.([a-z][a-z-]*)(?=[:,\s])/gm)) alone.push([name!, room]);
+  }
+  const shared = [...SHARED, ...ALIKE, ...general()];
+  const reached = alone.filter(([name]) => used.get(name)!.size > 1 && !shared.includes(name));
+  expect([...new Set(reached.map(([name, room]) => `${name} of ${room}`))]).toEqual([]);
+});
+
+/** The classes of what all rooms have. */
+function general(): string[] {
+  const sheets = sheetsIn(path.join(LAB, "styles")).map((file) => readFileSync(path.join(LAB, "styles", file), "utf8"));
+  return sheets.flatMap((css) => [...css.matchAll(/^\.([a-z][a-z-]*)/gm)].map(([, name]) => name!));
+}
+
 // Such a rule concerns every element: the browser styles the whole page anew whenever a room writes a node.
 test("no rule asks of the root, or of any element, what is in it", () => {
   const asked = sheetsIn(LAB).flatMap((file) =>

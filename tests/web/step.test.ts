@@ -184,7 +184,7 @@ describe.each(variants)("a step on %s", (variant) => {
       const [layer] = decoder.layers;
       const disposed = hw.record(async (recorder) => {
         const y = recorder.layer(layer!, recorder.input("x", [1, WIDTH]));
-        await null;
+        await Promise.resolve();
         layer!.dispose();
         return { y };
       });
@@ -192,7 +192,7 @@ describe.each(variants)("a step on %s", (variant) => {
       const weight = randomTensor(2, [WIDTH, 3]);
       const detached = hw.record(async (recorder) => {
         const y = recorder.linear(recorder.input("x", [1, WIDTH]), weight);
-        await null;
+        await Promise.resolve();
         structuredClone(weight.data.buffer, { transfer: [weight.data.buffer as ArrayBuffer] });
         return { y };
       });

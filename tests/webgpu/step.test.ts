@@ -152,7 +152,7 @@ describeOnGpu("A step on WebGPU", () => {
     await expect(step.run({ x })).rejects.toThrow("step.run: positions must be rows of cos and sin, 0 to 4, got 5");
     expect(cache.appended).toEqual([4]);
 
-    const layer = await hw.multiHeadAttention({ numHeads: 1, weights } as never);
+    const layer = await hw.multiHeadAttention({ numHeads: 1, weights });
     const ring = await layer.kvCache({ ring: { window: 2 } });
     const looks = await hw.record((recorder) => ({
       y: recorder.layer(layer, recorder.input("x", [3, 4]), { cache: ring, causal: true, attendOnly: true }),

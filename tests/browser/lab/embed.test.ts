@@ -308,6 +308,32 @@ describe("<headwise-figure>", () => {
     await page.close();
   });
 
+  test("shows the whole lesson at a height that comes to rest, at its scene, and goes on by buttons", async () => {
+    const page = await visit(`${script()}<headwise-figure room="lesson" settings="scene=3"></headwise-figure>`);
+    await page.waitForSelector("headwise-figure iframe.drawn");
+    const [inside] = await framesOf(page);
+    const isShown = (scene: number) => inside!.waitForSelector(`.scene-bar [data-scene="${scene}"][aria-pressed=true]`);
+    await isShown(3);
+    const isWhole = () => document.documentElement.scrollHeight <= innerHeight;
+    await inside!.waitForFunction(isWhole);
+    const height = await page.evaluate(async () => {
+      const box = document.querySelector("headwise-figure")!;
+      for (let [same, last] = [0, 0]; same < 20; last = box.clientHeight) {
+        await new Promise(requestAnimationFrame);
+        same = box.clientHeight === last ? same + 1 : 0;
+      }
+      return box.clientHeight;
+    });
+    expect(height).toBeLessThan(6000);
+    await isShown(3);
+    await inside!.click(".scene-bar [data-step='1']");
+    await isShown(4);
+    await inside!.waitForFunction(isWhole);
+    await lab.frames(page);
+    await isShown(4);
+    await page.close();
+  });
+
   test("hears only its own frame", async () => {
     const page = await visit(script() + figure("", `<p style="height: 200px">In place</p>`), {
       prepare: (fresh) => fresh.route(/\.wasm$/, (route) => route.abort()),

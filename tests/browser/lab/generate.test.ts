@@ -92,6 +92,21 @@ test("a head is switched off, and the text with all heads stands beside it", asy
   expect(await page.getByText(/^Without layer 1 head 1 the text goes another way/).count()).toBe(1);
 });
 
+test("every head has a place of its own, and the pointer reaches its switch", async () => {
+  await lab.enter("generate", page);
+  await written();
+  const switches = page.locator(".head-tile input");
+  expect(await switches.count()).toBeGreaterThan(3);
+  for (const each of await switches.all()) {
+    await each.scrollIntoViewIfNeeded();
+    const isReached = await each.evaluate((box) => {
+      const { x, y, width, height } = box.getBoundingClientRect();
+      return document.elementFromPoint(x + width / 2, y + height / 2) === box;
+    });
+    expect(isReached).toBe(true);
+  }
+});
+
 test("another head colours the text anew", async () => {
   await lab.enter("generate", page);
   await written();
@@ -138,6 +153,14 @@ test("the trained decoders add, and tell a story to its end", async () => {
   await trained.getByText(/^12 \+ 34 = 46 is right\./).waitFor();
   await trained.getByText("stories", { exact: true }).click();
   await trained.locator(".own-text", { hasText: /^Kate and Ben lived near the park\.$/ }).waitFor();
+  const cut = await trained
+    .locator(".next-tokens b")
+    .evaluateAll((words) => words.filter((word) => word.scrollWidth > word.clientWidth).map((word) => word.textContent)); // oxfmt-ignore
+  expect(cut).toEqual([]);
+  const starts = await trained
+    .locator(".next-tokens i")
+    .evaluateAll((bars) => bars.map((bar) => Math.round(bar.getBoundingClientRect().x)));
+  expect(new Set(starts).size).toBe(1); // the bars begin at one line
   await trained.getByRole("button", { name: "song", exact: true }).click();
   await trained.locator(".own-text", { hasText: /Leo sang: “$/ }).waitFor();
   await trained.getByRole("button", { name: "Write", exact: true }).click();

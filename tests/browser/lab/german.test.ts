@@ -61,6 +61,21 @@ describe("a browser that prefers German", () => {
     expect(await englishOf(german)).toEqual([]);
   });
 
+  test("reads the names of things in full: tensors, captions and the table of the room Flash", async () => {
+    await lab.enter("tensors", german);
+    for (const name of ["Anfrage", "Schlüssel", "Wert"])
+      await german.getByText(name, { exact: true }).first().waitFor();
+    expect(await german.getByText(/^(Key|Value)$/).count()).toBe(0);
+    await lab.enter("sentence", german);
+    for (const words of await german.locator(".matrix figcaption").allTextContents())
+      expect(words).toMatch(/ \d+ × \d+$/);
+    await lab.enter("flash", german);
+    const cut = await german
+      .locator(".costs tbody th")
+      .evaluateAll((names) => names.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent)); // oxfmt-ignore
+    expect(cut).toEqual([]);
+  });
+
   test("reads no English in all scenes of the lesson, in its answers, and beside it", async () => {
     await lab.enter("lesson", german);
     for (let scene = 1; scene <= 7; scene++) {

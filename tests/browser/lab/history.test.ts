@@ -108,6 +108,51 @@ test("back returns to the height at which a room was left, and a new room opens 
   await page.close();
 });
 
+test.each([
+  ["positions", 600],
+  ["matrix", 1200],
+  ["generate", 900],
+])(
+  "back to the room %s shows what was left, also if the room grows after that height is reached",
+  async (room, height) => {
+    const page = await visit(room);
+    await page.evaluate((top) => scrollTo(0, top), height);
+    const before = await page.evaluate(() => document.documentElement.scrollHeight);
+    await page.waitForFunction((wanted) => (history.state as { height: number }).height === wanted, height);
+    await page.evaluate(() => (location.hash = "#/tensors"));
+    await lab.ready("tensors", page);
+    await page.goBack();
+    await lab.ready(room, page);
+    await page.waitForFunction((whole) => document.documentElement.scrollHeight === whole, before);
+    await lab.frames(page);
+    expect(await page.evaluate(() => scrollY)).toBe(height);
+    await page.close();
+  },
+);
+
+test("back keeps its height while the room grows above, until the visitor does something", async () => {
+  const page = await visit("masks");
+  await page.evaluate(() => scrollTo(0, 300));
+  await page.waitForFunction(() => (history.state as { height: number }).height === 300);
+  await page.evaluate(() => (location.hash = "#/tensors"));
+  await lab.ready("tensors", page);
+  await page.goBack();
+  await lab.ready("masks", page);
+  await page.waitForFunction(() => scrollY === 300);
+  const grow = () =>
+    page.evaluate(async () => {
+      const part = document.createElement("div");
+      part.style.height = "200px";
+      document.querySelector(".stage")!.prepend(part);
+      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+      return scrollY;
+    });
+  expect(await grow()).toBe(300);
+  await page.keyboard.press("Shift");
+  expect(await grow()).toBeGreaterThan(450); // the browser keeps what the visitor reads in its place
+  await page.close();
+});
+
 test("4,000 lines of text survive another room and a reload, and the address stays short", async () => {
   const page = await lab.browser.newPage();
   await page.route(/\/model\//, (route) => route.abort()); // the address is meant, not the model's patience

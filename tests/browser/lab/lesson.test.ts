@@ -252,6 +252,7 @@ test("an address opens its scene, and a reload keeps it", async () => {
 
 test.each([
   ["an empty sentence", "", "0 tokens."],
+  ["a sentence of spaces", "    ", "0 tokens."],
   ["one word", "park", "1 token."],
   ["a word that the model does not know", "headwise", "read in pieces"],
   ["more words than the diagram has rows for", "word ".repeat(40), "The lesson shows the first 14"],
@@ -262,4 +263,108 @@ test.each([
   await lab.ready("lesson");
   expect(await lab.page.locator(".failure:visible").count()).toBe(0);
   expect(await lab.axe()).toEqual([]);
+});
+
+test("the lists show the word and the head that are followed, and the arrow keys reach every entry", async () => {
+  await lab.enter("lesson");
+  const shown = (field: string) =>
+    lab.page.locator(`select[data-field=${field}]`).evaluate((list: HTMLSelectElement) => Number(list.value));
+  for (const [field, first, entries] of [
+    ["head", 0, 8],
+    ["word", 3, 10],
+  ] as const) {
+    // oxfmt-ignore
+    const list = lab.page.locator(`select[data-field=${field}]`);
+    expect(await list.locator("option").count()).toBe(entries);
+    await list.focus();
+    for (let entry = first + 1; entry < entries; entry++) {
+      await list.press("ArrowDown");
+      await lab.page.waitForFunction((wanted) => location.hash.includes(wanted), `${field}=${entry}`);
+      await lab.ready("lesson");
+      await lab.frames();
+      expect([field, await shown(field)]).toEqual([field, entry]);
+    }
+  }
+  await lab.page.getByRole("button", { name: "Reset", exact: true }).dispatchEvent("click"); // without scrolling to it
+  await lab.page.waitForFunction(() => location.hash === "#/lesson");
+  await lab.frames();
+  expect([await shown("head"), await shown("word")]).toEqual([0, 3]);
+});
+
+/** Where the text of a scene begins in the window. */
+const topOf = async (page: Page, number: number) =>
+  (await page.locator(`.scene[data-scene="${number}"] h2`).boundingBox())!.y;
+
+/** Waits until the page does not scroll any more. */
+const atRest = (page: Page) =>
+  page.evaluate(async () => {
+    for (let [same, last] = [0, -1]; same < 10; last = scrollY) {
+      await new Promise(requestAnimationFrame);
+      same = scrollY === last ? same + 1 : 0;
+    }
+  });
+
+test.each([
+  ["scene=6", "scene=4&head=5", 4],
+  ["", "scene=5", 5],
+])("an address that is followed inside the page, from “%s” to “%s”, leads to its scene", async (from, to, number) => {
+  const page = await lab.open();
+  await lab.enter(`lesson?${from}`, page);
+  await atRest(page);
+  await page.evaluate((hash) => (location.hash = hash), `#/lesson?${to}`);
+  await scene(page, number);
+  await atRest(page);
+  await scene(page, number);
+  expect(await page.evaluate(() => location.hash)).toBe(`#/lesson?${to}`);
+  expect(await topOf(page, number)).toBeGreaterThan(0);
+  expect(await topOf(page, number)).toBeLessThan(300);
+  await page.close();
+});
+
+test("printing leaves the scene, the address and the place in the text", async () => {
+  const page = await lab.open();
+  await lab.enter("lesson?scene=3", page);
+  await scene(page, 3);
+  await atRest(page);
+  for (const print of [
+    () => page.pdf({ format: "A4" }),
+    async () => {
+      await page.emulateMedia({ media: "print" });
+      await lab.frames(page);
+      await page.emulateMedia({ media: "screen" });
+    },
+  ]) {
+    await print();
+    await atRest(page);
+    await scene(page, 3);
+    expect(await page.evaluate(() => location.hash)).toBe("#/lesson?scene=3");
+    expect(await topOf(page, 3)).toBeLessThan(300);
+  }
+  await page.close();
+});
+
+test("on a phone the keyboard’s focus is not hidden under the bar or the diagram", async () => {
+  const page = await lab.browser.newPage({ viewport: { width: 390, height: 844 }, reducedMotion: "reduce" });
+  await page.goto(lab.url);
+  await lab.ready("lesson", page);
+  const hidden: string[] = [];
+  const look = async () => {
+    await atRest(page);
+    const covered = await page.evaluate(() => {
+      const node = document.activeElement!;
+      if (!node.closest(".scene")) return undefined;
+      const { x, y, width, height } = node.getClientRects()[0]!; // a link may have two lines
+      const seen = document.elementFromPoint(x + width / 2, y + height / 2);
+      return seen && node.contains(seen) ? undefined : node.textContent;
+    });
+    if (covered) hidden.push(covered);
+  };
+  await page.locator('.scene[data-scene="1"] .door a').focus();
+  for (const key of ["Tab", "Shift+Tab"])
+    for (let stops = 0; stops < 9; stops++) {
+      await page.keyboard.press(key);
+      await look();
+    }
+  expect(hidden).toEqual([]);
+  await page.close();
 });

@@ -365,7 +365,9 @@ export const GERMAN: Texts = {
   "The word’s vector moves": "Der Vektor des Worts bewegt sich",
   "The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.":
     "Die Mischung geht noch durch eine Matrix und wird zum Vektor des Worts addiert, zusammen mit den Mischungen der anderen Köpfe. So bewegt sich der Vektor: Er enthält nun das Wort und etwas von seinem Satz.",
-  "{0}Layer {1} moves them {2}: from {3} to {4}.": "{0}Nach Schicht {1} liegen sie {2}: erst {3}, dann {4}.",
+  "Layer {0} moves {1} and {2} {3}: from {4} to {5}.": "Nach Schicht {0} liegen {1} und {2} {3}: erst {4}, dann {5}.",
+  "Layer {0} moves {1} by {2}.": "Schicht {0} bewegt {1} um {2}.",
+  "{0} and {1} are the same word twice. ": "{0} und {1} sind zweimal dasselbe Wort. ",
   "{0} and {1} are one word with two meanings. ": "{0} und {1} sind ein Wort mit zwei Bedeutungen. ",
   "further apart": "weiter auseinander",
   "nearer to each other": "näher beieinander",
@@ -381,8 +383,8 @@ export const GERMAN: Texts = {
   "Rings: before attention. Dots: after it. The vectors have 512 numbers; this plane holds {0} of their spread.":
     "Ringe: vor der Aufmerksamkeit. Punkte: danach. Die Vektoren haben 512 Zahlen; diese Ebene fasst {0} ihrer Streuung.",
   "Heads look at different things": "Köpfe schauen auf Verschiedenes",
-  "You have followed one head. A layer has {0}, each with its own queries, keys and values. Each looks elsewhere. Their mixes are joined, and one matrix makes the move of them.":
-    "Bis hierher bist du einem Kopf gefolgt, einem Aufmerksamkeitskopf. Eine Schicht hat {0}, jeder mit eigenen Anfragen, Schlüsseln und Werten. Jeder schaut woandershin. Ihre Mischungen werden aneinandergehängt, und eine Matrix macht daraus die Bewegung.",
+  "You have followed one head. A layer has {0}, each with its own queries, keys and values. Each may look elsewhere. Their mixes are joined, and one matrix makes the move of them.":
+    "Bis hierher bist du einem Kopf gefolgt, einem Aufmerksamkeitskopf. Eine Schicht hat {0}, jeder mit eigenen Anfragen, Schlüsseln und Werten. Jeder kann woandershin schauen. Ihre Mischungen werden aneinandergehängt, und eine Matrix macht daraus die Bewegung.",
   "For {0}, head {1} makes the largest part of the move: {2}. It looks at {3} most ({4}).":
     "Bei {0} macht Kopf {1} den größten Teil der Bewegung: {2}. Am meisten schaut er auf {3} ({4}).",
   "the sentence without head {0}": "der Satz ohne Kopf {0}",
@@ -1453,6 +1455,8 @@ export const GERMAN: Texts = {
   "no change": "keine Änderung",
   "Each token adds {0} layers × 2 × {1} numbers; int8 takes {2} times less than float32. Memory comes in blocks, so it grows in steps.":
     "Jedes Token bringt {0} Schichten × 2 × {1} Zahlen dazu; int8 braucht {2}-mal weniger als float32. Speicher kommt in Blöcken, deshalb wächst er in Stufen.",
+  "One token marks the start of the text. It is kept too, and is not shown.":
+    "Ein Token steht für den Anfang des Texts. Auch dieses ist darin; gezeigt wird es nicht.",
   "The ring holds {0} of {1}, and does not grow any more once it is full.":
     "Der Ring hält {0} von {1} und wächst nicht mehr, sobald er voll ist.",
   "Nothing of this can be read.": "Davon lässt sich nichts lesen.",
@@ -1650,8 +1654,8 @@ export const GERMAN: Texts = {
     "Der Balken ist die Wahrscheinlichkeit jetzt, die Linie die ohne die Änderungen.",
   "no tensor is chosen for {0}": "für {0} ist kein Tensor gewählt",
   "{0} should be a matrix, and has the shape [{1}]": "{0} sollte eine Matrix sein und hat die Form [{1}]",
-  Key: "Key",
-  Value: "Value",
+  Key: "Schlüssel",
+  Value: "Wert",
   "Tokens X": "Token X",
   "The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.":
     "Die Tensoren des Beispiels sind Zufallszahlen. Ebenso die Token X einer Schicht, für die kein Tensor gewählt ist, und die Token eines Modells ohne Text und Nummern.",

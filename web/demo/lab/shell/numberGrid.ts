@@ -63,7 +63,12 @@ export class NumberGrid {
   constructor(options: GridOptions) {
     this.#options = options;
     this.#table = element("table", { class: `numbers ${options.tone ?? "signed"}` });
-    this.node = element("figure", { class: "matrix" }, element("figcaption", {}, this.#name, this.#shape), this.#table);
+    this.node = element(
+      "figure",
+      { class: "matrix" },
+      element("figcaption", {}, this.#name, " ", this.#shape),
+      this.#table,
+    );
     this.#listen();
     // Numbers that can be read only are no stops of Tab.
     if (!options.onCell && !options.onEdit) reachableWhenWide(this.node, options.name);

@@ -81,15 +81,17 @@ export function changeWords({ change }: CacheState): string {
 }
 
 /** What the table of caches shows, in a sentence. */
-export function cacheWords(caches: readonly CacheState[], { layers, width }: DecoderConfig): string {
+export function cacheWords(caches: readonly CacheState[], { layers, width, start }: DecoderConfig): string {
   const [full] = caches;
   const int8 = caches.find(({ name }) => name === "int8")!;
   const times = decimal(full!.bytes / int8.bytes, 1);
   const whole = caches.find(({ name }) => name === "whole");
   const all = t`Each token adds ${layers} layers × 2 × ${width} numbers; int8 takes ${times} times less than float32. Memory comes in blocks, so it grows in steps.`;
-  if (!whole) return all;
+  const begun =
+    start === undefined ? all : `${all} ${t`One token marks the start of the text. It is kept too, and is not shown.`}`;
+  if (!whole) return begun;
   const ring = t`The ring holds ${counted(full!.tokens, "token")} of ${grouped(whole.tokens)}, and does not grow any more once it is full.`;
-  return `${all} ${ring}`;
+  return `${begun} ${ring}`;
 }
 
 /** What of the beginning is not read, and a sum that is none; "" if the model reads it all. */

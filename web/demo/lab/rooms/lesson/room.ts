@@ -12,7 +12,7 @@ import { t } from "../../../texts/t.js";
 import { fly, hideArrivals, isFlying, mayFly } from "./flights.js";
 import { lessonOf, type Lesson } from "./lesson.js";
 import { answer } from "./quiz.js";
-import { optionsOf, read, type Reading } from "./reading.js";
+import { optionsOf, read, sentenceOf, type Reading } from "./reading.js";
 import { scenesOf } from "./scenes.js";
 import { fields, SCENES, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
@@ -32,8 +32,9 @@ function open(view: RoomView<typeof fields>): void {
   const board = new Board(view);
   let reading: Reading = FIRST;
   view.onDraw(async (settings) => {
-    if (reading.placed.text !== settings.text)
-      reading = await read(settings.text, (text, options) => view.engine.anatomy(text, options), FIRST);
+    const sentence = sentenceOf(settings);
+    if (reading.placed.text !== sentence)
+      reading = await read(sentence, (text, options) => view.engine.anatomy(text, options), FIRST);
     view.title(question(reading.placed));
     board.show(reading, settings);
   });
@@ -73,17 +74,20 @@ class Board {
   #scene = 0;
   /** Whether the diagram and its picture are of another scene, word or head than the settings. */
   #isDiagramOld = false;
-  /** A scene that the visitor has chosen by a button or a key, until the page scrolls there. */
+  /** A scene that was chosen by a button, a key or an address, until the page scrolls there. */
   #wanted: number | undefined;
+  /** The last scene that came without any choice: by scrolling, or with the film. The page does not scroll for it. */
+  #passed: number | undefined;
 
   constructor(view: RoomView<typeof fields>) {
     const { stage, state } = view;
     this.#view = view;
     this.#walk = new Walk(
       stage,
-      (scene) => state.set({ scene }),
+      (scene) => this.#pass(scene),
       (by) => this.#step(by),
     );
+    state.onChange(() => this.#expect());
     stage.addEventListener("input", ({ target }) => this.#change(target as HTMLInputElement));
     stage.addEventListener("click", ({ target }) => this.#click(target as Element));
   }
@@ -151,10 +155,10 @@ class Board {
       captions: scenesOf(seen).map(({ title }) => title),
       milliseconds: 3000,
       show: async (scene) => {
-        state.set({ scene: scene + 1 });
+        this.#pass(scene + 1);
         await arrived(this.#part(".scene-diagram"));
       },
-      end: () => state.set({ scene: before }),
+      end: () => this.#pass(before),
     };
   }
 
@@ -190,8 +194,9 @@ class Board {
     const fresh = document.createElement("template");
     fresh.innerHTML = controls(seen);
     for (const name of ["word", "head"]) {
-      const [old, now] = [this.#part<HTMLSelectElement>(`select[data-field=${name}]`), fresh.content.querySelector(`select[data-field=${name}]`)!]; // oxfmt-ignore
-      if (old.innerHTML !== now.innerHTML) old.replaceChildren(...now.children);
+      const [old, now] = [this.#part<HTMLSelectElement>(`select[data-field=${name}]`), fresh.content.querySelector<HTMLSelectElement>(`select[data-field=${name}]`)!]; // oxfmt-ignore
+      if (old.innerHTML !== now.innerHTML) old.innerHTML = now.innerHTML;
+      old.value = now.value;
     }
     this.#showText(seen.placed.text);
     this.#part(".lesson-controls .hint").textContent = readWords(seen.placed);
@@ -245,10 +250,26 @@ class Board {
 
   #go(scene: number): void {
     if (scene < 1 || scene > SCENES) return;
-    this.#wanted = scene;
-    this.#walk.expect(scene);
+    this.#want(scene);
     if (this.#scene === scene) this.#follow(scene);
     else this.#view.state.set({ scene });
+  }
+
+  #want(scene: number): void {
+    this.#wanted = scene;
+    this.#passed = undefined;
+    this.#walk.expect(scene);
+  }
+
+  #pass(scene: number): void {
+    this.#passed = scene;
+    this.#view.state.set({ scene });
+  }
+
+  /** A new scene that was not passed was chosen: the page scrolls to it. */
+  #expect(): void {
+    const { scene } = this.#view.state.values;
+    if (scene !== this.#scene && scene !== this.#passed) this.#want(scene);
   }
 
   #change({ dataset, value }: HTMLInputElement): void {

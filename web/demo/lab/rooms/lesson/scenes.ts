@@ -1,6 +1,7 @@
 // The seven scenes: what each says about the sentence, the room it opens, and its question.
 
 import { percent } from "../../../model/links.js";
+import { PARK } from "../../../model/story.js";
 import { decimal } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
 import type { TITLES } from "../titles.js";
@@ -73,22 +74,24 @@ function scores(seen: Lesson): Scene {
       room: "sentence",
       settings: { ...sentence(seen), show: "scores", from: String(seen.word), to: String(best) },
     },
-    quiz: directions(seen, best === seen.word ? least : best),
+    ...directions(seen, best === seen.word ? least : best),
   };
 }
 
-/** Whether a score is the same the other way round. */
-function directions(seen: Lesson, other: number): Quiz {
+/** Whether a score is the same the other way round. No question, if there is no other word. */
+function directions(seen: Lesson, other: number): Pick<Scene, "quiz"> {
+  if (other === seen.word) return {};
   const there = lesson.asking(seen).scores[other]!;
   const back = lesson.asking({ ...seen, word: other }).scores[seen.word]!;
   const [a, b] = [asker(seen), quoted(seen, other)];
   const isSame = Math.abs(there - back) < ROUNDING;
-  return {
+  const quiz: Quiz = {
     question: t`${a} gives ${b} a score of ${decimal(there)}. Does ${b} give ${a} the same?`,
     answers: [t`Yes, the same`, t`No, another one`],
     right: isSame ? 0 : 1,
     said: t`${a} gives ${b} ${decimal(there)}, and ${b} gives ${a} ${decimal(back)}. ${isSame ? t`Here they are equal.` : t`Asking is not answering: queries and keys come from different matrices.`}`,
   };
+  return { quiz };
 }
 
 function softmax(seen: Lesson): Scene {
@@ -122,6 +125,12 @@ function shifted(seen: Lesson): Quiz {
 function mix(seen: Lesson): Scene {
   const { weights } = lesson.asking(seen);
   const best = lesson.largest(weights);
+  const quiz: Quiz = {
+    question: t`If one weight were 100 %, say that of ${quoted(seen, best)}, what would the mix be?`,
+    answers: [t`The key of ${quoted(seen, best)}`, t`The value of ${quoted(seen, best)}`, t`The mean of all values`],
+    right: 1,
+    said: t`1 × its value + 0 × all others: attention would copy that value. With equal weights it would be the mean.`,
+  };
   return {
     title: t`Values mix`,
     words: [
@@ -129,35 +138,48 @@ function mix(seen: Lesson): Scene {
       t`${percent(weights[best]!)} of the mix come from the value of ${quoted(seen, best)}. Words with small weights give little.`,
     ],
     door: { words: t`the product of weights and values`, room: "matrix", settings: { reading: "mixtures" } },
-    quiz: {
-      question: t`If one weight were 100 %, say that of ${quoted(seen, best)}, what would the mix be?`,
-      answers: [t`The key of ${quoted(seen, best)}`, t`The value of ${quoted(seen, best)}`, t`The mean of all values`],
-      right: 1,
-      said: t`1 × its value + 0 × all others: attention would copy that value. With equal weights it would be the mean.`,
-    },
+    // The mean of one value is that value.
+    ...(weights.length > 1 && { quiz }),
   };
 }
 
 function move(seen: Lesson): Scene {
   const pair = lesson.pairOf(seen);
-  const { before, after, moved } = lesson.movesOf(seen.placed, seen.head, pair);
-  const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
-  const twins = lesson.twinsOf(seen.placed) !== undefined;
-  const layer = Math.floor(seen.head / 4) + 1;
-  const change = after > before + ROUNDING ? t`further apart` : after < before - ROUNDING ? t`nearer to each other` : t`as far apart as before`; // oxfmt-ignore
   return {
     title: t`The word’s vector moves`,
     words: [
       t`The mix goes through one more matrix, and is added to the word’s vector, with the mixes of the other heads. So the vector moves: it now holds the word and something of its sentence.`,
-      t`${twins ? t`${a} and ${b} are one word with two meanings. ` : ""}Layer ${layer} moves them ${change}: from ${decimal(before, 1)} to ${decimal(after, 1)}.`,
+      moveWords(seen, pair),
     ],
     door: { words: t`how far each word’s information travels`, room: "sentence", settings: { ...sentence(seen), show: "rollout" } }, // oxfmt-ignore
-    quiz: {
-      question: t`Which of the two moved further?`,
-      answers: [a, b, t`Both as far`],
-      right: Math.abs(moved[0] - moved[1]) < ROUNDING ? 2 : lesson.largest(moved),
-      said: t`${a} moved ${decimal(moved[0], 1)}, ${b} ${decimal(moved[1], 1)}. Before attention the vector of ${a} was ${decimal(lengthOf(seen, pair[0]), 1)} long, that of ${b} ${decimal(lengthOf(seen, pair[1]), 1)}.`,
-    },
+    ...(pair[0] !== pair[1] && { quiz: furtherMoved(seen, pair) }),
+  };
+}
+
+/** What attention does to the two words; or to the only one. */
+function moveWords(seen: Lesson, pair: readonly [number, number]): string {
+  const { before, after, moved } = lesson.movesOf(seen.placed, seen.head, pair);
+  const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
+  const layer = Math.floor(seen.head / 4) + 1;
+  if (pair[0] === pair[1]) return t`Layer ${layer} moves ${a} by ${decimal(moved[0], 1)}.`;
+  const change = after > before + ROUNDING ? t`further apart` : after < before - ROUNDING ? t`nearer to each other` : t`as far apart as before`; // oxfmt-ignore
+  return `${twinWords(seen, a, b)}${t`Layer ${layer} moves ${a} and ${b} ${change}: from ${decimal(before, 1)} to ${decimal(after, 1)}.`}`;
+}
+
+/** Only of the page's own sentence is it known that the word has two meanings. */
+function twinWords({ placed }: Lesson, a: string, b: string): string {
+  if (placed.text === PARK) return t`${a} and ${b} are one word with two meanings. `;
+  return lesson.twinsOf(placed) ? t`${a} and ${b} are the same word twice. ` : "";
+}
+
+function furtherMoved(seen: Lesson, pair: readonly [number, number]): Quiz {
+  const { moved } = lesson.movesOf(seen.placed, seen.head, pair);
+  const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
+  return {
+    question: t`Which of the two moved further?`,
+    answers: [a, b, t`Both as far`],
+    right: Math.abs(moved[0] - moved[1]) < ROUNDING ? 2 : lesson.largest(moved),
+    said: t`${a} moved ${decimal(moved[0], 1)}, ${b} ${decimal(moved[1], 1)}. Before attention the vector of ${a} was ${decimal(lengthOf(seen, pair[0]), 1)} long, that of ${b} ${decimal(lengthOf(seen, pair[1]), 1)}.`,
   };
 }
 
@@ -178,7 +200,7 @@ function heads(seen: Lesson): Scene {
   return {
     title: t`Heads look at different things`,
     words: [
-      t`You have followed one head. A layer has ${shares.length}, each with its own queries, keys and values. Each looks elsewhere. Their mixes are joined, and one matrix makes the move of them.`,
+      t`You have followed one head. A layer has ${shares.length}, each with its own queries, keys and values. Each may look elsewhere. Their mixes are joined, and one matrix makes the move of them.`,
       t`For ${asker(seen)}, head ${most + 1} makes the largest part of the move: ${say(shares[most]!)}. It looks at ${best === seen.word ? t`itself` : quoted(seen, best)} most (${percent(row[best]!)}).`,
     ],
     door: { words: t`the sentence without head ${most + 1}`, room: "sentence", settings: { ...sentence(seen), gains } },

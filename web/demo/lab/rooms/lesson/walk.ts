@@ -1,35 +1,46 @@
+import { isFigure } from "../../embed/figurePage.js";
+
 const NARROW = "(max-width: 60rem)";
 /** Where people read, as a part of the window's height. */
 const [LINE, NARROW_LINE] = [0.6, 0.86];
 /** Above a text that was scrolled to, in pixels. */
 const GAP = 14;
 
-/** The way through the scenes: by scrolling, and by the arrow keys. */
+/**
+ * The way through the scenes: by scrolling, and by the arrow keys. A figure in another page does not scroll: it is as high
+ * as its content.
+ */
 export class Walk {
   readonly #stage: HTMLElement;
   readonly #onScene: (scene: number) => void;
+  /** The scene that is shown, or will be. */
+  #scene = 1;
   /** The scene that the page scrolls to by itself. */
   #target: number | undefined;
   #frame = 0;
+  readonly #print = matchMedia("print");
   readonly #away = new AbortController();
 
   constructor(stage: HTMLElement, onScene: (scene: number) => void, onStep: (by: number) => void) {
     this.#stage = stage;
     this.#onScene = onScene;
     const { signal } = this.#away;
-    addEventListener("scroll", () => this.#look(), { passive: true, signal });
+    if (!isFigure) addEventListener("scroll", () => this.#look(), { passive: true, signal });
+    this.#print.addEventListener("change", () => this.#leavePaper(), { signal });
     for (const event of ["wheel", "touchmove"]) addEventListener(event, () => (this.#target = undefined), { passive: true, signal }); // oxfmt-ignore
+    stage.addEventListener("focusin", ({ target }) => this.#uncover(target as Element), { signal });
     document.addEventListener("keydown", (event) => this.#key(event, onStep), { signal });
   }
 
   /** From now on the page is on its way to a scene, and those that it passes are not meant. */
   expect(scene: number): void {
-    this.#target = scene;
+    this.#scene = this.#target = scene;
   }
 
   /** Brings a scene's text into view. */
   goTo(scene: number, isAtOnce = false): void {
-    this.#target = scene;
+    if (isFigure) return;
+    this.expect(scene);
     const isStill = isAtOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
     scrollTo({ top: scene === 1 ? 0 : this.#heightOf(scene), behavior: isStill ? "instant" : "smooth" });
   }
@@ -37,11 +48,26 @@ export class Walk {
   /** How far the page is scrolled when the text of a scene stands below the bar, and on a phone below the diagram. */
   #heightOf(scene: number): number {
     const card = this.#stage.querySelector(`.scene[data-scene="${scene}"]`)!;
-    const diagram = this.#stage.querySelector(".scene-diagram")!;
-    const { top, position } = getComputedStyle(diagram);
-    const isAbove = matchMedia(NARROW).matches && position === "sticky";
-    const hidden = parseFloat(top) + (isAbove ? diagram.clientHeight + GAP : GAP);
+    const { diagram, isAbove } = this.#diagram();
+    const hidden = parseFloat(getComputedStyle(diagram).top) + (isAbove ? diagram.clientHeight + GAP : GAP);
     return scrollY + card.getBoundingClientRect().top - hidden;
+  }
+
+  /** The diagram, and whether it stays above the texts, as on a phone. */
+  #diagram(): { diagram: Element; isAbove: boolean } {
+    const diagram = this.#stage.querySelector(".scene-diagram")!;
+    const isAbove = matchMedia(NARROW).matches && getComputedStyle(diagram).position === "sticky";
+    return { diagram, isAbove };
+  }
+
+  /** What the keyboard has reached in a text comes out from under the diagram, after the browser has scrolled to it. */
+  #uncover(target: Element): void {
+    if (!target.matches(".scene :focus-visible")) return;
+    requestAnimationFrame(() => {
+      const { diagram, isAbove } = this.#diagram();
+      const covered = diagram.getBoundingClientRect().bottom + GAP - target.getBoundingClientRect().top;
+      if (isAbove && covered > 0) scrollBy({ top: -covered, behavior: "instant" });
+    });
   }
 
   end(): void {
@@ -49,13 +75,20 @@ export class Walk {
     cancelAnimationFrame(this.#frame);
   }
 
+  /** Paper is laid out without scrolling: nobody reads another scene because of that. */
   #look(): void {
+    if (this.#print.matches) return;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       const scene = this.#seen();
       if (this.#target === scene) this.#target = undefined;
-      else if (this.#target === undefined) this.#onScene(scene);
+      else if (this.#target === undefined) this.#onScene((this.#scene = scene));
     });
+  }
+
+  /** On paper the page is shorter. Where it ended up there is left again for the scene that is shown. */
+  #leavePaper(): void {
+    if (!this.#print.matches && this.#seen() !== this.#scene) this.goTo(this.#scene, true);
   }
 
   /** The last scene whose text has come above the line at which people read. */
