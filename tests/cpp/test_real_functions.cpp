@@ -12,13 +12,13 @@
 namespace headwise {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 /// The distance in units in the last place of the result as a double.
 double ulps(double actual, long double expected) {
   const double rounded = std::abs(static_cast<double>(expected));
-  const double unit = std::nextafter(rounded, kInfinity) - rounded;
+  const double unit = std::nextafter(rounded, kEndless) - rounded;
   return static_cast<double>(std::abs(static_cast<long double>(actual) - expected) / unit);
 }
 
@@ -60,7 +60,7 @@ TEST_F(RealFunctions, PowerErrsByLessThanOneUlp) {
   for (int n = 0; n < 300000; ++n) {
     const double x = std::abs(magnitude(-30, 30)), y = uniform(-30.0, 30.0);
     const double power = real::pow(x, y);
-    if (power < 0x1p-1022 || power == kInfinity) continue;
+    if (power < 0x1p-1022 || power == kEndless) continue;
     EXPECT_LT(ulps(power, std::pow(static_cast<long double>(x), static_cast<long double>(y))), 1.0) << x << " " << y;
   }
   // The frequencies of rotary embedding.
@@ -95,8 +95,8 @@ TEST_F(RealFunctions, SineAndCosineNextToWholeQuartersKeepTheirDigits) {
 }
 
 TEST_F(RealFunctions, LimitsAreThoseOfTheStandard) {
-  const double given[] = {0.0,    -0.0,   1.0,       -1.0,       2.0,  0.5,   -3.0,  1e300,
-                          -1e300, 5e-324, kInfinity, -kInfinity, kNan, 709.8, -745.2};
+  const double given[] = {0.0,    -0.0,   1.0,      -1.0,      2.0,       0.5,   -3.0,  1e300,
+                          -1e300, 5e-324, kEndless, -kEndless, kNoNumber, 709.8, -745.2};
   const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
   for (const double x : given) {
     EXPECT_TRUE(same(real::exp(x), std::exp(x)) || ulps(real::exp(x), std::exp(x)) < 1.5) << x;
