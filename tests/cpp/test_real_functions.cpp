@@ -56,12 +56,14 @@ TEST_F(RealFunctions, LogarithmErrsByLessThanOneUlp) {
   EXPECT_EQ(real::log(1.0), 0.0);
 }
 
-TEST_F(RealFunctions, PowerErrsByLessThanOneUlp) {
+TEST_F(RealFunctions, PowerErrsByLessThanOneUlpAndByLessThanTwoFarFromOne) {
   for (int n = 0; n < 300000; ++n) {
-    const double x = std::abs(magnitude(-30, 30)), y = uniform(-30.0, 30.0);
+    const double x = std::abs(magnitude(-30, 30));
+    const double y = uniform(-30.0, 30.0);
     const double power = real::pow(x, y);
     if (power < 0x1p-1022 || power == kEndless) continue;
-    EXPECT_LT(ulps(power, std::pow(static_cast<long double>(x), static_cast<long double>(y))), 1.0) << x << " " << y;
+    const double most = std::abs(y * std::log(x)) < 100.0 ? 1.0 : 2.0;
+    EXPECT_LT(ulps(power, std::pow(static_cast<long double>(x), static_cast<long double>(y))), most) << x << " " << y;
   }
   // The frequencies of rotary embedding.
   for (const double base : {10000.0, 500000.0, 1e6, 100.0})
