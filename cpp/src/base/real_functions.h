@@ -10,7 +10,8 @@
 
 /// Functions of double without tables. Those of musl have 13 KB of them, which no compression makes smaller: a tenth of
 /// the module that a page loads. So WebAssembly takes these (libm.cpp). Each errs by less than one unit in the last
-/// place (pow far from 1: two), also for angles of any size; a result below 2^-1022 is rounded twice.
+/// place (pow far from 1: two), also for angles of any size. A result below 2^-1022 is rounded twice. The functions of
+/// formulas (kernel/functions.h) are for vectors, and only as exact as a float needs.
 namespace headwise::real {
 
 /// A number that is a little more exact than a double: value + rest.

@@ -21,7 +21,8 @@ export interface AppendOptions {
    * Where the tokens stand, for the rotary embedding of the cache and for `alibiSlopes` of its calls: whole numbers, a
    * list `[S]`, or a tensor `[S]` or `[B, S]`; with sections also `[3, B, S]`. Default: their indices; after
    * `remove(0, n)`, `keep(0, …)` or a slice a cache that is rotary, or was given positions, adds the number of tokens that were
-   * taken away. Masks, windows and formulas go on by index. `keep` and `remove` leave tokens where they stand in a cache that has been given positions.
+   * taken away. Masks, windows and formulas go on by index. `keep` and `remove` leave tokens where they stand in a cache
+   * that has been given positions.
    */
   readonly positions?: GivenPositions | undefined;
   /** Aborts the call while it waits in the queue. */

@@ -5,8 +5,8 @@ import { largestOf } from "../tensor/largest.js";
 
 /**
  * Reads numbers of tokens: one for all batches, or one for each. The function it returns gives a number for every batch,
- * and throws if one is above the number of tokens appended. One number for all may be above that of a shorter batch, which then has its own.
- * Call it when it is the call's turn.
+ * and throws if one is above the number of tokens appended. One number for all may be above that of a shorter batch: then
+ * that batch gets its own. Call it when it is the call's turn.
  */
 export function tokenCounts(
   call: CallArguments,

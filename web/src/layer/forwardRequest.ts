@@ -75,11 +75,10 @@ export function readRequest(
   const read = readForward(call, options, engine, layer, x, cache);
   refuseTogether(options, read);
   const { signal, save } = read;
-  if (read.cache)
-    return {
-      ...{ signal, save, encoder },
-      inTurn: (operation) => problemOf(layer, operation === undefined ? read : { ...read, operation }),
-    };
+  if (read.cache) {
+    const inTurn = (operation?: string) => problemOf(layer, operation === undefined ? read : { ...read, operation });
+    return { signal, save, encoder, inTurn };
+  }
   const problem = problemOf(layer, read); // without a cache nothing can change until the call's turn
   return { signal, save, encoder, inTurn: () => problem };
 }

@@ -93,11 +93,19 @@ export function count(name: string, absent?: number, most = MOST_COUNT): Field<n
   };
 }
 
-/** Another name of a field that some files have beside it. If it is there, it must say the same. */
-export function sameAs(name: string, other: Field<number>): Field<void> {
+/** A number above 0, and its value if it is absent. */
+export interface FieldName {
+  readonly name: string;
+  readonly absent: number;
+}
+
+/** A second name of a field, which some files have beside the first. If it is there, it must say the same. */
+export function sameAs(name: string, first: FieldName): Field<void> {
   return (json) => {
-    const [value, decides] = [json.value(name), other(json)];
-    if (value !== undefined && value !== decides) throw refuse(json, name, `be ${decides}, as the field that decides`);
+    const value = json.value(name);
+    if (value === undefined) return;
+    const decides = positive(first.name, first.absent)(json);
+    if (value !== decides) throw refuse(json, name, `be ${decides}, as ${first.name} is`);
   };
 }
 

@@ -10,6 +10,7 @@ import {
   readFields,
   word,
   type Field,
+  type FieldName,
   type Json,
 } from "./configField.js";
 
@@ -64,12 +65,6 @@ export interface RotaryForm {
 
 /** Kinds of layers, as `layer_types` calls them. */
 export type LayerKind = "full_attention" | "sliding_attention";
-
-/** A field, and its value if it is absent. */
-export interface FieldName {
-  readonly name: string;
-  readonly absent: number;
-}
 
 /**
  * How positions turn queries and keys: `rope_theta` and `rope_scaling`, or both of them in `rope_parameters`, as newer

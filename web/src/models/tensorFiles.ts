@@ -52,16 +52,6 @@ export interface Piece {
 /** A tensor in a file; undefined if its file is missing. */
 type Placed = (StoredTensor & { readonly source: Source }) | undefined;
 
-function twice(operation: string, name: string, file: string): OptionError {
-  return new OptionError(
-    `${operation}: ${describe(file)} has the tensor ${describe(name)}, which another file has too`,
-    {
-      code: "CORRUPT_DATA",
-      hint: "It is not known which one is right. Give the files of one model only.",
-    },
-  );
-}
-
 /** The tensors of all `.safetensors` files of a model. A tensor is read in pieces of whole rows. */
 export class TensorFiles {
   readonly #operation: string;
@@ -236,4 +226,14 @@ function unwrapped(tensors: ReadonlyMap<string, Placed>): ReadonlyMap<string, Pl
   const wrapper = WRAPPERS.find((prefix) => names.length > 0 && names.every((name) => name.startsWith(prefix)));
   if (wrapper === undefined) return tensors;
   return unwrapped(new Map([...tensors].map(([name, tensor]) => [name.slice(wrapper.length), tensor])));
+}
+
+function twice(operation: string, name: string, file: string): OptionError {
+  return new OptionError(
+    `${operation}: ${describe(file)} has the tensor ${describe(name)}, which another file has too`,
+    {
+      code: "CORRUPT_DATA",
+      hint: "It is not known which one is right. Give the files of one model only.",
+    },
+  );
 }

@@ -42,7 +42,7 @@ const MOST_PLAIN = 2 ** 16;
  */
 export class CallArguments {
   readonly #views: Views;
-  /** Whether the call changes a cache or a layer. It is then never given up while it runs, so that its promise tells the truth. */
+  /** Whether the call changes a cache or a layer. Then it is not given up while it runs: its promise tells what it has done. */
   changes = false;
 
   /** @param operation - The name of the public function. It is the first word of every message. */

@@ -1,4 +1,4 @@
-import { count, positive, sameAs } from "../configField.js";
+import { positive, sameAs } from "../configField.js";
 import { DECODER_CLASSES, type Family } from "../family.js";
 import { isSliding, windowOf } from "../windowField.js";
 import { GEMMA } from "./gemma.js";
@@ -13,7 +13,7 @@ import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 export const GEMMA2: Family = {
   ...GEMMA,
   className: "Gemma2",
-  fixed: [...GEMMA.fixed, sameAs("sliding_window_size", count("sliding_window", 4096))],
+  fixed: [...GEMMA.fixed, sameAs("sliding_window_size", { name: "sliding_window", absent: 4096 })],
   attention: {
     ...LLAMA.attention,
     norms: { before: "input_layernorm", after: "post_attention_layernorm" },

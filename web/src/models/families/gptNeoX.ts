@@ -3,6 +3,9 @@ import { count, flag, positive, sameAs, word } from "../configField.js";
 import { DECODER, DECODER_CLASSES, USUAL_SIZES, yes, type Family } from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
 
+const PART = { name: "rotary_pct", absent: 0.25 };
+const BASE = { name: "rotary_emb_base", absent: 10000 };
+
 /**
  * GPT-NeoX (Black et al. 2022, arXiv:2204.06745) and Pythia (Biderman et al. 2023, arXiv:2304.01373): a part of each head
  * turns, and both halves of a block read the same x.
@@ -21,8 +24,8 @@ export const GPT_NEOX: Family = {
   fixed: [
     ...DECODER,
     // some versions of transformers write both names
-    sameAs("rope_theta", positive("rotary_emb_base", 10000)),
-    sameAs("partial_rotary_factor", positive("rotary_pct", 0.25)),
+    sameAs("rope_theta", BASE),
+    sameAs("partial_rotary_factor", PART),
   ],
   prefix: "gpt_neox.",
   isCausal: true,
@@ -38,12 +41,7 @@ export const GPT_NEOX: Family = {
       const given = flag("attention_bias", true)(json);
       return { input: given, output: given };
     },
-    rotary: (json, form) =>
-      rotaryPosition(json, {
-        ...form,
-        part: { name: "rotary_pct", absent: 0.25 },
-        base: { name: "rotary_emb_base", absent: 10000 },
-      }),
+    rotary: (json, form) => rotaryPosition(json, { ...form, part: PART, base: BASE }),
   },
   feedForward: {
     norms: { before: "post_attention_layernorm" },

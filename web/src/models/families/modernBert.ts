@@ -9,8 +9,13 @@ const isLocal = (json: Json, place: LayerPlace) => {
   return isSliding(json, place, () => place.layer % every !== 0);
 };
 
-const WHOLE_BASE = 160000;
-const wholeBase = positive("global_rope_theta", WHOLE_BASE);
+const WHOLE = { name: "global_rope_theta", absent: 160000 };
+
+/** The base of layers that see near tokens: written as null, it is that of the others. */
+const nearBase = (json: Json) => ({
+  name: "local_rope_theta",
+  absent: json.isNull("local_rope_theta") ? positive(WHOLE.name, WHOLE.absent)(json) : 10000,
+});
 
 const pooling = word("classifier_pooling", ["cls", "mean"], "cls");
 const dense: Dense = { name: "head.dense", activation: "gelu", bias: flag("classifier_bias", false) };
@@ -55,10 +60,7 @@ export const MODERNBERT: Family = {
       return { input: given, output: given };
     },
     rotary: (json, form, place) =>
-      rotaryByKind(json, form, isLocal(json, place), {
-        whole: { name: "global_rope_theta", absent: WHOLE_BASE },
-        near: { name: "local_rope_theta", absent: json.isNull("local_rope_theta") ? wholeBase(json) : 10000 },
-      }),
+      rotaryByKind(json, form, isLocal(json, place), { whole: WHOLE, near: nearBase(json) }),
     window: (json, place) => {
       const width = count("local_attention", 128)(json);
       return isLocal(json, place) ? Math.floor(width / 2) + 1 : undefined;

@@ -1,12 +1,12 @@
 import type { PlacedGradients } from "../../attention/backwardProblem.js";
 import type { ResultTensor } from "../../attention/attentionResult.js";
+import { assertIntact } from "../../base/intact.js";
 import type {
   InnerGradient,
   LayerBackwardProblem,
   PlacedLayerGradients,
   WeightGradients,
 } from "../../layer/backwardProblem.js";
-import { assertIntact } from "../../base/intact.js";
 import { readDerivatives } from "../../formula/derivatives.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
