@@ -1,7 +1,7 @@
 // ALiBi whose distances are those of positions of the caller's own. Every engine runs these tests.
 
 import { expect, test } from "@jest/globals";
-import type { Attention, KvCache, KvCacheOptions } from "headwise";
+import type { AppendOptions, Attention, KvCache, KvCacheOptions } from "headwise";
 import { formula } from "headwise/formula";
 
 import { bits } from "./close.js";
@@ -468,15 +468,28 @@ export function alibiPositionsTests(instance: () => Attention): void {
     await expect(
       cache.attend(query, { ...alibi, positions: { data: new Int32Array(3 * B * 3), shape: [3, B, 3] } }),
     ).rejects.toThrow(/alibiSlopes must be absent with positions of three planes/);
-    const damaged = await (await filled(hw)).save();
-    damaged[damaged.length - 20]! ^= 1;
-    await expect(hw.kvCache({ from: damaged })).rejects.toThrow(/the saved cache is damaged/);
     cache.dispose();
   });
 
-  async function filled(hw: Attention): Promise<KvCache> {
+  test("a saved cache with positions is refused if a byte of it is missing or wrong", async () => {
+    const hw = instance();
+    const [plain, bytes] = [await (await filled(hw, {})).save(), await (await filled(hw)).save()];
+    const extra = bytes.length - plain.length; // the bytes of the positions
+    expect(extra).toBeGreaterThan(0);
+    for (const length of [4, extra - 1, extra, extra + 1, plain.length, bytes.length - 1])
+      for (const part of [bytes.slice(0, length), bytes.slice(bytes.length - length)])
+        if (part.length !== plain.length || part.some((byte, n) => byte !== plain[n]))
+          await expect(hw.kvCache({ from: part })).rejects.toMatchObject({ code: "CORRUPT_DATA" });
+    for (let n = 0; n < extra + 16; ++n) {
+      const damaged = bytes.slice();
+      damaged[n]! ^= 1;
+      await expect(hw.kvCache({ from: damaged })).rejects.toMatchObject({ code: "CORRUPT_DATA" });
+    }
+  });
+
+  async function filled(hw: Attention, options: AppendOptions = { positions: [5, 1, 1] }): Promise<KvCache> {
     const cache = await hw.kvCache(form);
-    await cache.append(from(keys[0], 0, 3), from(keys[1], 0, 3), { positions: [5, 1, 1] });
+    await cache.append(from(keys[0], 0, 3), from(keys[1], 0, 3), options);
     return cache;
   }
 }

@@ -339,6 +339,30 @@ describe("Fields of config.json", () => {
       auto_map: { AutoConfig: "configuration_phi3.Phi3Config", AutoModelForCausalLM: "modeling_phi3.Phi3ForCausalLM" },
     };
     expect((await inspectModel({ "config.json": textFile(config) })).unknownFields).toEqual([]);
+    const factors = Array.from({ length: 48 }, () => 1);
+    const scaled = { max_position_embeddings: 131072, original_max_position_embeddings: undefined };
+    const lengthOf = async (type: string) =>
+      (
+        await inspectModel({
+          "config.json": textFile({
+            ...config,
+            ...scaled,
+            rope_scaling: { type, short_factor: factors, long_factor: factors },
+          }),
+        })
+      ).config.maxLength;
+    for (const name of ["longrope", "su", "yarn"]) expect(await lengthOf(name)).toBe(4096);
+    for (const name of ["linear", "llama3"])
+      await expect(lengthOf(name)).rejects.toThrow(
+        `rope_scaling.type must be "default" or "longrope" or "su" or "yarn", got "${name}"`,
+      );
+  });
+
+  test("mscale and mscale_all_dim of yarn may be 0, which means that they are not used", async () => {
+    const yarn = { type: "yarn", factor: 4, original_max_position_embeddings: 8 };
+    const logits = (rope_scaling: object) => logitsOf(withConfig("llama", { rope_scaling }));
+    expect(await logits({ ...yarn, mscale: 0, mscale_all_dim: 0 })).toEqual(await logits(yarn));
+    expect(await logits({ ...yarn, mscale: 1, mscale_all_dim: 0 })).toEqual(await logits(yarn));
   });
 
   test("may hold Infinity and NaN, which Python writes", async () => {

@@ -462,7 +462,10 @@ describe("bad arguments", () => {
   test.each([
     [["a/b/c"], 'hub: repository must be a name such as "owner/name", got "a/b/c"'],
     [[""], "hub: repository must be"],
+    [["../x"], "hub: repository must be"],
+    [["a/.."], "hub: repository must be"],
     [["a/b", { revision: "" }], "hub: revision must be"],
+    [["a/b", { revision: ".." }], "hub: revision must be"],
     [["a/b", { host: "huggingface.co" }], "hub: host must be"],
   ])("of hub: %j", (args, message) => {
     expect(() => hub(...(args as [string]))).toThrow(message);

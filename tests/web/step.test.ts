@@ -474,6 +474,7 @@ describe.each(variants)("a step on %s", (variant) => {
         await expect(hw.record((recorder) => build(recorder, recorder.input("x", [3, 37])) as never)).rejects.toThrow(message); // oxfmt-ignore
       expect(() => kept!.scale(foreign!, 2)).toThrow("recorder.scale: the step was recorded");
       await expect(hw.record(7 as never)).rejects.toThrow("record: build must be a function that records, got 7");
+      await expect(hw.record(class {} as never)).rejects.toThrow("record: build must be a function that records, got");
       expect(cache.appended).toEqual([0]);
     });
   });

@@ -191,6 +191,7 @@ describe("Trees of parameters", () => {
         "flatten: tree.a.b must be a tensor { data, shape } or an object of tensors, got 1",
       ],
       [() => mapTree(new Float32Array(2) as never, (x) => x), "mapTree: tree must be a tensor"],
+      [() => mapTree({ a }, () => undefined as never), 'mapTree: map() for "a" must be a tensor { data, shape }'],
       [() => flatten(circle as Tree), "flatten: tree.again contains itself"],
     ];
     for (const [call, message] of refused) {

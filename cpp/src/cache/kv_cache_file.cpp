@@ -1,4 +1,6 @@
 // Saved caches. All numbers are little-endian. A file has, in this order:
+// - if JavaScript keeps the positions that tokens were given: these (web/src/cache/ownPositions.ts). They are passed over:
+//   in C++ the caller has them;
 // - the magic number;
 // - the numbers of the header, 8 bytes each;
 // - if the rotary embedding has arrays of its own: the short and the long factors, or the frequencies, 8 bytes each; or
@@ -6,10 +8,9 @@
 // - for every batch the number of tokens appended and the rotary origin, 8 bytes each;
 // - for every batch that is not empty and every head: for int8 the mean of the keys; the key rows by position and, for
 //   int8, the scales of their blocks; then the value rows and their scales;
-// - a CRC-32 of all bytes before it.
-// After that JavaScript may have put the positions that tokens were given (web/src/cache/ownPositions.ts). They are
-// passed over: in C++ the caller has them. Version 1 of int8 has no means, and one scale for a whole row. It is read,
-// but no longer written. Other types still have version 1.
+// - a CRC-32 of all bytes before it, without the positions.
+// Version 1 of int8 has no means, and one scale for a whole row. It is read, but no longer written. Other types still
+// have version 1.
 
 #include <algorithm>
 #include <cstring>
@@ -335,14 +336,14 @@ bool is_header_of(const KvCacheShape& shape, std::int64_t version, std::int64_t 
   return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes({version, {}, turns}))) == 0;
 }
 
-/// The bytes of the given positions at the end of a file; 0: there are none.
+/// The bytes of the given positions at the beginning of a file; 0: there are none.
 std::int64_t given_position_bytes(const std::uint8_t* bytes, std::int64_t size) {
-  constexpr std::uint8_t kEnd[8] = {0x89, 'H', 'W', 'K', 'P', '\r', '\n', 0x1a};
-  constexpr std::int64_t kEndBytes = 16;  // their number, their sum, kEnd
-  if (size < kEndBytes || std::memcmp(bytes + size - 8, kEnd, sizeof kEnd) != 0) return 0;
+  constexpr std::uint8_t kBegin[8] = {0x89, 'H', 'W', 'K', 'P', '\r', '\n', 0x1a};
+  constexpr std::int64_t kBeginBytes = 16;  // kBegin, their number, their sum
+  if (size < kBeginBytes || std::memcmp(bytes, kBegin, sizeof kBegin) != 0) return 0;
   std::int32_t count;
-  std::memcpy(&count, bytes + size - kEndBytes, sizeof count);
-  return count >= 0 && count <= size - kEndBytes ? count + kEndBytes : 0;
+  std::memcpy(&count, bytes + sizeof kBegin, sizeof count);
+  return count >= 0 && count <= size - kBeginBytes ? count + kBeginBytes : 0;
 }
 
 /// All checks that do not need the header.
@@ -422,7 +423,8 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
 }
 
 Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache) {
-  size -= given_position_bytes(bytes, size);
+  const std::int64_t passed = given_position_bytes(bytes, size);
+  bytes += passed, size -= passed;
   if (Error e = check_envelope(bytes, size)) return e;
   Header header;
   std::int64_t version;

@@ -7,14 +7,8 @@ import { readOptions, type OptionReader } from "../read/options.js";
 import { integer, object, oneOf, otherwise, own, required, signal } from "../read/settingKinds.js";
 import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
+import { CACHE_DTYPES, type CacheDtype } from "./cacheDtype.js";
 import { CACHE_OTHERS } from "./otherNames.js";
-
-/**
- * The type in which a cache stores numbers: float32, float16, or int8. int8 has a scale for every 32 neighbouring numbers
- * of a row: scale = max |x| / 127, and a number is off by at most (1/2 + 2⁻¹⁷) scales. The mean of the keys of a batch's
- * first append is subtracted from its keys before, and its product with the query is added to the scores.
- */
-export type CacheDtype = "float32" | "float16" | "int8";
 
 /** Where the positions of a ring are counted: in the text, or in the cache. */
 export type RingPositions = "text" | "cache";
@@ -119,7 +113,7 @@ export const CACHE = {
   numKvHeads: extent,
   headDim: extent,
   valueDim: integer({ min: 1 }),
-  dtype: oneOf(["float32", "float16", "int8"]),
+  dtype: oneOf(CACHE_DTYPES),
   capacity: integer({ min: 1 }),
   ring: object(RING),
   rotary: own(undefined, readRotary),

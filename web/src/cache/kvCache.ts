@@ -40,7 +40,8 @@ import {
   type AttendRequest,
 } from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
-import type { CacheDtype, CompleteRing } from "./cacheProblem.js";
+import type { CacheDtype } from "./cacheDtype.js";
+import type { CompleteRing } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import { keepsAll, keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";

@@ -162,27 +162,31 @@ export function withAlibiPositions(
   return { ...settings, alibiQueryPositions, alibiKeyPositions };
 }
 
-// A saved cache is the engine's bytes. If tokens were given positions, these follow: for each batch the number of rows and
-// the origin, then all rows, 4 bytes each; and at the end the number of those bytes, their sum modulo 2^32, and a magic number.
+// A saved cache is the engine's bytes. If tokens were given positions, these come first: a magic number, the number of their
+// bytes and their sum, for each batch the number of rows and the origin, then all rows, 4 bytes each. They come first so that a
+// file that was cut, wherever, lacks bytes that its beginning promises.
 
 const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x50, 0x0d, 0x0a, 0x1a];
-const END = 8 + MAGIC.length;
+const BEGINNING = MAGIC.length + 8;
 
 /** Adds the positions to a saved cache. */
 export function withOwnPositions(saved: Uint8Array, own: OwnPositions | undefined): Uint8Array {
   if (!own) return saved;
-  const numbers = [...own.rows.flatMap(({ length }, b) => [length, own.origins[b]!])];
+  const numbers = own.rows.flatMap(({ length }, b) => [length, own.origins[b]!]);
   const size = 4 * (numbers.length + own.rows.reduce((count, { length }) => count + length, 0));
-  const bytes = new Uint8Array(saved.length + size + END);
-  bytes.set(saved);
-  const view = new DataView(bytes.buffer, saved.length);
-  let at = 0;
-  const write = (number: number) => view.setInt32(4 * at++, number, true);
+  const bytes = new Uint8Array(BEGINNING + size + saved.length);
+  const view = new DataView(bytes.buffer);
+  let at = BEGINNING;
+  const write = (number: number) => {
+    view.setInt32(at, number, true);
+    at += 4;
+  };
   numbers.forEach(write);
   for (const rows of own.rows) rows.forEach(write);
-  write(size);
-  view.setUint32(4 * at, sumOf(bytes.subarray(saved.length, saved.length + size)), true);
-  bytes.set(MAGIC, bytes.length - MAGIC.length);
+  bytes.set(MAGIC);
+  view.setInt32(MAGIC.length, size, true);
+  view.setUint32(MAGIC.length + 4, sumOf(bytes.subarray(BEGINNING, at)), true);
+  bytes.set(saved, at);
   return bytes;
 }
 
@@ -191,17 +195,16 @@ export function splitSaved(
   operation: string,
   bytes: Uint8Array,
 ): { readonly saved: Uint8Array; readonly ownOf: (cache: Held) => OwnPositions | undefined } {
-  const end = bytes.length - MAGIC.length;
-  if (bytes.length < END || MAGIC.some((byte, n) => bytes[end + n] !== byte))
+  if (bytes.length < BEGINNING || MAGIC.some((byte, n) => bytes[n] !== byte))
     return { saved: bytes, ownOf: () => undefined };
   const corrupt = (why: string) => new OptionError(`${operation}: the saved cache ${why}`, { code: "CORRUPT_DATA" });
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const size = view.getInt32(bytes.length - END, true);
-  const start = bytes.length - END - size;
-  if (size < 0 || size % 4 !== 0 || start < 0) throw corrupt("is damaged: its positions do not fit");
-  if (sumOf(bytes.subarray(start, start + size)) !== view.getUint32(bytes.length - END + 4, true))
+  const size = view.getInt32(MAGIC.length, true);
+  const end = BEGINNING + size;
+  if (size < 0 || size % 4 !== 0 || end > bytes.length) throw corrupt("is damaged: its positions do not fit");
+  if (sumOf(bytes.subarray(BEGINNING, end)) !== view.getUint32(MAGIC.length + 4, true))
     throw corrupt("is damaged: the sum of its positions is wrong");
-  const number = (n: number) => view.getInt32(start + 4 * n, true);
+  const number = (n: number) => view.getInt32(BEGINNING + 4 * n, true);
   const ownOf = ({ form, appended }: Held): OwnPositions => {
     const held = appended.map((total, b) => heldLength(form, total, b));
     const counts = 2 * appended.length + held.reduce((sum, length) => sum + length, 0);
@@ -211,7 +214,7 @@ export function splitSaved(
     const rows = held.map((length) => Int32Array.from({ length }, () => number(at++)));
     return { appended: [...appended], rows, origins: held.map((_, b) => number(2 * b + 1)) };
   };
-  return { saved: bytes.subarray(0, start), ownOf };
+  return { saved: bytes.subarray(end), ownOf };
 }
 
 /** A checksum (Fletcher): the order of the bytes counts. */

@@ -3,7 +3,8 @@
 // there is no mean, and a row has one scale. cpp/src/cache/kv_cache_file.cpp writes these bytes.
 
 import { fromHalf } from "../tensor/half.js";
-import type { CacheDtype, CacheForm } from "./cacheProblem.js";
+import type { CacheDtype } from "./cacheDtype.js";
+import type { CacheForm } from "./cacheProblem.js";
 import { heldLength } from "./heldTokens.js";
 
 const BYTES: Readonly<Record<CacheDtype, number>> = { float32: 4, float16: 2, int8: 1 };

@@ -114,6 +114,12 @@ export function positive(name: string, absent?: number): Field<number> {
   return field(name, "a number above 0", isPositive, absent);
 }
 
+/** A number of 0 or more. */
+export function notNegative(name: string): Field<number> {
+  const isAllowed = (value: unknown): value is number => value === 0 || isPositive(value);
+  return field(name, "a number of 0 or more", isAllowed);
+}
+
 export function flag(name: string, absent: boolean): Field<boolean> {
   return field(name, "true or false", (value): value is boolean => typeof value === "boolean", absent);
 }

@@ -1,5 +1,5 @@
 import { OutOfMemoryError } from "../base/errors.js";
-import type { CacheDtype } from "../cache/cacheProblem.js";
+import type { CacheDtype } from "../cache/cacheDtype.js";
 import type { KvCache } from "../cache/kvCache.js";
 import type { Attention } from "../instance/attention.js";
 import { roomOf } from "./modelRoom.js";

@@ -1,5 +1,5 @@
 import { OptionError } from "../base/errors.js";
-import type { CacheDtype } from "../cache/cacheProblem.js";
+import type { CacheDtype } from "../cache/cacheDtype.js";
 import type { Attention } from "../instance/attention.js";
 import type { ForwardReturns } from "../layer/views.js";
 import { throwIfAborted } from "../read/abort.js";
@@ -58,7 +58,7 @@ export interface GeneratedToken<R extends ForwardReturns | undefined = ForwardRe
 /** A checked call of generate. */
 export interface GenerateProblem {
   readonly prompt: TokenBatch;
-  readonly options: Omit<GenerateOptions, "patch">;
+  readonly options: Omit<GenerateOptions, "patch" | "cacheDtype"> & { readonly cacheDtype: CacheDtype };
   /** What a step overwrites; undefined: nothing. */
   readonly patchAt: ((step: GenerateStep) => Promise<LayerPatches | undefined>) | undefined;
   readonly watched: ReadonlySet<string>;
@@ -86,7 +86,7 @@ export async function* generated(
   kept: KeptDecoder,
 ): AsyncGenerator<GeneratedToken, void> {
   const { prompt, options, watched, patchAt, maxNewTokens, stopTokens } = problem;
-  const { signal, cacheDtype: dtype = "float32" } = options;
+  const { signal, cacheDtype: dtype } = options;
   const choose = sampler(options);
   const isPlain = isRecordable(hw, network, problem);
   const isShared = isPlain && options.headGain === undefined;
@@ -137,7 +137,7 @@ async function decoderFor(
   { options }: GenerateProblem,
   isPlain: boolean,
 ) {
-  const { cacheDtype: dtype = "float32" } = options;
+  const { cacheDtype: dtype } = options;
   const caches = await cachesFor(network, dtype);
   return new Decoder(dtype, caches, isPlain ? new TokenSteps(hw, network, logits, { caches, ...options }) : undefined);
 }

@@ -12,7 +12,7 @@ export interface HubOptions {
 
 const OPERATION = "hub";
 /** OWNER/NAME, or NAME alone for the oldest models. */
-const REPOSITORY = /^[\w.-]+(\/[\w.-]+)?$/;
+const REPOSITORY = /^(?!\.+(\/|$))[\w.-]+(\/(?!\.+$)[\w.-]+)?$/;
 
 /**
  * The address of a model's folder on a hub with the layout of Hugging Face: `HOST/OWNER/NAME/resolve/REVISION/`. It contacts
@@ -26,7 +26,7 @@ export function hub(repository: string, options: HubOptions = {}): string {
   const { revision = "main", host = "https://huggingface.co" } = known;
   if (typeof repository !== "string" || !REPOSITORY.test(repository))
     throw new OptionError(`${OPERATION}: repository must be a name such as "owner/name", got ${describe(repository)}`);
-  if (typeof revision !== "string" || revision === "")
+  if (typeof revision !== "string" || /^\.{0,2}$/.test(revision))
     throw new OptionError(`${OPERATION}: revision must be a branch, a tag or a commit, got ${describe(revision)}`);
   if (typeof host !== "string" || !/^https?:\/\/[^/]/.test(host))
     throw new OptionError(`${OPERATION}: host must be an address that begins with http, got ${describe(host)}`);

@@ -3,6 +3,7 @@ import { describe } from "../base/describe.js";
 import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { isArray } from "../base/typedArray.js";
+import { CACHE_DTYPES } from "../cache/cacheDtype.js";
 import type { Attention } from "../instance/attention.js";
 import type { ForwardReturns } from "../layer/views.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
@@ -218,7 +219,7 @@ export class Model extends Disposing {
     const { options: changes, watched } = readPassOptions(reader, this.names);
     const problem: GenerateProblem = {
       prompt: { ...prompt, shape: [prompt.data.length] },
-      options: { ...others, ...changes },
+      options: { ...others, ...changes, cacheDtype: reader.oneOf("cacheDtype", CACHE_DTYPES, CACHE_DTYPES[0]) },
       watched,
       patchAt: readStepPatches(reader, this.names),
       maxNewTokens: known.maxNewTokens ?? 100,

@@ -3,6 +3,7 @@ import type { RotaryScaling } from "../position/rotaryAngles.js";
 import {
   count,
   flag,
+  notNegative,
   only,
   optional,
   positive,
@@ -26,8 +27,8 @@ const YARN = {
   betaFast: optional("beta_fast", positive("beta_fast")),
   betaSlow: optional("beta_slow", positive("beta_slow")),
   attentionFactor: optional("attention_factor", positive("attention_factor")),
-  mscale: optional("mscale", positive("mscale")),
-  mscaleAllDim: optional("mscale_all_dim", positive("mscale_all_dim")),
+  mscale: optional("mscale", notNegative("mscale")),
+  mscaleAllDim: optional("mscale_all_dim", notNegative("mscale_all_dim")),
   truncate: optional("truncate", flag("truncate", true)),
 };
 
@@ -61,6 +62,8 @@ export interface RotaryForm {
   readonly base?: FieldName | undefined;
   /** The kind of layer, in families whose kinds turn by bases of their own. `rope_scaling` then concerns full attention only. */
   readonly kind?: LayerKind | undefined;
+  /** In a family whose only scaling is longrope: other names of it, and the length of the training if no field says it. */
+  readonly longrope?: { readonly names: readonly string[]; readonly originalLength: number } | undefined;
 }
 
 /** Kinds of layers, as `layer_types` calls them. */
@@ -83,7 +86,7 @@ export function rotaryPosition(json: Json, form: RotaryForm): LayerPosition {
   if (!form.part) wholeHead(json);
   if (!form.part && scaling) wholeHead(scaling);
   const pairs = Math.floor((rotaryDim ?? form.headDim) / 2);
-  const scaled = scaling && readScaling(scaling, json, form.maxLength, pairs);
+  const scaled = scaling && readScaling(scaling, json, form, pairs);
   return { kind: "rotary", base, ...(rotaryDim && { rotaryDim }), ...(scaled && { scaling: scaled }) };
 }
 
@@ -117,23 +120,24 @@ function partialWidth(json: Json, scaling: Json | undefined, headDim: number, { 
   return Math.floor(headDim * (scaling ? positive("partial_rotary_factor", outer)(scaling) : outer));
 }
 
-function readScaling(json: Json, outer: Json, maxLength: number, pairs: number): RotaryScaling | undefined {
-  const kind = kindOf(json);
+function readScaling(json: Json, outer: Json, form: RotaryForm, pairs: number): RotaryScaling | undefined {
+  const kind = kindOf(json, form);
   OF_SOME_KINDS.forEach((name) => json.value(name));
   if (kind === "default") return undefined;
-  if (kind === "longrope") return longrope(json, outer, maxLength, pairs);
+  if (kind === "longrope") return longrope(json, outer, form, pairs);
   const factor = positive("factor")(json);
   if (kind === "linear") return { kind, factor };
-  const originalLength = count("original_max_position_embeddings", maxLength)(json);
+  const originalLength = count("original_max_position_embeddings", form.maxLength)(json);
   return { kind, factor, originalLength, ...given(json, kind === "yarn" ? YARN : LLAMA3) };
 }
 
 /** The length of the training may stand outside of `rope_scaling`; the factor then follows from it. */
-function longrope(json: Json, outer: Json, maxLength: number, pairs: number): RotaryScaling {
+function longrope(json: Json, outer: Json, form: RotaryForm, pairs: number): RotaryScaling {
   const name = "original_max_position_embeddings";
-  const outerLength = optional(name, count(name))(outer);
-  const originalLength = outerLength ?? count(name, maxLength)(json);
-  const follows = maxLength / originalLength;
+  const inner = optional(name, count(name))(json);
+  const outerLength = optional(name, count(name))(outer) ?? (inner ? undefined : form.longrope?.originalLength);
+  const originalLength = outerLength ?? inner ?? form.maxLength;
+  const follows = form.maxLength / originalLength;
   return {
     kind: "longrope",
     factor: outerLength ? follows : positive("factor", follows)(json),
@@ -145,11 +149,12 @@ function longrope(json: Json, outer: Json, maxLength: number, pairs: number): Ro
   };
 }
 
-/** `rope_type`; older files call it `type`, and some have both. Phi-3's first files call longrope "su". */
-function kindOf(json: Json): (typeof KINDS)[number] {
-  if (json.value("type") === "su") return "longrope";
-  const older = word("type", KINDS, "default")(json);
-  return word("rope_type", KINDS, older)(json);
+/** `rope_type`; older files call it `type`, and some have both. */
+function kindOf(json: Json, { longrope }: RotaryForm): (typeof KINDS)[number] {
+  const kinds = longrope ? (["default", "longrope", ...longrope.names] as const) : KINDS;
+  const older = word<string>("type", kinds, "default")(json);
+  const kind = word<string>("rope_type", kinds, older)(json);
+  return longrope?.names.includes(kind) ? "longrope" : (kind as (typeof KINDS)[number]);
 }
 
 /** The fields that are present. */

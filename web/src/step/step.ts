@@ -1,3 +1,4 @@
+import { isCallable } from "../base/callable.js";
 import { describe } from "../base/describe.js";
 import { DisposedError, OptionError, ShapeError } from "../base/errors.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
@@ -36,7 +37,7 @@ export async function recordStep<O extends StepOutputs>(
   signal: AbortSignal | undefined,
 ): Promise<Step<O>> {
   const { operation } = call;
-  if (typeof build !== "function")
+  if (!isCallable(build))
     throw new OptionError(`${operation}: build must be a function that records, got ${describe(build)}`);
   const memory = new StepMemory(call.placement);
   const recorder = new Recorder(context, memory);

@@ -66,7 +66,14 @@ const grown = (branch: Branch): { [name: string]: Tree } =>
 /** A tree of the same form, with `map(tensor, name)` in the place of each tensor. */
 export function mapTree<T extends Tree>(tree: T, map: (tensor: Floats, name: string) => Floats): T {
   if (!isCallable(map)) throw new OptionError(`mapTree: map must be a function, got ${describe(map)}`);
-  return mapped("mapTree", "tree", tree, ({ given }, name) => map(given, name)) as T;
+  const checked = (tensor: Floats, name: string) => {
+    const result: unknown = map(tensor, name);
+    const at = `map() for ${describe(name)}`;
+    if (isTensor("mapTree", at, result)) floats("mapTree", at, result);
+    else throw new OptionError(`mapTree: ${at} must be a tensor { data, shape }, got ${describe(result)}`);
+    return result;
+  };
+  return mapped("mapTree", "tree", tree, ({ given }, name) => checked(given, name)) as T;
 }
 
 /** Names in groups: those of a group have their numbers in the same memory, as tied weights have. */

@@ -3,7 +3,7 @@ import type { Patches } from "../attention/patch.js";
 import type { Wanted } from "../attention/returns.js";
 import type { HeadwiseError } from "../base/errors.js";
 import { thrownText } from "../base/thrown.js";
-import type { CacheDtype } from "../cache/cacheProblem.js";
+import type { CacheDtype } from "../cache/cacheDtype.js";
 import { latePartError } from "../load/assetErrors.js";
 import type { LoadLatePart } from "../load/host.js";
 import type { Dtype } from "../tensor/tensor.js";

@@ -4,6 +4,9 @@ import { rotaryPosition } from "../rotaryField.js";
 import { LLAMA } from "./llama.js";
 import { MISTRAL } from "./mistral.js";
 
+/** As transformers reads older files: they call longrope "su" or "yarn", and were trained with 4096 tokens. */
+const LONGROPE = { names: ["su", "yarn"], originalLength: 4096 };
+
 /** Phi-3 (Abdin et al. 2024, arXiv:2404.14219): Llama with packed matrices, and a part of each head that turns. */
 export const PHI3: Family = {
   ...MISTRAL,
@@ -19,7 +22,8 @@ export const PHI3: Family = {
   attention: {
     ...MISTRAL.attention,
     inputs: { packed: "self_attn.qkv_proj", by: "roles" },
-    rotary: (json, form) => rotaryPosition(json, { ...form, part: { name: "partial_rotary_factor", absent: 1 } }),
+    rotary: (json, form) =>
+      rotaryPosition(json, { ...form, part: { name: "partial_rotary_factor", absent: 1 }, longrope: LONGROPE }),
     window: optional("sliding_window", count("sliding_window")),
   },
   feedForward: { ...MISTRAL.feedForward, inputs: { packed: "mlp.gate_up_proj" } },

@@ -9,7 +9,8 @@
 // Version 1 of int8 has no means and one scale for each row. It is only read. Other dtypes still have version 1.
 
 import { OptionError } from "../../base/errors.js";
-import type { CacheDtype, CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
+import type { CacheDtype } from "../../cache/cacheDtype.js";
+import type { CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { ANGLE_KINDS, kindNumber } from "../../position/checkedAngles.js";
 import type { CheckedAngles, RotaryScaling, SCALINGS } from "../../position/rotaryAngles.js";

@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import type { CacheDtype, HeldRing } from "../../cache/cacheProblem.js";
+import type { CacheDtype } from "../../cache/cacheDtype.js";
+import type { HeldRing } from "../../cache/cacheProblem.js";
 import { formulaWordCount } from "../formula/formulaWords.js";
 import { divideUp } from "./limits.js";
 import { NO_PARAMS, type Params } from "../kernels/params.js";
