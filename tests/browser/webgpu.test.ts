@@ -2,10 +2,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { createAttention as openOnGpu } from "headwise/webgpu";
 import { type Browser, type Page } from "playwright-core";
 
-import { Encoder } from "../../web/demo/model/encoder.js";
-import { PARK, PHONE } from "../../web/demo/model/story.js";
 import { attentionCases } from "../web/cases.js";
-import { modelFiles, original } from "../lab/demoModel.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { launchChromiumWithGpu } from "./chromium.js";
@@ -13,7 +10,7 @@ import { remoteAttention, type RemoteAttention } from "./remoteAttention.js";
 import { serveDist } from "./staticServer.js";
 
 /** This many cases, spread over the whole table. All cases, also the published ones, run in Node, on the same adapter. */
-const CASES = 16;
+const CASES = 6;
 
 let browser: Browser;
 let page: Page;
@@ -53,15 +50,6 @@ test("a part of the case table agrees with the double reference", async () => {
     if (Object.keys(found).length > 0) problems[name] = found;
   }
   expect(problems).toEqual({});
-});
-
-test("the model of the demo embeds as its makers' graph does, to 1e-4", async () => {
-  const encoder = await Encoder.load(hw, modelFiles);
-  for (const text of [PARK, PHONE]) {
-    const [expected] = await original.embed([text]);
-    const { embedding } = await encoder.encode(text);
-    expect(Math.max(...embedding.map((value, i) => Math.abs(value - expected![i]!)))).toBeLessThanOrEqual(1e-4);
-  }
 });
 
 test("buffers and encoders that the GPU would not take are refused by name, and a result outlives its instance", async () => {
