@@ -154,6 +154,15 @@ describe("inspectModel", () => {
     expect(none).toEqual({ ...all, missingFiles: ["model.safetensors"] });
   });
 
+  test("counts the head of a language model whose weights are missing, and none of a model without one", async () => {
+    const { parameters } = await inspectModel(small("llama"));
+    const head = CONFIGS.llama.vocab_size * CONFIGS.llama.hidden_size;
+    const counted = async (architecture: string) =>
+      (await inspectModel({ "config.json": textFile({ ...CONFIGS.llama, architectures: [architecture] }) })).parameters;
+    expect(await counted("LlamaForCausalLM")).toBe(parameters);
+    expect(await counted("LlamaModel")).toBe(parameters - head);
+  });
+
   test("reads no weight, however large they are", async () => {
     const config = { ...CONFIGS.qwen2, vocab_size: 2 ** 20, hidden_size: 2 ** 12, num_hidden_layers: 1 };
     const shapes = Object.fromEntries(

@@ -3,6 +3,7 @@ import type { Eventually } from "../turn/context.js";
 import type { Arithmetic } from "./arithmetic.js";
 import { normOf, type Design } from "./design.js";
 import type { Dense, LabelHead } from "./family.js";
+import { hasWordHead } from "./modelConfig.js";
 import type { ModelInput } from "./modelInput.js";
 import type { Linear, Table } from "./parts.js";
 import { pooledBy } from "./pooling.js";
@@ -43,14 +44,15 @@ function denseOf({ json, parts, config, activation, named }: Design, { name, bia
   return async (x, on) => on.activation(await map(x, on), of.activation ?? activation);
 }
 
-/** Scores of tokens; undefined if the files have no head. */
+/** Scores of tokens; undefined if the files have no head. Without any weights config.json decides. */
 function wordHead(design: Design, words: Table): Linear | undefined {
   const { family, json, parts, config, isTied, named } = design;
   const head = family.heads.words;
   if (!head) return undefined;
   const { dense, decoder } = head;
   const first = dense ? dense.name : isTied ? undefined : decoder;
-  if (first !== undefined && !parts.has(`${named(first)}.weight`)) return undefined;
+  const isThere = (name: string) => (parts.knowsNames ? parts.has(`${named(name)}.weight`) : hasWordHead(json));
+  if (first !== undefined && !isThere(first)) return undefined;
   const transform = dense && denseOf(design, dense);
   const norm = normOf(design, head.norm);
   const bias = head.bias && (parts.has(head.bias) ? head.bias : `${decoder}.bias`);

@@ -59,6 +59,10 @@ export interface ModelConfig {
 /** The names of the classes that the files were saved from. */
 export const ARCHITECTURES = texts("architectures");
 
+/** Whether a class that the files were saved from has a head that scores tokens. */
+export const hasWordHead = (json: Json) =>
+  ARCHITECTURES(json).some((name) => /(LM|LMHeadModel|ForPreTraining)$/.test(name));
+
 /** Heads whose scores belong to labels. */
 const LABEL_CLASSES = { sequence: "ForSequenceClassification", tokens: "ForTokenClassification" } as const;
 

@@ -113,6 +113,11 @@ export class Parts {
     return sumOf(this.#sizes.map((size) => size(keeping)));
   }
 
+  /** Whether any name of a tensor is known: neither the weights nor a list of them may be there. */
+  get knowsNames(): boolean {
+    return this.#files.names.length > 0;
+  }
+
   /** Whether the files have a tensor. */
   has(name: string): boolean {
     return this.#files.has(name);
