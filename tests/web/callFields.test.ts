@@ -3,6 +3,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 
 import { SETTINGS, type PlainName } from "../../web/src/attention/attentionSettings.js";
+import { fieldsAt } from "../../web/src/wasm/callFields.js";
 import type { WasmCore } from "../../web/src/wasm/core.js";
 import type { CallStructs } from "../../web/src/wasm/module.js";
 import { openWasmCore } from "./sourceWasm.js";
@@ -38,9 +39,8 @@ describe("the fields of a call struct", () => {
   /** Names and letters of the fields, those of the base first. A field of the struct itself hides one of the base. */
   function fieldsOf(kind: keyof CallStructs): Map<string, string> {
     const base = BASES[kind];
-    const own = core.heap.text(core.module[kind].fields()).trimEnd().split("\n");
-    const pairs = own.map((line) => line.split(" ")).map(([name, , letter]) => [name!, letter!] as const);
-    return new Map([...(base ? fieldsOf(base) : []), ...pairs]);
+    const own = [...fieldsAt(core.module[kind].fields(), core.heap)].map(({ name, letter }) => [name, letter] as const);
+    return new Map([...(base ? fieldsOf(base) : []), ...own]);
   }
 
   test.each(KINDS)("%s: each has its own place, and reset gives all of them their defaults", (kind) => {

@@ -30,7 +30,7 @@ const LATE_NAMES = [
   /10Inspection(5top_k|7entropy|6scores|14patched_output)E|12select_top_kE|10entropy_ofE|(__partial_sort_impl|__nth_element)B/,
   /_GLOBAL__N_1(10(save|load)_cache|4keepERNS_10ThreadPool)|7KvCache4keepER/,
   /6Engine4workINS_(12BackwardCall|9MergeCall|17LayerBackwardCall|10LinearCall|18LinearBackwardCall|8StepCall)E/,
-  /_GLOBAL__N_18run_partI|3runERNS_10ThreadPoolERKNS_(8Step|10Linear)CallE|11step_fieldsEv|^erfc/,
+  /_GLOBAL__N_18run_partI|3runERNS_10ThreadPoolERKNS_(8Step|10Linear)CallE|^erfc/,
 ];
 
 /** What the module uses beyond the first version of WebAssembly. Without reference types wasm-split 120 fails. */

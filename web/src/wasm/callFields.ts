@@ -10,10 +10,7 @@ export interface CallStruct {
 
 export interface CallClass<T> {
   new (): T;
-  /**
-   * The address of a text: the fields, a line each with name, offset, letter of the type, and the offset of an optional's
-   * flag, or 0.
-   */
+  /** The address of its fields: a list of `Field` of cpp/bindings/fields.h. */
   fields(): number;
 }
 
@@ -30,7 +27,7 @@ interface Accessor {
 
 const WORD = 2 ** 32;
 
-/** How a field of each type is read and written; the letters are those of cpp/bindings/call_fields.h. */
+/** How a field of each type is read and written; the letters are those of cpp/bindings/fields.h. */
 const ACCESSORS: Readonly<Record<string, (memory: Memory, offset: number) => Accessor>> = {
   b: (memory, offset) => ({
     get() {
@@ -81,18 +78,45 @@ const ACCESSORS: Readonly<Record<string, (memory: Memory, offset: number) => Acc
 
 /** Makes the struct of a class, with a property for each field that reads and writes it in memory. */
 export function structWithFields<T extends object>(Class: CallClass<T>, memory: Memory): T {
-  defineFields(Class.prototype as object, memory.text(Class.fields()).trimEnd().split("\n"), memory);
+  defineFields(Class.prototype as object, Class.fields(), memory);
   const struct = new Class() as T & CallStruct;
   struct.at = struct.address();
   return Object.seal(struct); // to set a property that C++ lacks is a TypeError
 }
 
-/** Gives an object, which knows the address `at`, a property for each line of a text of fields. */
-export function defineFields(object: object, lines: readonly string[], memory: Memory): void {
-  for (const line of lines) {
-    const [name, offset, letter, flag] = line.split(" ") as [string, string, string, string];
-    const accessor = ACCESSORS[letter]!(memory, Number(offset));
-    Object.defineProperty(object, name, flag === "0" ? accessor : withFlag(accessor, memory, Number(flag)));
+/** The entries of a list in memory: so many words each. The last one, whose first word is 0, is left out. */
+export function* entriesAt(address: number, words: number, memory: Memory): Generator<Uint32Array> {
+  const all = memory.views.words;
+  for (let at = address >>> 2; all[at] !== 0; at += words) yield all.subarray(at, at + words);
+}
+
+/** A field of a call: where it lies, the letter of its type, and where an optional says that it has a value, or 0. */
+interface Field {
+  readonly name: string;
+  readonly offset: number;
+  readonly letter: string;
+  readonly flag: number;
+}
+
+/**
+ * The fields of a list in memory, also those of structs in it.
+ *
+ * @param prefix - What their names begin with.
+ * @param base - Where the struct that has them begins.
+ */
+export function* fieldsAt(list: number, memory: Memory, prefix = "", base = 0): Generator<Field> {
+  for (const [word, place, letter, flag, inside] of entriesAt(list, 5, memory)) {
+    const [name, offset] = [prefix + memory.text(word!), base + place!];
+    if (letter === 0) yield* fieldsAt(inside!, memory, name, offset);
+    else yield { name, offset, letter: String.fromCharCode(letter!), flag: flag! && offset + flag! };
+  }
+}
+
+/** Gives an object, which knows the address `at`, a property for each field of a list. */
+export function defineFields(object: object, list: number, memory: Memory): void {
+  for (const { name, offset, letter, flag } of fieldsAt(list, memory)) {
+    const accessor = ACCESSORS[letter]!(memory, offset);
+    Object.defineProperty(object, name, flag === 0 ? accessor : withFlag(accessor, memory, flag));
   }
 }
 

@@ -468,7 +468,7 @@ export interface CallStructs {
   LinearBackwardCall: LinearBackwardCall;
 }
 
-/** The calls that only a step has. They lie in the step's memory; `WasmModule.stepFields` says where their fields are. */
+/** The calls that only a step has. They lie in the step's memory; `WasmModule.stepCalls` says where their fields are. */
 export interface RowsCalls {
   NormedRows: NormedRows;
   MappedRows: MappedRows;
@@ -495,11 +495,8 @@ export interface WasmModule extends CallConstructors {
   release(address: number): void;
   setPart(parts: number, index: number, output: number, outputDtype: number, lse: number): void;
   partSize(): number;
-  /**
-   * The address of a text: for each call of a step its name and its bytes, then its fields as `CallClass.fields` has them, then
-   * an empty line.
-   */
-  stepFields(): number;
+  /** The address of the calls of a step: a list of `StepCallFields` of cpp/bindings/fields.h. */
+  stepCalls(): number;
   /** Says that an AttentionCall or a LayerCall was copied to this address. */
   movedCall(call: number): void;
   layerBytes(layer: number): number;

@@ -17,7 +17,7 @@ import { BYTES, type PlacedTensor } from "../tensor/tensor.js";
 import type { Eventually } from "../turn/context.js";
 import { writeInputs, writeWanted } from "./attention.js";
 import type { WasmCache } from "./cache.js";
-import { defineFields } from "./callFields.js";
+import { defineFields, entriesAt } from "./callFields.js";
 import type { CopiedCall, WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import { DTYPE, placeInput } from "./inputs.js";
@@ -189,16 +189,12 @@ class StepCalls {
 
   constructor(core: WasmCore) {
     this.#core = core;
-    const texts = core.heap.text(core.module.stepFields()).trimEnd().split("\n\n");
-    this.#kinds = new Map(
-      texts.map((text) => {
-        const [title, ...lines] = text.split("\n");
-        const [name, size] = title!.split(" ") as [string, string];
-        const fields = { at: 0 };
-        defineFields(fields, lines, core.heap);
-        return [name, { size: Number(size), fields: Object.seal(fields) }];
-      }),
-    );
+    const kinds = [...entriesAt(core.module.stepCalls(), 3, core.heap)].map(([name, size, list]) => {
+      const fields = { at: 0 };
+      if (list !== 0) defineFields(fields, list!, core.heap);
+      return [core.heap.text(name!), { size: size!, fields: Object.seal(fields) }] as const;
+    });
+    this.#kinds = new Map(kinds);
   }
 
   size(kind: CopiedCall): number {
