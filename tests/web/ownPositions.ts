@@ -25,6 +25,7 @@ const POSITIONS: Readonly<Record<string, LayerPosition>> = {
   },
   "rotary by frequencies": { kind: "rotary", frequencies: [1, 0.5, 0.25, 0.125] },
   learned: { kind: "learned", table: randomTensor(5, [9, E]) },
+  "learned by a table shorter than the packed text": { kind: "learned", table: randomTensor(5, [4, E]) },
   sinusoidal: { kind: "sinusoidal" },
 };
 

@@ -235,9 +235,10 @@ export class GpuLayer {
     };
   }
 
-  #checkPositions({ operation }: ForwardProblem, sequences: readonly Sequence[]): void {
+  /** Given positions were checked when they were read. */
+  #checkPositions({ operation, positions }: ForwardProblem, sequences: readonly Sequence[]): void {
     const { position } = this.#problem;
-    if (position.kind !== "learned") return;
+    if (position.kind !== "learned" || positions) return;
     const rows = position.table.shape[0]!;
     sequences.forEach(({ offset, queryLength }, n) => {
       if (queryLength > 0 && (offset < 0 || offset + queryLength > rows))
