@@ -294,6 +294,26 @@ export function ownPositionsTests(instance: () => Attention): void {
     }
   });
 
+  test("sections: positions of three planes and those of three batches are not the same, though their numbers are", async () => {
+    const layer = await layerWith({ kind: "rotary", sections: [1, 2, 1] });
+    const [x, batch] = [randomTensor(57, [1, 32, E]), randomTensor(58, [3, 32, E])];
+    const data = Int32Array.from({ length: 96 }, (_, n) => (7 * n) % 41);
+    const calls = [
+      [x, { data, shape: [3, 1, 32] }],
+      [batch, { data, shape: [3, 32] }],
+    ] as const;
+    const outputs = [];
+    for (const [tokens, positions] of [...calls, calls[0]])
+      outputs.push((await layer.forward(tokens, { positions })).output);
+    const fresh = await layerWith({ kind: "rotary", sections: [1, 2, 1] });
+    for (const n of [1, 0] as const) {
+      const [tokens, positions] = calls[n];
+      expect(bits(outputs[n]!)).toEqual(bits((await fresh.forward(tokens, { positions })).output));
+    }
+    expect(bits(outputs[2]!)).toEqual(bits(outputs[0]!));
+    for (const held of [layer, fresh]) held.dispose();
+  });
+
   test("sections: a cache turns queries and keys by [3, B, S] as a layer does", async () => {
     const hw = instance();
     const sections = [1, 2, 1];

@@ -29,7 +29,8 @@ export function turningAngles(
   const angles = { ...position.angles, scaling: scaling && { ...scaling, sequenceLength } };
   const shared = queries.every((plane, n) => isSame(plane, keys[n]!));
   const planes = shared ? queries : queries.map((plane, n) => joined(plane, keys[n]!));
-  const decides = Float64Array.from([...planes.flatMap((plane) => [...plane]), scaling ? sequenceLength : 0]);
+  const ofAll = scaling ? sequenceLength : 0;
+  const decides = Float64Array.from([planes.length, ofAll, ...planes.flatMap((plane) => [...plane])]);
   const make = () =>
     planes.length > 1 ? sectionPairs(angles, shape.headDim, planes) : anglePairs(angles, shape.headDim, planes[0]!);
   return { span: kept.place(call, decides, make), firstKey: shared ? 0 : query.length };
