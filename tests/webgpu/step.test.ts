@@ -161,6 +161,22 @@ describeOnGpu("A step on WebGPU", () => {
     await expect(looks.run({ x: randomTensor(12, [3, 4]) })).rejects.toThrow("the ring has dropped those before 4");
   });
 
+  test.each(["rotary", "sinusoidal"] as const)("has a layer twice, with texts of other lengths: %s", async (kind) => {
+    const weights = Object.fromEntries(["Wq", "Wk", "Wv", "Wo"].map((name, n) => [name, randomTensor(n, [8, 8])]));
+    const layer = await hw.multiHeadAttention({ numHeads: 1, weights, position: { kind } });
+    const step = await hw.record((recorder) => {
+      const x = recorder.input("x", [90, 8]);
+      return { some: recorder.layer(layer, recorder.tokens(x, 0, 70)), all: recorder.layer(layer, x) };
+    });
+    const x = randomTensor(18, [90, 8]);
+    const part = { data: x.data.slice(0, 70 * 8), shape: [70, 8] };
+    for (let run = 0; run < 2; run++) {
+      const { some, all } = await step.run({ x });
+      expect(bits(some.data)).toEqual(bits((await layer.forward(part)).output.data));
+      expect(bits(all.data)).toEqual(bits((await layer.forward(x)).output.data));
+    }
+  });
+
   test("norms rows that epsilon is larger than", async () => {
     const gain = tensor(new Float32Array(4).fill(1e30), [4]);
     const step = await hw.record((recorder) => ({
