@@ -3,7 +3,8 @@
 // runs elsewhere. With the higher ones only that runs whose kernel has another text; a test proves that no other has.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, type Attention, type CacheDtype } from "headwise";
+import { createAttention, tensor, type Attention, type CacheDtype } from "headwise";
+import { formula } from "headwise/formula";
 
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
@@ -185,6 +186,21 @@ describeOnGpu("On a device without features", () => {
     test.each(FORMULAS)("the formula of $name agrees with the reference", async (each) => {
       const right = referenceAttention(...OF_FORMULAS, each.same);
       expect(resultProblems(await withFormula(hw, each), LOOKS, right)).toEqual({});
+    });
+
+    test("few rows of which a formula keeps more than decode has room for", async () => {
+      const names = Array.from({ length: 12 }, (_, n) => `t${n}`);
+      const tables = Object.fromEntries(names.map((name, n) => [name, randomTensor(n, [8])]));
+      const score = formula(`s + ${names.map((name, n) => `${name}[i] * (j - ${n}) / 90`).join(" + ")}`, tables);
+      const { given } = callOf(4, 64); // 8 rows of a key head
+      const rowOf = (i: number, j: number) =>
+        names.reduce((sum, name, n) => sum + (tables[name]!.data[i]! * (j - n)) / 90, 0);
+      const bias = tensor(
+        Array.from({ length: 4 * 90 }, (_, n) => rowOf(Math.floor(n / 90), n % 90)),
+        [4, 90],
+      );
+      const result = await hw.scaledDotProductAttention(...given, { score, returns: LOOKS });
+      expect(resultProblems(result, LOOKS, referenceAttention(...given, { bias }))).toEqual({});
     });
 
     test.each(Object.entries(ringUses))("a cache: %s", (_, use) => use(hw));

@@ -260,7 +260,7 @@ function fits({ workgroupBytes, threads }: Tiles, limits: Limits): boolean {
 
 /**
  * The tile of `decode`, which reads each key once. undefined if there are too many rows, or if the heads are too wide
- * for workgroup memory.
+ * or formulas keep too much of a row for workgroup memory.
  */
 export function decodeTile(
   { shape }: AttentionFacts,
@@ -277,8 +277,8 @@ export function decodeTile(
   const queryRows = Math.min(all, most);
   const tileOf = (perLoad: 1 | 2 | 4) =>
     decodeTileOf(queryRows, perLoad, depth4, value4, rowBytes, limits.together ?? 1);
-  const wide = loadWidths(stored, queryRows, depth4, value4).map(tileOf);
-  return wide.find(({ tiles }) => fits(tiles, limits)) ?? tileOf(1);
+  const widths = [...loadWidths(stored, queryRows, depth4, value4), 1] as const;
+  return widths.map(tileOf).find(({ tiles }) => fits(tiles, limits));
 }
 
 function decodeTileOf(
