@@ -264,6 +264,7 @@ describeOnGpu("tensors on the GPU", () => {
     expect(DisposedError.is(await thrown(gone.data()))).toBe(true);
     const foreignDevice = await openTestDevice();
     const foreign = upload(k, 0, STORAGE | COPY_DST, foreignDevice);
+    const odd = device.createBuffer({ size: 5122, usage: STORAGE | COPY_DST });
     const refusals: [GpuTensor | Cpu, { is(value: unknown): boolean }, RegExp][] = [
       [gone, DisposedError, /key was disposed/],
       [foreign, OptionError, /key\.buffer must belong to this instance's device/],
@@ -272,6 +273,7 @@ describeOnGpu("tensors on the GPU", () => {
       [{ ...good, offset: 256 }, ShapeError, /key must fit its buffer, got 5120 bytes at offset 256 of 5120/],
       [{ ...good, buffer: {} }, OptionError, /key\.buffer must be a GPUBuffer/],
       [upload(k, 0, COPY_DST), OptionError, /key\.buffer must have usage STORAGE/],
+      [{ ...good, buffer: odd }, OptionError, /key\.buffer\.size must be a multiple of 4, got 5122/],
       [upload(k, 20, STORAGE | COPY_DST), UnsupportedError, /key\.offset must be a multiple of 256/],
     ];
     for (const [key, kind, message] of refusals) {

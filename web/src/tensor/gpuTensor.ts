@@ -86,6 +86,7 @@ export function checkGpuTensor<D extends Dtype>(
     throw refuse("buffer must be a GPUBuffer", got === "a GPUBuffer" ? "a proxy of one" : got);
   }
   if ((usage & STORAGE) === 0) throw refuse("buffer must have usage STORAGE", describe(usage));
+  if (size % 4 !== 0) throw refuse("buffer.size must be a multiple of 4", describe(size)); // kernels bind whole words
   if (!Number.isInteger(offset) || offset < 0 || offset % 4 !== 0)
     throw refuse("offset must be a multiple of 4", describe(offset));
   if (offset + byteLength > size)
