@@ -198,14 +198,21 @@ export const ringPlacesUses: Readonly<Record<string, Use>> = {
     const eye = { data: Float32Array.from({ length: 256 }, (_, n) => Number(n % 17 === 0)), shape: [16, 16] };
     const layer = await hw.multiHeadAttention({ numHeads: 2, weights: { Wq: eye, Wk: eye, Wv: eye, Wo: eye } });
     const ring = { keepFirst: 2, window: 6, positions: "cache" } as const;
-    const inLayer = await layer.kvCache({ rotary: { base: BASE }, ring });
-    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, rotary: { base: BASE }, ring });
-    for (const [n, length] of [5, 1, 7, 1, 20].entries()) {
-      const x = randomTensor(30 + n, [1, length, 16]);
-      const { output } = await layer.forward(x, { cache: inLayer, causal: true });
-      const expected = await cache.step(x, x, x, { layout: "BSE", numHeads: 2, causal: true });
-      expect(largestDifference(output.data, expected.output.data)).toBeLessThan(2e-5);
+    const rotary = { base: BASE };
+    for (const [turning, options] of [
+      [{ rotary }, {}],
+      [{}, { alibiSlopes: [0.5, 0.25] }], // nothing turns: ALiBi alone counts places
+    ] as const) {
+      const inLayer = await layer.kvCache({ ...turning, ring });
+      const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, ...turning, ring });
+      for (const [n, length] of [5, 1, 7, 1, 20].entries()) {
+        const x = randomTensor(30 + n, [1, length, 16]);
+        const { output } = await layer.forward(x, { cache: inLayer, causal: true, ...options });
+        const expected = await cache.step(x, x, x, { layout: "BSE", numHeads: 2, causal: true, ...options });
+        expect(largestDifference(output.data, expected.output.data)).toBeLessThan(2e-5);
+      }
     }
+    const inLayer = await layer.kvCache({ rotary, ring });
     const x = randomTensor(40, [1, 1, 16]);
     await expect(layer.forward(x, { cache: inLayer, positions: [3] })).rejects.toThrow(
       /layer\.forward: positions must be absent with ring\.positions "cache"/,

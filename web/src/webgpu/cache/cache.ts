@@ -362,6 +362,7 @@ export class GpuCache {
     sequences: readonly Sequence[],
     positions: TokenPositions | undefined,
   ): CachedQueries {
+    if (!this.#problem.rotary) return { rows: heads };
     const tokens = this.#queryTokens(sequences, positions);
     const kept = this.#keptTokens(sequences);
     if (!kept) return { rows: this.turn(call, heads, extents, tokens) };
