@@ -178,6 +178,17 @@ export const editUses: Readonly<Record<string, Use>> = {
     await expect(edited.keep(9, [[1], [], []])).rejects.toThrow("cache.keep:");
   },
 
+  "an append of no tokens gives no positions: keep and remove turn what moves, as without it": async (hw) => {
+    const [given, untouched] = [
+      await holding(hw, { rotary: YARN }, TOKENS),
+      await holding(hw, { rotary: YARN }, TOKENS),
+    ];
+    const none = (width: number) => tensor(new Float32Array(), [B, HKV, 0, width]);
+    await given.append(none(D), none(DV), { positions: [] });
+    for (const cache of [given, untouched]) await cache.remove(1, 2);
+    expect(await given.read()).toEqual(await untouched.read());
+  },
+
   "select and keep leave forks alone": async (hw) => {
     for (const dtype of DTYPES) {
       const cache = await holding(hw, { dtype, rotary: YARN }, TOKENS);

@@ -189,7 +189,7 @@ export class GpuCache {
       storeMeans(call, each, rows.key, numTokens, before.appended, gains);
       for (const side of SIDES) storeRows(call, each, side, rows[side], numTokens, before.appended, gains);
     }
-    const hasGivenPositions = before.hasGivenPositions || (this.form.rotary && isGiven);
+    const hasGivenPositions = before.hasGivenPositions || (this.form.rotary && isGiven && numTokens > 0);
     const after = { ...before, store, appended, hasGivenPositions };
     if (store === before.store) call.onFailure(() => this.#rewindTo(before));
     const commit = () => {
