@@ -238,6 +238,27 @@ export function attendInsideTests(open: () => Attention): void {
       }),
     );
 
+    test.each([6, 80])(
+      "topK ranks given weights of %p keys by value: negative ones come last, −0 is as 0",
+      async (width) => {
+        const cache = await open().kvCache({ numKvHeads: 1, headDim: 1 });
+        await cache.append(randomTensor(4, [1, 1, width, 1]), randomTensor(5, [1, 1, width, 1]));
+        const rows = [
+          (j: number) => Math.sin(j),
+          (j: number) => -1 - Math.cos(j),
+          (j: number) => (j % 3 ? -0 : -1),
+        ].map((weight) => Array.from({ length: width }, (_, j) => Math.fround(weight(j))));
+        const returns = { output: false, topK: 3 };
+        const call = cache.attend(randomTensor(6, [1, 1, 3, 1]), { returns, patch: { probs: { data: rows } } });
+        if (open().report.backend === "webgpu") return expect(call).rejects.toMatchObject({ code: "UNSUPPORTED" });
+        const { topK } = await call;
+        const ranked = rows.map((row) => [...row.keys()].sort((a, b) => row[b]! - row[a]! || a - b).slice(0, 3));
+        expect([...topK.indices.data]).toEqual(ranked.flat());
+        expect([...topK.values.data]).toEqual(ranked.flatMap((keys, i) => keys.map((key) => rows[i]![key]! + 0)));
+        cache.dispose();
+      },
+    );
+
     test("rows whose weights are given are not empty, and other rows are", () =>
       withCache({}, async (cache) => {
         const call = (queries: number[], emptyRows: "zero" | "throw") =>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <functional>
 
 #include "base/memory.h"
@@ -124,11 +123,25 @@ float entropy_of_empty_row(const Call& call, const QueryRow& row, const Finished
 
 namespace {
 
-/// A probability and its key as one number. The higher it ranks, the larger the number. Larger values rank higher;
-/// among equal values the lower key does. NaN ranks highest, so that it is seen.
+constexpr std::uint32_t kSign = 0x80000000u;
+
+/// An integer that is larger for a larger value. Given weights may be negative. -0 counts as 0. NaN has the largest
+/// integer, so that it is seen.
+std::uint32_t ordered(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value + 0.0f);
+  const std::uint32_t integer = bits & kSign ? ~bits : bits | kSign;
+  return value == value ? integer : 0xffffffffu;
+}
+
+/// The value to which `ordered` gave this integer.
+float value_of(std::uint32_t integer) {
+  return std::bit_cast<float>(integer & kSign ? integer & ~kSign : ~integer);
+}
+
+/// A weight and its key as one number. The higher it ranks, the larger the number. Larger values rank higher; among
+/// equal values the lower key does.
 std::uint64_t ranked(float value, std::int64_t key) {
-  const std::uint32_t bits = value == value ? std::bit_cast<std::uint32_t>(value) : 0x7fffffffu;  // values are >= 0
-  return std::uint64_t{bits} << 32 | (0xffffffffu - static_cast<std::uint32_t>(key));
+  return std::uint64_t{ordered(value)} << 32 | (0xffffffffu - static_cast<std::uint32_t>(key));
 }
 
 /// A bound that at least k values of a row reach: the k-th largest maximum of 4 k groups of values. -inf if the row is
@@ -141,10 +154,10 @@ float reached_by(const float* values, std::int64_t count, std::int64_t k) {
   std::copy_n(values, groups, maxima);
   for (std::int64_t begin = groups; begin + groups <= count; begin += groups)
     for (std::int64_t i = 0; i < groups; ++i) maxima[i] = std::max(maxima[i], values[begin + i]);
-  std::uint32_t bits[kMaxGroups];  // ordered as the values are, which are >= 0 or NaN
-  std::memcpy(bits, maxima, groups * sizeof(float));
-  std::nth_element(bits, bits + k - 1, bits + groups, std::greater<>());
-  return std::bit_cast<float>(bits[k - 1]);
+  std::uint32_t integers[kMaxGroups];
+  std::transform(maxima, maxima + groups, integers, ordered);
+  std::nth_element(integers, integers + k - 1, integers + groups, std::greater<>());
+  return value_of(integers[k - 1]);
 }
 
 constexpr std::int64_t kChunk = 8;
@@ -172,7 +185,7 @@ void select_top_k(const float* values, const std::uint8_t* visible, std::int64_t
   const std::int64_t found = std::min(k, static_cast<std::int64_t>(end - candidates));
   std::partial_sort(candidates, candidates + found, end, std::greater<>());
   for (std::int64_t n = 0; n < found; ++n) {
-    top_values[n] = std::bit_cast<float>(static_cast<std::uint32_t>(candidates[n] >> 32));
+    top_values[n] = value_of(static_cast<std::uint32_t>(candidates[n] >> 32));
     top_indices[n] = static_cast<std::int32_t>(0xffffffffu - static_cast<std::uint32_t>(candidates[n]));
   }
   std::fill(top_values + found, top_values + k, 0.0f);
