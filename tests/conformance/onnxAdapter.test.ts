@@ -17,11 +17,12 @@ function numbers(stream: number, ...shape: number[]) {
   return { data: Float32Array.from({ length }, (_, k) => (word(5, stream, k) >>> 8) / 2 ** 23 - 1), shape };
 }
 
-const inputs = (S = 4, K = 6): AttentionInputs => ({
-  Q: numbers(1, 2, 2, S, 8),
-  K: numbers(2, 2, 2, K, 8),
-  V: numbers(3, 2, 2, K, 8),
-});
+const inputs = (S = 4, K = 6) =>
+  ({
+    Q: numbers(1, 2, 2, S, 8),
+    K: numbers(2, 2, 2, K, 8),
+    V: numbers(3, 2, 2, K, 8),
+  }) satisfies AttentionInputs;
 
 /** Which keys each query sees, from the scores with −∞ where hidden: one string a row. */
 async function seen(given: AttentionInputs, attributes: object, opset: number): Promise<string[]> {
@@ -93,6 +94,31 @@ describe("Attention: positions", () => {
     const attributes = { left_window_size: 1, right_window_size: 1 };
     expect(await seen({ ...inputs(2, 2), ...past }, attributes, 25)).toEqual(["..xxx", "...xx"]);
     expect(await seen({ ...inputs(2, 2), ...past }, { ...attributes, is_causal: 1 }, 25)).toEqual(["..xx.", "...xx"]);
+  });
+});
+
+describe("tensors of ONNX Runtime, whose shape is named dims", () => {
+  const theirs = <T extends { readonly data: unknown; readonly shape: readonly number[] }>({ data, shape }: T) =>
+    ({ data, dims: shape }) as { readonly data: T["data"]; readonly dims: readonly number[] };
+
+  test("are inputs of Attention, its mask and lengths included", async () => {
+    const { Q, K, V } = inputs();
+    const attn_mask = { data: Uint8Array.of(1, 0, 1, 1), shape: [1, 4] };
+    const nonpad_kv_seqlen = { data: BigInt64Array.of(3n, 6n), shape: [2] };
+    const given = { Q: theirs(Q), K: theirs(K), V: theirs(V) };
+    const options = { attn_mask: theirs(attn_mask), nonpad_kv_seqlen: theirs(nonpad_kv_seqlen) };
+    expect(await attention(hw, { ...given, ...options })).toEqual(
+      await attention(hw, { Q, K, V, attn_mask, nonpad_kv_seqlen }),
+    );
+  });
+
+  test("are inputs of RotaryEmbedding, its positions included", async () => {
+    const [X, cos_cache, sin_cache] = [numbers(1, 1, 2, 3, 4), numbers(2, 5, 2), numbers(3, 5, 2)];
+    const position_ids = { data: BigInt64Array.of(4n, 0n, 2n), shape: [1, 3] };
+    const given = { X: theirs(X), cos_cache: theirs(cos_cache), sin_cache: theirs(sin_cache) };
+    expect(await rotaryEmbedding(hw, { ...given, position_ids: theirs(position_ids) })).toEqual(
+      await rotaryEmbedding(hw, { X, cos_cache, sin_cache, position_ids }),
+    );
   });
 });
 

@@ -5,29 +5,29 @@ import { describe, isObject } from "../base/describe.js";
 import { OptionError, OutOfMemoryError, ShapeError } from "../base/errors.js";
 import { arrayKind, isAnyArray } from "../base/typedArray.js";
 import { elementsOf } from "../read/anyArray.js";
-import type { CallArguments } from "../read/callArguments.js";
+import { shapeName, type CallArguments } from "../read/callArguments.js";
 import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor/tensor.js";
 
+/** A shape. Tensors of ONNX Runtime and transformers.js name it `dims`. */
+type Extents = { readonly shape: readonly number[] } | { readonly dims: readonly number[] };
+
 /** A float32 or float16 tensor, row-major. float16 is a Float16Array, or a Uint16Array of its 16-bit patterns. */
-export interface FloatTensor {
+export type FloatTensor = Extents & {
   readonly data: Float32Array | Uint16Array | HalfArray;
-  readonly shape: readonly number[];
   readonly dtype?: "float32" | "float16" | undefined;
-}
+};
 
 /** Lengths or positions. ONNX has int64; here they may be in any of these arrays. */
-export interface IntegerTensor {
+export type IntegerTensor = Extents & {
   readonly data: Int32Array | BigInt64Array | readonly (number | bigint)[];
-  readonly shape: readonly number[];
   readonly dtype?: string | undefined;
-}
+};
 
 /** An attention mask: booleans, a Uint8Array of booleans, or numbers of any type. */
-export interface NumericTensor {
+export type NumericTensor = Extents & {
   readonly data: Uint8Array | FloatTensor["data"] | Float64Array | IntegerTensor["data"] | readonly boolean[];
-  readonly shape: readonly number[];
   readonly dtype?: string | undefined;
-}
+};
 
 /** A checked float tensor. float16 is kept as 16-bit patterns, which can be copied without conversion. */
 export interface Floats {
@@ -90,9 +90,14 @@ export interface Shaped {
 export function shaped(call: CallArguments, name: string, value: unknown): Shaped {
   const { operation } = call;
   return call.guarded(name, () => {
-    if (!isObject(value) || !("data" in value) || !("shape" in value))
+    const extents = isObject(value) ? shapeName(value) : "shape";
+    if (!isObject(value) || !("data" in value) || !(extents in value))
       throw new OptionError(`${operation}: ${name} must be a tensor { data, shape }, got ${describe(value)}`);
-    const { data, shape: givenShape, dtype } = value as Readonly<Record<"data" | "shape" | "dtype", unknown>>;
+    const {
+      data,
+      [extents]: givenShape,
+      dtype,
+    } = value as Readonly<Record<"data" | "shape" | "dims" | "dtype", unknown>>;
     if (!isAnyArray(data))
       throw new OptionError(`${operation}: ${name}.data must be a typed array or an array, got ${describe(data)}`);
     const shape = call.shape(name, givenShape);

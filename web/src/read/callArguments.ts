@@ -210,12 +210,9 @@ export class CallArguments {
   #fields(argument: string, value: unknown): TensorFields {
     if (!isObject(value)) return { isTensor: false };
     return this.guarded(argument, () => {
-      // ONNX Runtime and transformers.js name the shape `dims`
-      const hasDims = !("shape" in value) && "dims" in value;
-      const isTensor = "data" in value && ("shape" in value || hasDims);
-      const { data, dtype, buffer, offset, disposed } = value as TensorFields;
-      const shape = (value as { readonly shape?: unknown; readonly dims?: unknown })[hasDims ? "dims" : "shape"];
-      return { isTensor, data, shape, dtype, buffer, offset, disposed };
+      const name = shapeName(value);
+      const { data, [name]: shape, dtype, buffer, offset, disposed } = value as GivenFields;
+      return { isTensor: "data" in value && name in value, data, shape, dtype, buffer, offset, disposed };
     });
   }
 
@@ -310,6 +307,14 @@ interface TensorFields {
   readonly buffer?: unknown;
   readonly offset?: unknown;
   readonly disposed?: unknown;
+}
+
+/** A tensor of the caller's, which may have its shape under another name. */
+type GivenFields = Omit<TensorFields, "isTensor"> & { readonly dims?: unknown };
+
+/** The name under which a tensor has its shape. ONNX Runtime and transformers.js name it `dims`. */
+export function shapeName(tensor: object): "shape" | "dims" {
+  return "dims" in tensor && !("shape" in tensor) ? "dims" : "shape";
 }
 
 /** Whether an argument is a mask: integers 0 and 1 are taken, too. */
