@@ -52,6 +52,19 @@ export function describePlainArguments(where: string, create: () => Promise<Atte
       await expect(outputOf(options)).rejects.toMatchObject({ message, code });
     });
 
+    test.each([Float64Array, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint32Array, BigUint64Array])(
+      "that is a list of numbers may be a %p",
+      (List) => {
+        const keyLengths = List === BigUint64Array ? BigUint64Array.of(2n) : (List as typeof Int8Array).of(2);
+        return same({ keyLengths }, { keyLengths: [2] });
+      },
+    );
+
+    test("that is a list of numbers may be no Uint16Array, which may hold float16", () =>
+      expect(outputOf({ sinks: Uint16Array.of(0x3c00) })).rejects.toMatchObject({
+        message: "scaledDotProductAttention: sinks must be a list of numbers, got a Uint16Array of 1",
+      }));
+
     test("in plain numbers may have 65,536 of them, and not one more", async () => {
       const list = (length: number) => ({ data: new Array<number>(length).fill(1), shape: [length, 1] });
       await outputOf({}, [[1]], list(65536), list(65536));

@@ -19,7 +19,7 @@ export interface Input {
   readonly dtype?: string | undefined;
 }
 
-type List = ArrayLike<number> | BigInt64Array | Input;
+type List = ArrayLike<number> | BigInt64Array | BigUint64Array | Input;
 
 export interface ReferenceOptions {
   readonly layout?: Layout | undefined;

@@ -1,7 +1,7 @@
 import { isCallable, type AnyFunction } from "../base/callable.js";
 import { describe, isObject } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
-import { arrayKind, isArray } from "../base/typedArray.js";
+import { arrayKind, isAnyArray, isArray } from "../base/typedArray.js";
 import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 import { isSignal } from "./abort.js";
 import type { CallArguments } from "./callArguments.js";
@@ -10,8 +10,21 @@ import { snapshot } from "./snapshot.js";
 import { suggestion } from "./suggestion.js";
 import type { Watched } from "./watched.js";
 
+/** A typed array that lists numbers. A Uint16Array is none: its numbers may be the bits of float16. */
+type NumberArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
+
 /** A short list of numbers: an array, a typed array or a tensor of rank 1. */
-export type NumberList = readonly number[] | Float32Array | Int32Array | BigInt64Array | Tensor<"float32" | "int32">;
+export type NumberList = readonly number[] | NumberArray | Tensor<"float32" | "int32">;
 
 /** The most numbers in a list whose length no other argument tells, such as the heads of a slice. */
 export const MOST_NUMBERS = 2 ** 20;
@@ -267,7 +280,7 @@ export class OptionReader {
   }
 
   #tensorList(name: string, value: unknown): Float32Array | Int32Array {
-    if (!isObject(value)) throw this.refuse(name, "be a list of numbers");
+    if (!isObject(value) || arrayKind(value)) throw this.refuse(name, "be a list of numbers");
     const { data, shape } = this.call.tensor(this.name(name), value, ["float32", "int32"]);
     if (shape.length !== 1) throw new ShapeError(`${this.at(name)} must have rank 1, got shape ${describe(shape)}`);
     return data;
@@ -287,9 +300,9 @@ function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, extent) => product * extent, 1);
 }
 
-/** Whether a value is a list of numbers and not a tensor. */
+/** Whether a value is a list of numbers and not a tensor: an array, or a NumberArray. */
 export function isList(value: unknown): value is object {
-  return isArray(value) || ["Float32Array", "Int32Array", "BigInt64Array"].includes(arrayKind(value) ?? "");
+  return isAnyArray(value) && arrayKind(value) !== "Uint16Array";
 }
 
 /** Whether a value is a number that is finite in float32. A larger one would reach the engine as an infinity. */
