@@ -103,6 +103,15 @@ describe("maskFromTokenizer", () => {
     expect(error.message).toBe("maskFromTokenizer: attentionMask[0] must be 1 (token) or 0 (padding), got undefined");
   });
 
+  test("says of an array without memory that it had none when the call was made", () => {
+    const gone = Int32Array.of(1, 1);
+    structuredClone(gone.buffer, { transfer: [gone.buffer] });
+    const error = thrownBy(() => maskFromTokenizer(gone));
+    expect(error.message).toBe(
+      "maskFromTokenizer: the memory of attentionMask was transferred, shrunk or detached when the call was made",
+    );
+  });
+
   test("says of token ids that they are not the mask", () => {
     expect(thrownBy(() => maskFromTokenizer([101, 102])).hint).toMatch(/attention_mask, not its input_ids/);
   });

@@ -1,6 +1,6 @@
 import { describe } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
-import { assertIntact } from "../base/intact.js";
+import { assertIntactNow } from "../base/intact.js";
 import { arrayKind, viewOf } from "../base/typedArray.js";
 import type { TensorData } from "../tensor/tensor.js";
 import type { CallArguments } from "./callArguments.js";
@@ -13,7 +13,7 @@ import type { CallArguments } from "./callArguments.js";
  */
 export function elementsOf(call: CallArguments, argument: string, array: object): ArrayLike<unknown> {
   if (arrayKind(array) === undefined) return array as readonly unknown[];
-  assertIntact(call.operation, argument, array);
+  assertIntactNow(call.operation, argument, array);
   const view = viewOf(array);
   if (!view) throw new OptionError(`${call.operation}: ${argument} cannot be ${describe(array)}`);
   call.placement.locate?.(call.operation, argument, array, view as TensorData); // throws if the tensor was disposed
