@@ -360,6 +360,18 @@ describe("Wrong arguments are refused before any work:", () => {
       OptionError,
       "massSummary: keys must be integers from 0 to 1, got [0, 2]",
     ],
+    [
+      "a key instead of a list",
+      () => massSummary(uniform(2), 0 as never),
+      OptionError,
+      "massSummary: keys must be a list of at most 1048576 integers, got 0",
+    ],
+    [
+      "an offset that is no number",
+      () => positional(uniform(3), { queryOffset: "0" as never }),
+      OptionError,
+      'positional: queryOffset must be an integer or a list of at most 1048576 integers, got "0"',
+    ],
   ];
 
   test.each(refused)("%s", (_, call, Class, message) => {

@@ -226,6 +226,11 @@ describe("headImportance", () => {
       "headImportance: numLayers must be an integer of 1 or more, got 0.5",
     ],
     [
+      "more heads than memory holds",
+      () => headImportance(() => 0, { numHeads: 2 ** 30, numLayers: 2 ** 22 }),
+      "headImportance: numLayers times numHeads must be at most 1048576, got 4503599627370496",
+    ],
+    [
       "a result that is no number",
       () => headImportance(() => "low" as never, { numHeads: 1 }),
       'headImportance: what run gives must be a number, got "low"',

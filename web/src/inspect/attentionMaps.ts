@@ -58,7 +58,7 @@ export function attentionMaps(
   const [batch, heads, queries, keys] = [1, 1, ...shape].slice(-4) as [number, number, number, number];
   const given = queryOffset ?? keys - queries;
   const list = typeof given === "number" ? Array<number>(batch).fill(given) : given;
-  const offsets = integers(operation, "queryOffset", list, -queries, keys);
+  const offsets = integers(operation, "queryOffset", list, -queries, keys, "an integer or a list");
   if (offsets.length !== batch)
     throw new ShapeError(
       `${operation}: queryOffset must have one number for each of ${batch} sequences, got ${offsets.length}`,

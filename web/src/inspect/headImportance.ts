@@ -3,7 +3,7 @@ import { describe } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import { withDefaults } from "../read/withDefaults.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
-import { assertCount } from "./options.js";
+import { assertCount, MAX_LIST } from "./options.js";
 
 /** Options of headImportance. */
 export interface HeadImportanceOptions {
@@ -39,6 +39,8 @@ export async function headImportance(
   const { numLayers, numHeads } = withDefaults(operation, options, { numLayers: 1, numHeads: NaN });
   assertCount(operation, "numLayers", numLayers);
   assertCount(operation, "numHeads", numHeads);
+  const rule = `at most ${MAX_LIST}`;
+  assertNumber(operation, "numLayers times numHeads", numLayers * numHeads, rule, (count) => count <= MAX_LIST);
   const measured = async (layer?: number, head?: number) => {
     const gains = Array.from({ length: numLayers }, () => new Float32Array(numHeads).fill(1));
     if (layer !== undefined) gains[layer]![head!] = 0;

@@ -17,16 +17,31 @@ export function assertCount(operation: string, argument: string, value: unknown)
   assertNumber(operation, argument, value, "an integer of 1 or more", (each) => Number.isSafeInteger(each) && each > 0);
 }
 
-/** Integers that a user gives as an array or an Int32Array, each from `low` to `high`. */
-export function integers(operation: string, option: string, value: unknown, low: number, high: number): Int32Array {
-  const list = guarded(operation, option, () => numbersIn(value)) ?? [NaN];
+/**
+ * Integers that a user gives as an array or an Int32Array, each from `low` to `high`.
+ *
+ * @param kind - What the option may be, for messages: "a list", or more.
+ */
+export function integers(
+  operation: string,
+  option: string,
+  value: unknown,
+  low: number,
+  high: number,
+  kind = "a list",
+): Int32Array {
+  const list = guarded(operation, option, () => numbersIn(value));
+  if (!list)
+    throw new OptionError(
+      `${operation}: ${option} must be ${kind} of at most ${MAX_LIST} integers, got ${describe(value)}`,
+    );
   if (!list.every((each) => Number.isInteger(each) && each >= low && each <= high))
     throw new OptionError(`${operation}: ${option} must be integers from ${low} to ${high}, got ${describe(value)}`);
   return Int32Array.from(list);
 }
 
-/** The most integers that an option may list. */
-const MAX_LIST = 2 ** 20;
+/** The most integers that an option may list, and the most heads. */
+export const MAX_LIST = 2 ** 20;
 
 /** The elements of an array or a typed array; undefined for anything else. */
 function numbersIn(value: unknown): number[] | undefined {
