@@ -105,11 +105,13 @@ describe("random", () => {
       [() => integer(0), "random.integer: count must be an integer from 1 to 2³², got 0"],
       [() => permutation(-1), "random.permutation: count must be an integer of 0 or more, got -1"],
       [() => normal(3 as never), "random.normal: shape must be an array of integers of 0 or more, got 3"],
-      [() => normal([2], NaN), "random.normal: deviation must be a finite number of 0 or more, got NaN"],
-      [() => normal([2], -1), "random.normal: deviation must be a finite number of 0 or more, got -1"],
+      [() => normal([2], NaN), "random.normal: deviation must be a finite number of float32, 0 or more, got NaN"],
+      [() => normal([2], -1), "random.normal: deviation must be a finite number of float32, 0 or more, got -1"],
       [() => normal([2], null as never), "random.normal: deviation must be"],
-      [() => uniform([2], "a" as never), 'random.uniform: low must be a finite number, got "a"'],
-      [() => uniform([2], 0, Infinity), "random.uniform: high must be a finite number, got Infinity"],
+      [() => uniform([2], "a" as never), 'random.uniform: low must be a finite number of float32, got "a"'],
+      [() => uniform([2], 0, Infinity), "random.uniform: high must be a finite number of float32, got Infinity"],
+      [() => uniform([2], -1e39, 0), "random.uniform: low must be a finite number of float32, got -1e+39"],
+      [() => normal([2], 1e39), "random.normal: deviation must be a finite number of float32, 0 or more, got 1e+39"],
     ];
     for (const [call, message] of refused) {
       const error = thrownBy(call);

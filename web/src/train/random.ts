@@ -70,12 +70,12 @@ export function random(seed: number | Uint32Array): Random {
     integer,
     uniform: (shape, low = 0, high = 1) => {
       for (const [name, bound] of Object.entries({ low, high }))
-        assertNumber("random.uniform", name, bound, "a finite number", Number.isFinite);
+        assertNumber("random.uniform", name, bound, "a finite number of float32", isFinite32);
       return filled("random.uniform", shape, () => low + (high - low) * next());
     },
     normal: (shape, deviation = 1) => {
-      const rule = "a finite number of 0 or more";
-      assertNumber("random.normal", "deviation", deviation, rule, (value) => value >= 0 && value < Infinity);
+      const rule = "a finite number of float32, 0 or more";
+      assertNumber("random.normal", "deviation", deviation, rule, (value) => value >= 0 && isFinite32(value));
       return filled("random.normal", shape, () => {
         const radius = Math.sqrt(-2 * Math.log(1 - next()));
         return deviation * radius * Math.cos(2 * Math.PI * next());
@@ -95,6 +95,9 @@ export function random(seed: number | Uint32Array): Random {
     },
   };
 }
+
+/** Whether a number stays finite as a float32. */
+const isFinite32 = (value: number) => Number.isFinite(Math.fround(value));
 
 function isInteger(value: unknown, least: number, most: number): boolean {
   return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
