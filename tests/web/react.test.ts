@@ -124,6 +124,19 @@ describe("a shared instance", () => {
     expect(made).toHaveLength(1);
   });
 
+  test.each([
+    ["a function that gives none", () => undefined, "what create gives must be an instance, got undefined"],
+    ["a promise of one", Promise.resolve(), "create must be a function, got a Promise"],
+  ])("must come from a function: %s is refused, also when the last user leaves", async (_, create, message) => {
+    jest.useFakeTimers();
+    const shared = new SharedInstance(create as never);
+    const leave = shared.use();
+    await expect(shared.run(answer)).rejects.toMatchObject({ message: `AttentionProvider: ${message}` });
+    leave();
+    await jest.advanceTimersByTimeAsync(5000); // a rejection that nobody hears would fail this test
+    jest.useRealTimers();
+  });
+
   test("is replaced after an error that ends an instance, once, and stays after every other", async () => {
     const { made, create } = making();
     const shared = new SharedInstance(create);

@@ -1,5 +1,8 @@
-import { HeadwiseError, type ErrorCode } from "../base/errors.js";
+import { isCallable } from "../base/callable.js";
+import { describe } from "../base/describe.js";
+import { HeadwiseError, OptionError, type ErrorCode } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
+import { checkInstance } from "../instance/givenInstance.js";
 
 /** Makes an instance, as `createAttention` does. */
 export type CreateInstance = () => Promise<Attention>;
@@ -36,7 +39,7 @@ export class SharedInstance {
 
   /** Calls `work` with the instance, and settles as `work` does. It rejects if the instance cannot be made. */
   async run<T>(work: (instance: Attention) => Promise<T>): Promise<T> {
-    const made = (this.#made ??= (async () => this.#create())());
+    const made = (this.#made ??= this.#checked());
     let instance: Attention | undefined;
     try {
       instance = await made;
@@ -46,6 +49,14 @@ export class SharedInstance {
       if (isOver && this.#made === made) this.#end();
       throw error;
     }
+  }
+
+  async #checked(): Promise<Attention> {
+    if (!isCallable(this.#create))
+      throw new OptionError(`AttentionProvider: create must be a function, got ${describe(this.#create)}`);
+    const instance = await this.#create();
+    checkInstance("AttentionProvider", "what create gives", instance, ["dispose"]);
+    return instance;
   }
 
   #end(): void {
