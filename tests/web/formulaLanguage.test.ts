@@ -290,6 +290,9 @@ describe("with", () => {
     expect(refusal({ doc: [0.5] }, documents)).toBe(
       "formula.with: doc[0] must be a whole number from -16777216 to 16777216, got 0.5",
     );
+    expect(refusal({ isOn: 0.5 }, formula("isOn ? s : 0", { isOn: true }))).toBe(
+      "formula.with: isOn must be a whole number from -16777216 to 16777216, got 0.5",
+    );
   });
 
   test("knows the names of the parameters in TypeScript", () => {

@@ -67,8 +67,10 @@ function fitting(operation: string, { name, rank, integer }: Parameter, read: Re
   const kinds = ["a number", "a table with one axis", "a table with two axes"];
   if (read.rank !== rank)
     throw new ShapeError(`${operation}: ${name} must stay ${kinds[rank]}, got ${kinds[read.rank]}`);
-  if (integer && !read.integer)
-    checkWhole(operation, name, typeof read.value === "number" ? [read.value] : read.value.data);
+  if (integer && !read.integer) {
+    if (typeof read.value === "number") checkWhole(operation, name, read.value);
+    else checkAllWhole(operation, name, read.value.data);
+  }
   return read.value;
 }
 
@@ -160,7 +162,7 @@ function numbersIn(operation: string, name: string, list: object): ArrayLike<unk
     });
   const numbers = kind === undefined ? (list as readonly unknown[]) : (viewOf(list) as ArrayLike<number>);
   checkSize(operation, name, numbers.length);
-  if (isWholeArray(list)) checkWhole(operation, name, numbers as ArrayLike<number>);
+  if (isWholeArray(list)) checkAllWhole(operation, name, numbers as ArrayLike<number>);
   return numbers;
 }
 
@@ -199,14 +201,20 @@ function checkSize(operation: string, name: string, size: number): void {
     throw new ShapeError(`${operation}: ${name} must have 1 to ${MAX_ELEMENTS} numbers, got ${size}`);
 }
 
-/** float32 holds larger whole numbers only in part. */
-function checkWhole(operation: string, name: string, numbers: ArrayLike<number>): void {
+function checkAllWhole(operation: string, name: string, numbers: ArrayLike<number>): void {
   for (let n = 0; n < numbers.length; ++n)
-    if (!Number.isInteger(numbers[n]) || Math.abs(numbers[n]!) > MAX_WHOLE)
-      throw new OptionError(
-        `${operation}: ${name}[${n}] must be a whole number from ${-MAX_WHOLE} to ${MAX_WHOLE}, got ${numbers[n]}`,
-      );
+    if (!isWhole(numbers[n]!)) checkWhole(operation, `${name}[${n}]`, numbers[n]!);
 }
+
+function checkWhole(operation: string, name: string, number: number): void {
+  if (!isWhole(number))
+    throw new OptionError(
+      `${operation}: ${name} must be a whole number from ${-MAX_WHOLE} to ${MAX_WHOLE}, got ${number}`,
+    );
+}
+
+/** float32 holds larger whole numbers only in part. */
+const isWhole = (number: number) => Number.isInteger(number) && Math.abs(number) <= MAX_WHOLE;
 
 function table(
   operation: string,
