@@ -115,7 +115,12 @@ describe("adamW", () => {
       ],
       [() => adamW(parameters, { betas: [0.9, 1] }), OptionError, "betas[1] must be a number from 0 to below 1, got 1"],
       [() => adamW(parameters, { betas: null as never }), OptionError, "adamW: betas must be two numbers, got null"],
-      [() => adamW(parameters, { betas: [0.9] as never }), OptionError, "betas[1] must be a number from 0 to below 1"],
+      [() => adamW(parameters, { betas: [0.9] as never }), OptionError, "adamW: betas must be two numbers, got [0.9]"],
+      [
+        () => adamW(parameters, { betas: [0.9, 0.99, 0.1] as never }),
+        OptionError,
+        "adamW: betas must be two numbers, got [0.9, 0.99, 0.1]",
+      ],
       [
         () => adamW(parameters, { weightDecay: -1 }),
         OptionError,

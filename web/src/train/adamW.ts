@@ -1,7 +1,8 @@
 import { isCallable } from "../base/callable.js";
-import { describe, isObject } from "../base/describe.js";
+import { describe } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
+import { isAnyArray } from "../base/typedArray.js";
 import { withDefaults } from "../read/withDefaults.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
@@ -114,12 +115,20 @@ function sumOf(names: readonly string[], gradients: Flat): Float32Array {
 }
 
 function checkedOptions({ learningRate, betas, epsilon, weightDecay }: Stated) {
-  if (!isObject(betas)) throw new OptionError(`adamW: betas must be two numbers, got ${describe(betas)}`);
-  const [beta1, beta2] = guarded("adamW", "betas", () => [betas[0], betas[1]] as const);
+  const pair = guarded("adamW", "betas", () => pairIn(betas));
+  if (!pair) throw new OptionError(`adamW: betas must be two numbers, got ${describe(betas)}`);
+  const [beta1, beta2] = pair;
   for (const [name, value] of Object.entries({ learningRate, epsilon, weightDecay }))
     assertBelow("adamW", name, value, Infinity);
   for (const [n, value] of [beta1, beta2].entries()) assertBelow("adamW", `betas[${n}]`, value, 1);
   return { learningRate, epsilon, weightDecay, beta1, beta2 };
+}
+
+/** The elements of an array of two, each read once; undefined for anything else. */
+function pairIn(value: unknown): readonly [number, number] | undefined {
+  if (!isAnyArray(value)) return undefined;
+  const list = value as ArrayLike<number>;
+  return list.length === 2 ? [list[0]!, list[1]!] : undefined;
 }
 
 function assertBelow(operation: string, argument: string, value: unknown, limit: number): void {
