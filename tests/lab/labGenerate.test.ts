@@ -357,12 +357,19 @@ describe("words", () => {
     expect(jobWords(config)).toEqual([]);
   });
 
+  const endless: Endless = { whole: [3, 2, 2], sinks: [3, 2.1, 2.3], window: [3, 4, 5], group: 32 };
+
   test("what rings cost is said once they are full", () => {
-    const endless: Endless = { whole: [3, 2, 2], sinks: [3, 2.1, 2.3], window: [3, 4, 5], group: 32 };
     expect(endlessWords(config, endless, 64)).toBe(
-      "After character 64, where the rings are full: 2.00 nats a character with all tokens, 2.30 with a ring that keeps the first ones, 5.00 with a ring of the last ones only.",
+      "After character 64, where the rings are full: 2.00 nats a character with all tokens, 2.30 with a ring that keeps the first ones, 5.00 with a ring of the last ones only. Here it helps to keep the first tokens: it saves 2.70 nats.",
     );
     expect(endlessWords(config, endless, 96)).toBe("");
+  });
+
+  test("what the first tokens are worth to a ring is said as it was measured", () => {
+    const said = (last: number) => endlessWords(config, { ...endless, window: [3, 4, last] }, 64);
+    expect(said(2.296)).toMatch(/2\.30 with a ring of the last ones only\. Here it makes no difference/);
+    expect(said(2.204)).toMatch(/Here it does not help .+: as many more of the last ones save 0\.10 nats\.$/);
   });
 
   test("the model says what it is and what it can do", () => {

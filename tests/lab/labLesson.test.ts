@@ -19,8 +19,9 @@ import { DOORS } from "../../web/demo/lab/rooms/rooms.js";
 import { fields as sentence } from "../../web/demo/lab/rooms/sentence/settings.js";
 import { type Fields } from "../../web/demo/lab/shell/field.js";
 import { anatomyOf, SHOWN, type Anatomy } from "../../web/demo/model/anatomy.js";
-import { Encoder, type EncodeOptions, type Encoding } from "../../web/demo/model/encoder.js";
+import { Encoder, LAYERS, type EncodeOptions, type Encoding } from "../../web/demo/model/encoder.js";
 import { packedAnatomy, unpackedAnatomy } from "../../web/demo/model/packedAnatomy.js";
+import { type LayerShape } from "../../web/demo/model/transformerLayer.js";
 import { PARK, PHONE } from "../../web/demo/model/story.js";
 import { modelFiles } from "./demoModel.js";
 
@@ -242,6 +243,13 @@ describe("what is said of the moving words", () => {
   test("no head is said to look elsewhere than another one", async () => {
     expect(scenesOf(await seenIn("Park"))[5]!.words[0]).not.toMatch(/looks elsewhere/);
   });
+});
+
+test("the first scene says how wide the vectors are, and the fifth why they are wider there", async () => {
+  const seen = await seenIn(PARK);
+  const [{ inputDim, outputDim }] = LAYERS as [LayerShape];
+  expect(scenesOf(seen)[0]!.words[0]).toContain(`gets ${inputDim} numbers`);
+  expect(paneOf(seen, 5).note).toContain(`The first layer makes ${outputDim} numbers of the ${inputDim}.`);
 });
 
 test("a sentence of spaces is an empty one", () => {

@@ -346,8 +346,8 @@ export const GERMAN: Texts = {
   "Values mix": "Werte mischen sich",
   "Each word also has a value: what it gives. Attention adds all values, each times its weight. The sum is the mix for {0}.":
     "Jedes Wort hat auch einen Wert: was es gibt. Die Aufmerksamkeit addiert alle Werte, jeden mal sein Gewicht. Die Summe ist die Mischung für {0}.",
-  "{0} of the mix come from the value of {1}. Words with small weights give little.":
-    "{0} der Mischung kommen vom Wert von {1}. Wörter mit kleinem Gewicht geben wenig.",
+  "{0} of the mix comes from the value of {1}. Words with small weights give little.":
+    "Die Mischung besteht zu {0} aus dem Wert von {1}. Wörter mit kleinem Gewicht geben wenig.",
   "the product of weights and values": "das Produkt aus Gewichten und Werten",
   "If one weight were 100 %, say that of {0}, what would the mix be?":
     "Angenommen, ein Gewicht wäre 100 %, etwa das von {0}: Was wäre dann die Mischung?",
@@ -380,8 +380,8 @@ export const GERMAN: Texts = {
   "Two words before attention (rings) and after it (dots)":
     "Zwei Wörter vor der Aufmerksamkeit (Ringe) und danach (Punkte)",
   "Apart: {0} before, {1} after": "Abstand: {0} vorher, {1} nachher",
-  "Rings: before attention. Dots: after it. The vectors have 512 numbers; this plane holds {0} of their spread.":
-    "Ringe: vor der Aufmerksamkeit. Punkte: danach. Die Vektoren haben 512 Zahlen; diese Ebene fasst {0} ihrer Streuung.",
+  "Rings: before attention. Dots: after it. The first layer makes 512 numbers of the 256. This plane holds {0} of their spread.":
+    "Ringe: vor der Aufmerksamkeit. Punkte: danach. Die erste Schicht macht aus den 256 Zahlen 512. Diese Ebene fasst {0} ihrer Streuung.",
   "Heads look at different things": "Köpfe schauen auf Verschiedenes",
   "You have followed one head. A layer has {0}, each with its own queries, keys and values. Each may look elsewhere. Their mixes are joined, and one matrix makes the move of them.":
     "Bis hierher bist du einem Kopf gefolgt, einem Aufmerksamkeitskopf. Eine Schicht hat {0}, jeder mit eigenen Anfragen, Schlüsseln und Werten. Jeder kann woandershin schauen. Ihre Mischungen werden aneinandergehängt, und eine Matrix macht daraus die Bewegung.",
@@ -392,7 +392,7 @@ export const GERMAN: Texts = {
     "Schalte Kopf {0} aus. Wie viel bleibt von der Bewegung, in der alten Richtung?",
   Nothing: "Nichts",
   "All of it: the others take over": "Alles: Die anderen springen ein",
-  "The parts of the heads are added, so {0} are left in this layer. No head here learns that another one is gone.":
+  "The parts of the heads are added, so {0} is left in this layer. No head here learns that another one is gone.":
     "Die Teile der Köpfe werden addiert, also bleiben in dieser Schicht {0}. Kein Kopf erfährt hier, dass ein anderer fehlt.",
   "Where “{0}” looks, in percent": "Wohin „{0}“ schaut, in Prozent",
   "The heads of layer {0}": "Die Köpfe der Schicht {0}",
@@ -454,8 +454,10 @@ export const GERMAN: Texts = {
   "Weights of the head": "Gewichte des Kopfs",
   "Most of a habit": "Am meisten von einer Gewohnheit",
   "Eight heads, three habits": "Acht Köpfe, drei Gewohnheiten",
-  "How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself. Choose a head, or jump to the one that does most of it.":
-    "Wie viel seiner Aufmerksamkeit ein Kopf im Mittel dem Token davor gibt, dem ersten Token und dem Token selbst. Wähle einen Kopf, oder spring zu dem, der am meisten davon tut.",
+  "How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself.":
+    "Wie viel seiner Aufmerksamkeit ein Kopf im Mittel dem Token davor gibt, dem ersten Token und dem Token selbst.",
+  " Choose a head, or jump to the one that does most of it.":
+    " Wähle einen Kopf, oder spring zu dem, der am meisten davon tut.",
   "Habits of the heads": "Gewohnheiten der Köpfe",
   Habits: "Gewohnheiten",
   "Hide tokens": "Token verbergen",
@@ -464,8 +466,10 @@ export const GERMAN: Texts = {
   "Strength of its output": "Stärke seiner Ausgabe",
   "Attention moved": "Verschobene Aufmerksamkeit",
   "What if …": "Was wäre, wenn …",
-  "Switch a head off or scale it, or hide a token from all others. A head’s own map stays; the heads of the layer after it attend differently.":
-    "Schalte einen Kopf aus, mach ihn stärker oder schwächer, oder verbirg ein Token vor allen anderen. Die Karte des Kopfs selbst bleibt; die Köpfe der Schicht danach schauen anders.",
+  "Switch a head off or scale it, or hide a token from all others. ":
+    "Schalte einen Kopf aus, mach ihn stärker oder schwächer, oder verbirg ein Token vor allen anderen. ",
+  "A head’s own map stays; the heads of the layer after it attend differently.":
+    "Die Karte des Kopfs selbst bleibt; die Köpfe der Schicht danach schauen anders.",
   Heads: "Köpfe",
   "Strength of {0}": "Stärke von {0}",
   "{0} is on": "{0} ist an",
@@ -511,11 +515,13 @@ export const GERMAN: Texts = {
     "Umgekehrt gibt {0} {1} seiner Aufmerksamkeit an {2} (Score {3}).",
   "No word spreads any attention, as every token is hidden.":
     "Kein Wort verteilt Aufmerksamkeit, denn jedes Token ist verborgen.",
-  "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.":
-    "Jede Zeile ist ein Wort: wie es 100 % seiner Aufmerksamkeit auf alle Wörter verteilt. Zeig auf eine Zahl.",
+  "Each row is one word: how it spreads 100 % of its attention over all words.":
+    "Jede Zeile ist ein Wort: wie es 100 % seiner Aufmerksamkeit auf alle Wörter verteilt.",
+  "Point at a number.": "Zeige auf eine Zahl.",
   "{0} with itself has one score only. Choose two tokens.":
     "{0} mit sich selbst hat nur einen Score. Wähle zwei Token.",
   "The two scores are equal.": "Die zwei Scores sind gleich.",
+  "The two scores are nearly equal.": "Die zwei Scores sind fast gleich.",
   "The two scores are {0} apart.": "Die zwei Scores liegen {0} auseinander.",
   "{0} Queries and keys come from different matrices; from one matrix, both scores would be equal.":
     "{0} Anfragen und Schlüssel kommen aus verschiedenen Matrizen; aus einer Matrix wären beide Scores gleich.",
@@ -569,8 +575,10 @@ export const GERMAN: Texts = {
   "2 · Attend, in ": "2 · Aufmerksamkeit, in ",
   "3 · Join the heads and project": "3 · Die Köpfe verbinden und projizieren",
   "From X to the output": "Von X zur Ausgabe",
-  "Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.":
-    "Jedes Produkt steht an der Ecke seiner Faktoren (auf einem schmalen Bildschirm nach ihnen). Zeige auf eine Zahl, um zu sehen, woraus sie entsteht. Überschreib jede Zahl mit gestricheltem Rahmen, oder füge dort eine eigene Tabelle ein.",
+  "Every product stands at the corner of its factors (on a narrow screen, after them).":
+    "Jedes Produkt steht an der Ecke seiner Faktoren (auf einem schmalen Bildschirm nach ihnen).",
+  " Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.":
+    " Zeige auf eine Zahl, um zu sehen, woraus sie entsteht. Überschreib jede Zahl mit gestricheltem Rahmen, oder füge dort eine eigene Tabelle ein.",
   "The dictionary has no key {0}: a lookup finds nothing.":
     "Das Wörterbuch hat keinen Schlüssel {0}: Nachschlagen findet nichts.",
   "A lookup finds the key {0} and its value, {1} °C.": "Nachschlagen findet den Schlüssel {0} und seinen Wert, {1} °C.",
@@ -800,8 +808,9 @@ export const GERMAN: Texts = {
     "Gespiegelt unterscheiden sich alle {0} von P, Y und der Ausgabe um weniger als {1}.",
   "{0} millionth": "{0} Millionstel",
   "{0} millionths": "{0} Millionstel",
-  'headwise computes both: layout "BSE" has a row for each position, "BES" a column. {0} Point at a number to find it in the other form.':
-    'headwise berechnet beide: Das Layout "BSE" hat für jede Position eine Zeile, "BES" eine Spalte. {0} Zeige auf eine Zahl, um sie in der anderen Form zu finden.',
+  'headwise computes both: layout "BSE" has a row for each position, "BES" a column. {0}':
+    'headwise berechnet beide: Das Layout "BSE" hat für jede Position eine Zeile, "BES" eine Spalte. {0}',
+  " Point at a number to find it in the other form.": " Zeige auf eine Zahl, um sie in der anderen Form zu finden.",
   "if hidden": "wenn verborgen",
   "(softmax by rows)": "(Softmax je Zeile)",
   "(softmax by columns)": "(Softmax je Spalte)",
@@ -1043,7 +1052,7 @@ export const GERMAN: Texts = {
   nan: "NaN",
   uniform: "gleichmäßig",
   "zero, because there is no key to average": "null, weil es keinen Schlüssel zu mitteln gibt",
-  "the mean of the values of the only key that are no padding":
+  "the mean of the values of the only key that is no padding":
     "der Mittelwert der Werte des einzigen Schlüssels, der kein Padding ist",
   "the mean of the values of all {0} keys that are no padding":
     "der Mittelwert der Werte aller {0} Schlüssel, die kein Padding sind",
@@ -1292,8 +1301,10 @@ export const GERMAN: Texts = {
   "Top k": "Top k",
   "What may come next": "Was als Nächstes kommen kann",
   "Every head, for the newest token": "Jeder Kopf, für das neueste Token",
-  "A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.":
-    "Ein Token ist ein Wort einer Geschichte oder ein Zeichen einer Summe. Jeder Streifen ist der Text vom ersten Token bis zum neuesten, dunkler, wo der Kopf hinsieht. Der gewählte Kopf färbt den Text oben. Schalte einen aus: Der Text wird neu geschrieben, neben dem mit allen Köpfen.",
+  "A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above.":
+    "Ein Token ist ein Wort einer Geschichte oder ein Zeichen einer Summe. Jeder Streifen ist der Text vom ersten Token bis zum neuesten, dunkler, wo der Kopf hinsieht. Der gewählte Kopf färbt den Text oben.",
+  " Switch one off: the text is written anew, beside the one with all heads.":
+    " Schalte einen aus: Der Text wird neu geschrieben, neben dem mit allen Köpfen.",
   "The cache of keys and values": "Der Cache der Schlüssel und Werte",
   "Stored as": "Gespeichert als",
   Kept: "Behalten",
@@ -1304,8 +1315,8 @@ export const GERMAN: Texts = {
   "The model": "Das Modell",
   Stop: "Anhalten",
   "Read a text that it has not learned from": "Einen Text lesen, aus dem es nicht gelernt hat",
-  "A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.":
-    "Ein Ring behält die letzten Token und lässt die anderen fallen, so wächst sein Speicher nicht. Viele Köpfe ruhen auf den ersten Token („Sinks“). Ein Ring, der sie fallen lässt, verliert vielleicht mehr als ihren Sinn. Probiere es: Drei Caches lesen denselben Text, und gemessen wird, wie überrascht das Modell ist.",
+  "A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”). Does a ring need them? Three caches read the same text, and the model’s surprise is measured.":
+    "Ein Ring behält die letzten Token und lässt die anderen fallen, so wächst sein Speicher nicht. Viele Köpfe ruhen auf den ersten Token („Sinks“). Braucht ein Ring sie? Drei Caches lesen denselben Text, und gemessen wird, wie überrascht das Modell ist.",
   "Endless text": "Endloser Text",
   "all tokens": "alle Token",
   "ring with the first ones": "Ring mit den ersten",
@@ -1336,8 +1347,9 @@ export const GERMAN: Texts = {
   "The grammar knows the right word at many places. These are the shares of right choices among the words that could stand there, in stories that the model has not seen; and what is left of them when one head is off.":
     "An vielen Stellen kennt die Grammatik das richtige Wort. Das sind die Anteile richtiger Wahlen unter den Wörtern, die dort stehen könnten, in Geschichten, die das Modell nicht gesehen hat. Und das bleibt davon, wenn ein Kopf aus ist.",
   "What the heads are for": "Wozu die Köpfe da sind",
-  "The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives. Click one to write it.":
-    "Der Balken ist die Chance, genommen zu werden, nach Temperatur und Top k. Die Linie ist die Wahrscheinlichkeit, die das Modell nennt. Klicke auf eins, um es zu schreiben.",
+  "The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives.":
+    "Der Balken ist die Chance, genommen zu werden, nach Temperatur und Top k. Die Linie ist die Wahrscheinlichkeit, die das Modell nennt.",
+  " Click one to write it.": " Klicke auf eins, um es zu schreiben.",
   "Write “{0}”: {1} to be taken, {2} by the model": "„{0}“ schreiben: {1}, genommen zu werden, {2} laut Modell",
   "He or she": "He oder she",
   "It or them": "It oder them",
@@ -1486,6 +1498,12 @@ export const GERMAN: Texts = {
     "Nach Wort {0}, wo die Ringe voll sind: {1} Nats je Wort mit allen Token, {2} mit einem Ring, der die ersten behält, {3} mit einem Ring nur der letzten.",
   "After character {0}, where the rings are full: {1} nats a character with all tokens, {2} with a ring that keeps the first ones, {3} with a ring of the last ones only.":
     "Nach Zeichen {0}, wo die Ringe voll sind: {1} Nats je Zeichen mit allen Token, {2} mit einem Ring, der die ersten behält, {3} mit einem Ring nur der letzten.",
+  "Here it makes no difference whether the ring keeps the first tokens.":
+    "Hier ist es gleich, ob der Ring die ersten Token behält.",
+  "Here it helps to keep the first tokens: it saves {0} nats.":
+    "Hier hilft es, die ersten Token zu behalten: Es spart {0} Nats.",
+  "Here it does not help to keep the first tokens: as many more of the last ones save {0} nats.":
+    "Hier hilft es nicht, die ersten Token zu behalten: Ebenso viele weitere der letzten sparen {0} Nats.",
   "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} words.":
     "{0} Parameter: {1} Schichten mit {2} Köpfen, {3} breit, für {4} Wörter.",
   "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} characters.":

@@ -47,6 +47,11 @@ export function card(title: string, ...children: Content[]): HTMLElement {
   return element("section", { class: "card" }, element("h2", {}, title), ...children);
 }
 
+/** What a visitor can do, as a part of a text. Saved pictures have it not: nobody can do it there. */
+export function howTo(words: string): HTMLElement {
+  return element("span", { "data-how-to": "" }, words);
+}
+
 /** A container for content that may be wider than the page. It scrolls, with the keyboard too. */
 export function scrollable(label: string, ...children: Content[]): HTMLElement {
   return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, ...children);

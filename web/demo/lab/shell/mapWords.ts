@@ -2,6 +2,7 @@ import { setTexts } from "headwise/viz";
 
 import { language } from "../../texts/language.js";
 import { t } from "../../texts/t.js";
+import { MAP_HINT } from "./mapHint.js";
 
 let isSaid = language === "en";
 
@@ -18,7 +19,7 @@ export function translateMaps(): void {
     query: (position) => t`query ${position}`,
     key: (position) => t`key ${position}`,
     empty: t`Nothing to show yet.`,
-    hint: t`Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.`,
+    hint: MAP_HINT,
     cellHidden: (query, key) => t`${query} may not attend to ${key}.`,
     cellPending: (query, key) => t`${query} and ${key}: being computed.`,
     cellScore: (query, key, score) => t`${query} scores ${key} with ${score}.`,

@@ -21,6 +21,11 @@ export function decimal(value: number, digits = 2): string {
   return shown.replace(".", POINT);
 }
 
+/** A number as `decimal` shows it: what is said of numbers that are shown must agree with them. */
+export function rounded(value: number, digits = 2): number {
+  return Number(value.toFixed(digits));
+}
+
 /** Numbers with this many decimals, one after another: "0.25, 0.5"; "0,25; 0,5" where a comma stands before decimals. */
 export function series(values: readonly number[], digits?: number): string {
   return values.map((value) => decimal(value, digits)).join(POINT === "," ? "; " : ", ");

@@ -4,7 +4,7 @@ import type { Difference } from "../../engine/difference.js";
 import type { Endless, Written } from "../../engine/generateProtocol.js";
 import { Generating } from "../../engine/generating.js";
 import { button, choices, lines, panel, slider } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { card, element, howTo } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { RoomView } from "../../shell/room.js";
 import { onThemeChange } from "../../shell/themeChange.js";
@@ -88,7 +88,8 @@ export class Desk {
         element(
           "p",
           { class: "hint" },
-          t`A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.`,
+          t`A token is a word of a story, or a character of a sum. Each strip is the text from its first token to its newest, darker where the head looks. The chosen head colours the text above.`,
+          howTo(t` Switch one off: the text is written anew, beside the one with all heads.`),
         ),
         this.#strips.node,
       ),

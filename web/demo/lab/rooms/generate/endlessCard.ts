@@ -18,7 +18,7 @@ export class EndlessCard {
       this.#read.disabled = true;
       onRead();
     });
-    const words = t`A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.`;
+    const words = t`A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”). Does a ring need them? Three caches read the same text, and the model’s surprise is measured.`;
     this.node = card(t`Endless text`, element("p", { class: "hint" }, words), this.#read, this.#picture, this.#words);
   }
 

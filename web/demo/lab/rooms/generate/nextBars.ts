@@ -1,7 +1,7 @@
 import { vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Candidate } from "../../../generate/sampling.js";
 import { percent } from "../../shell/amounts.js";
-import { element } from "../../shell/element.js";
+import { element, howTo } from "../../shell/element.js";
 import { sign } from "./words.js";
 import { t } from "../../../texts/t.js";
 
@@ -16,8 +16,13 @@ export class NextBars {
 
   constructor(onChoose: (token: number) => void) {
     this.#onChoose = onChoose;
-    const words = t`The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives. Click one to write it.`;
-    this.node = element("div", { class: "column" }, this.#list, element("p", { class: "hint" }, words));
+    const words = t`The bar is the chance to be taken, by temperature and top k. The line is the probability that the model gives.`;
+    this.node = element(
+      "div",
+      { class: "column" },
+      this.#list,
+      element("p", { class: "hint" }, words, howTo(t` Click one to write it.`)),
+    );
   }
 
   show(config: DecoderConfig, all: readonly Candidate[]): void {

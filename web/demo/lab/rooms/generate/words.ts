@@ -4,7 +4,7 @@ import type { CacheState, Endless, Written } from "../../engine/generateProtocol
 import { graphemes } from "../../../model/graphemes.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { headWords } from "../../shell/headWords.js";
-import { bytes, counted, decimal, grouped, many, scientific } from "../../shell/numbers.js";
+import { bytes, counted, decimal, grouped, many, rounded, scientific } from "../../shell/numbers.js";
 import type { HeadPlace, STORY_BEGINNINGS } from "./settings.js";
 import { t } from "../../../texts/t.js";
 
@@ -168,9 +168,20 @@ export function endlessWords(config: DecoderConfig, { whole, sinks, window, grou
   };
   const nats = (values: readonly number[]) => decimal(mean(values), 2);
   const at = grouped(full * group);
-  return unitOf(config) === "word"
-    ? t`After word ${at}, where the rings are full: ${nats(whole)} nats a word with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`
-    : t`After character ${at}, where the rings are full: ${nats(whole)} nats a character with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
+  const measured =
+    unitOf(config) === "word"
+      ? t`After word ${at}, where the rings are full: ${nats(whole)} nats a word with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`
+      : t`After character ${at}, where the rings are full: ${nats(whole)} nats a character with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
+  return `${measured} ${sinkWords(rounded(mean(window)) - rounded(mean(sinks)))}`;
+}
+
+/** Whether it helps a ring to keep the first tokens. Both rings hold equally many. `saved` are nats, as they are shown. */
+function sinkWords(saved: number): string {
+  const nats = decimal(Math.abs(saved), 2);
+  if (saved === 0) return t`Here it makes no difference whether the ring keeps the first tokens.`;
+  return saved > 0
+    ? t`Here it helps to keep the first tokens: it saves ${nats} nats.`
+    : t`Here it does not help to keep the first tokens: as many more of the last ones save ${nats} nats.`;
 }
 
 /** Where the model comes from, and what it can do. */

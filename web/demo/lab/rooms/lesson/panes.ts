@@ -102,7 +102,7 @@ function journeyPane(seen: Lesson): Pane {
   return {
     title: t`Apart: ${decimal(before, 1)} before, ${decimal(after, 1)} after`,
     markup,
-    note: t`Rings: before attention. Dots: after it. The vectors have 512 numbers; this plane holds ${percent(share)} of their spread.`,
+    note: t`Rings: before attention. Dots: after it. The first layer makes 512 numbers of the 256. This plane holds ${percent(share)} of their spread.`,
   };
 }
 

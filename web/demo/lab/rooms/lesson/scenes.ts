@@ -2,7 +2,7 @@
 
 import { percent } from "../../../model/links.js";
 import { PARK } from "../../../model/story.js";
-import { decimal } from "../../shell/numbers.js";
+import { decimal, rounded } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
 import type { TITLES } from "../titles.js";
 import * as lesson from "./lesson.js";
@@ -135,7 +135,7 @@ function mix(seen: Lesson): Scene {
     title: t`Values mix`,
     words: [
       t`Each word also has a value: what it gives. Attention adds all values, each times its weight. The sum is the mix for ${asker(seen)}.`,
-      t`${percent(weights[best]!)} of the mix come from the value of ${quoted(seen, best)}. Words with small weights give little.`,
+      t`${percent(weights[best]!)} of the mix comes from the value of ${quoted(seen, best)}. Words with small weights give little.`,
     ],
     door: { words: t`the product of weights and values`, room: "matrix", settings: { reading: "mixtures" } },
     // The mean of one value is that value.
@@ -162,7 +162,8 @@ function moveWords(seen: Lesson, pair: readonly [number, number]): string {
   const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
   const layer = Math.floor(seen.head / 4) + 1;
   if (pair[0] === pair[1]) return t`Layer ${layer} moves ${a} by ${decimal(moved[0], 1)}.`;
-  const change = after > before + ROUNDING ? t`further apart` : after < before - ROUNDING ? t`nearer to each other` : t`as far apart as before`; // oxfmt-ignore
+  const apart = rounded(after, 1) - rounded(before, 1);
+  const change = apart > 0 ? t`further apart` : apart < 0 ? t`nearer to each other` : t`as far apart as before`;
   return `${twinWords(seen, a, b)}${t`Layer ${layer} moves ${a} and ${b} ${change}: from ${decimal(before, 1)} to ${decimal(after, 1)}.`}`;
 }
 
@@ -173,12 +174,12 @@ function twinWords({ placed }: Lesson, a: string, b: string): string {
 }
 
 function furtherMoved(seen: Lesson, pair: readonly [number, number]): Quiz {
-  const { moved } = lesson.movesOf(seen.placed, seen.head, pair);
+  const moved = lesson.movesOf(seen.placed, seen.head, pair).moved.map((by) => rounded(by, 1)) as [number, number];
   const [a, b] = pair.map((token) => quoted(seen, token)) as [string, string];
   return {
     question: t`Which of the two moved further?`,
     answers: [a, b, t`Both as far`],
-    right: Math.abs(moved[0] - moved[1]) < ROUNDING ? 2 : lesson.largest(moved),
+    right: moved[0] === moved[1] ? 2 : lesson.largest(moved),
     said: t`${a} moved ${decimal(moved[0], 1)}, ${b} ${decimal(moved[1], 1)}. Before attention the vector of ${a} was ${decimal(lengthOf(seen, pair[0]), 1)} long, that of ${b} ${decimal(lengthOf(seen, pair[1]), 1)}.`,
   };
 }
@@ -208,7 +209,7 @@ function heads(seen: Lesson): Scene {
       question: t`Switch head ${most + 1} off. How much of the move is left, in its old direction?`,
       answers: [t`Nothing`, say(left), t`All of it: the others take over`],
       right: Math.abs(left) < ROUNDING ? 0 : Math.abs(left - 1) < ROUNDING ? 2 : 1,
-      said: t`The parts of the heads are added, so ${say(left)} are left in this layer. No head here learns that another one is gone.`,
+      said: t`The parts of the heads are added, so ${say(left)} is left in this layer. No head here learns that another one is gone.`,
     },
   };
 }

@@ -88,7 +88,7 @@ function outcome(settings: Settings): string {
   if (emptyRows === "zero") return t`zero`;
   if (averaged === 0) return t`zero, because there is no key to average`;
   return averaged === 1
-    ? t`the mean of the values of the only key that are no padding`
+    ? t`the mean of the values of the only key that is no padding`
     : t`the mean of the values of all ${averaged} keys that are no padding`;
 }
 

@@ -1,4 +1,4 @@
-import { card, element, withIndices } from "../../shell/element.js";
+import { card, element, howTo, withIndices } from "../../shell/element.js";
 import { headLabel } from "../../shell/headWords.js";
 import type { Cell, Edit, GridNotes } from "../../shell/numberGrid.js";
 import { t } from "../../../texts/t.js";
@@ -100,7 +100,7 @@ export class Diagram {
       step(element("h3", {}, t`3 · Join the heads and project`), join),
     ];
     const steps = element("div", { class: "schemes" }, ...this.#steps);
-    this.node = card(t`From X to the output`, element("p", { class: "hint" }, HINT), steps, this.#origin);
+    this.node = card(t`From X to the output`, element("p", { class: "hint" }, PLACES, howTo(HOW)), steps, this.#origin);
     this.node.classList.add("diagram");
   }
 
@@ -167,7 +167,8 @@ export class Diagram {
   }
 }
 
-const HINT = t`Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.`;
+const PLACES = t`Every product stands at the corner of its factors (on a narrow screen, after them).`;
+const HOW = t` Point at a number to see what made it; type over any number with a dashed frame, or paste a table of yours there.`;
 
 /** What stands around a part's numbers. */
 export function notesOf(name: Name, scene: Scene): GridNotes {

@@ -1,4 +1,4 @@
-import { card, element, scrollable } from "../../shell/element.js";
+import { card, element, howTo, scrollable } from "../../shell/element.js";
 import type { Cell } from "../../shell/numberGrid.js";
 import { t } from "../../../texts/t.js";
 import type { Form, Steps } from "./steps.js";
@@ -18,7 +18,7 @@ const TITLES = { rows: t`Positions are rows: Y = P·V`, columns: t`Positions are
 export class FormsCard {
   readonly node: HTMLElement;
   readonly #grids: Readonly<Record<Form, Readonly<Record<(typeof NAMES)[number], FormGrid>>>>;
-  readonly #words = element("p", { class: "hint" });
+  readonly #words = element("span");
   #scenes: Readonly<Record<Form, Scene>> | undefined;
 
   constructor() {
@@ -39,7 +39,7 @@ export class FormsCard {
     });
     this.node = card(
       t`Rows or columns: the same numbers`,
-      this.#words,
+      element("p", { class: "hint" }, this.#words, howTo(t` Point at a number to find it in the other form.`)),
       element("div", { class: "schemes" }, ...figures),
     );
   }

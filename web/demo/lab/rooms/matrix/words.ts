@@ -136,7 +136,7 @@ export function formsWords({ rows, columns }: Readonly<Record<Form, Steps>>): st
     largest === 0
       ? t`Turned over, all ${all} of P, Y and the output are equal.`
       : t`Turned over, all ${all} of P, Y and the output differ by less than ${counted(millionths + 1, "millionth")}.`;
-  return t`headwise computes both: layout "BSE" has a row for each position, "BES" a column. ${agreement} Point at a number to find it in the other form.`;
+  return t`headwise computes both: layout "BSE" has a row for each position, "BES" a column. ${agreement}`;
 }
 
 /** The queries that see no key. */

@@ -2,10 +2,10 @@ import { headName, headsOf } from "../../../model/heads.js";
 import { element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
 import { t } from "../../../texts/t.js";
-import { picture } from "./picture.js";
+import { hintMarkup, picture } from "./picture.js";
 import { headsTensor } from "./maps.js";
 import { namesOf, type Seen } from "./seen.js";
-import { cellWords, hint } from "./words.js";
+import { cellWords } from "./words.js";
 
 const MOVES: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
   ArrowUp: [-1, 0],
@@ -30,7 +30,7 @@ export class Figure {
     this.#onHead = onHead;
     for (const event of ["pointerover", "focusin"] as const)
       this.node.addEventListener(event, ({ target }) => this.#read(target));
-    this.node.addEventListener("pointerleave", () => this.#seen && this.#say(hint(this.#seen)));
+    this.node.addEventListener("pointerleave", () => this.#hint());
     this.node.addEventListener("click", ({ target }) => this.#choose(target));
     this.node.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -95,6 +95,11 @@ export class Figure {
     cell.removeAttribute("tabindex");
     next.tabIndex = 0;
     next.focus();
+  }
+
+  #hint(): void {
+    const line = this.node.querySelector(".reading");
+    if (line && this.#seen) line.innerHTML = hintMarkup(this.#seen);
   }
 
   #say(words: string): void {

@@ -2,7 +2,7 @@ import { HABITS, habitsOf, headWithMost, mainHabit } from "../../../model/habits
 import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
-import { card, element, scrollable } from "../../shell/element.js";
+import { card, element, howTo, scrollable } from "../../shell/element.js";
 import { t } from "../../../texts/t.js";
 import { isBlind, type Seen } from "./seen.js";
 import { HABIT_WORDS, habitWords } from "./words.js";
@@ -23,7 +23,8 @@ export class HabitsCard {
       element(
         "p",
         { class: "hint" },
-        t`How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself. Choose a head, or jump to the one that does most of it.`,
+        t`How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself.`,
+        howTo(t` Choose a head, or jump to the one that does most of it.`),
       ),
       this.#jumps,
       scrollable(

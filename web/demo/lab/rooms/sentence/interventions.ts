@@ -2,7 +2,7 @@ import { movedByHead } from "../../../model/change.js";
 import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { card, element, howTo } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
@@ -33,7 +33,8 @@ export class Interventions {
       element(
         "p",
         { class: "hint" },
-        t`Switch a head off or scale it, or hide a token from all others. A head’s own map stays; the heads of the layer after it attend differently.`,
+        howTo(t`Switch a head off or scale it, or hide a token from all others. `),
+        t`A head’s own map stays; the heads of the layer after it attend differently.`,
       ),
       element("table", { class: "heads", "aria-label": t`Heads` }, element("thead", {}, head), this.#body),
       element("h3", {}, t`Hide tokens`),

@@ -5,7 +5,7 @@ import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { asMarkup, readable } from "../../../model/names.js";
 import { firstRepetition } from "../../../model/story.js";
 import { t } from "../../../texts/t.js";
-import { namesOf, shownHead, type Seen } from "./seen.js";
+import { isBlind, namesOf, shownHead, type Seen } from "./seen.js";
 import { hint, quoted, twinRows } from "./words.js";
 
 /** The most tokens whose weights are printed as numbers. */
@@ -27,9 +27,15 @@ export function picture(seen: Seen): string {
     : weightsTable({ names, title: t`Weights of ${title}, in percent`, rows });
   return [
     `<div class="whole"><h2>${t`What each word looks at, in percent`} <small>${title}</small></h2>${map}</div>`,
-    isLong ? "" : `<p class="reading" role="status">${asMarkup(hint(seen))}</p>`,
+    isLong ? "" : `<p class="reading" role="status">${hintMarkup(seen)}</p>`,
     twins ? twinsTable(seen, names, twins) : "",
   ].join("");
+}
+
+/** What stands below the map as long as no cell is pointed at. */
+export function hintMarkup(seen: Seen): string {
+  const what = isBlind(seen) ? "" : `<span data-how-to> ${t`Point at a number.`}</span>`;
+  return `${asMarkup(hint(seen))}${what}`;
 }
 
 interface Row {

@@ -10,7 +10,7 @@ import type { StorageError } from "../../../model/packed.js";
 import { similarity } from "../../../model/similarity.js";
 import { firstRepetition, knownWords, rowDifference } from "../../../model/story.js";
 import { unknownWords } from "../../../model/unknownWords.js";
-import { counted, decimal } from "../../shell/numbers.js";
+import { counted, decimal, rounded } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
 import { isBlind, isChanged, namesOf, shownHead, type Seen } from "./seen.js";
 
@@ -114,7 +114,7 @@ export function cellWords(seen: Seen, from: number, to: number): string {
 export function hint(seen: Pick<Seen, "shown" | "options">): string {
   return isBlind(seen)
     ? t`No word spreads any attention, as every token is hidden.`
-    : t`Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.`;
+    : t`Each row is one word: how it spreads 100 % of its attention over all words.`;
 }
 
 /** The two scores of a pair, and why they differ. */
@@ -122,9 +122,14 @@ export function directionWords(seen: Seen, from: number, to: number): string {
   const names = namesOf(seen);
   if (from === to) return t`${quoted(names[from]!)} with itself has one score only. Choose two tokens.`;
   const { scores } = shownHead(seen);
-  const apart = Math.abs(rowOf(scores, from)[to]! - rowOf(scores, to)[from]!);
-  const compared = apart < ROUNDING ? t`The two scores are equal.` : t`The two scores are ${decimal(apart)} apart.`;
-  return t`${compared} Queries and keys come from different matrices; from one matrix, both scores would be equal.`;
+  return t`${comparedScores(rowOf(scores, from)[to]!, rowOf(scores, to)[from]!)} Queries and keys come from different matrices; from one matrix, both scores would be equal.`;
+}
+
+/** How far apart two scores are, as they are shown. */
+function comparedScores(there: number, back: number): string {
+  if (Math.abs(there - back) < ROUNDING) return t`The two scores are equal.`;
+  const apart = Math.abs(rounded(there) - rounded(back));
+  return apart === 0 ? t`The two scores are nearly equal.` : t`The two scores are ${decimal(apart)} apart.`;
 }
 
 /** The pair of words whose two scores differ most in the head that is shown. */

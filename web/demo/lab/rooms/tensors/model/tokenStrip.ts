@@ -7,7 +7,7 @@ import { t } from "../../../../texts/t.js";
 export class TokenStrip {
   readonly node: HTMLElement;
   readonly #list = element("div", { class: "token-strip", role: "group", "aria-label": t`Tokens` });
-  readonly #hint = element("p", { class: "hint" });
+  readonly #hint = element("p", { class: "hint", "data-how-to": "" });
   readonly #left = element("p", { class: "notice", role: "status" });
   readonly #onChoose: (at: number) => void;
 
