@@ -350,8 +350,8 @@ describe("words", () => {
   test("what heads are for: the losses of a head that is off, the largest first, and where it looks", () => {
     expect(choiceWords(STORIES)).toEqual(["agreement (was or were): 100 %", "the place: 80 %"]);
     expect(jobWords(STORIES)).toEqual([
-      "Layer 2, head 1 looks at the word before: without it the place falls from 80 % to 20 %.",
-      "Layer 1, head 2: without it the place falls from 80 % to 70 % and agreement (was or were) falls from 100 % to 94 %.",
+      "Layer 2, head 1 looks at the word before: without it “the place” falls from 80 % to 20 %.",
+      "Layer 1, head 2: without it “the place” falls from 80 % to 70 % and “agreement (was or were)” falls from 100 % to 94 %.",
     ]);
     for (const words of jobWords(STORIES)) expect(faults(words)).toEqual([]);
     expect(jobWords(config)).toEqual([]);

@@ -65,6 +65,34 @@ test("a picture shows the figure as the page does, with its title and address", 
   expect(apart.reduce((sum, each) => sum + each, 0) / apart.length).toBeLessThan(4);
 });
 
+test.each([
+  ["sentence?texts=The+cat+sat.", /Point at a number/],
+  ["masks", /Point at a cell/],
+])("a picture of the room %s does not say what to do", async (place, hint) => {
+  await lab.enter(place);
+  const card = lab.page.locator(".stage .card").filter({ visible: true }).first();
+  expect(await card.getByText(hint).count()).toBe(1);
+  await openShare();
+  const svg = await saved("Save as SVG");
+  await closeShare();
+  expect(svg.bytes.toString()).not.toMatch(hint);
+});
+
+test("a picture has its title in the page's font, also above texts of a chart", async () => {
+  await lab.enter("device");
+  await openShare();
+  const svg = await saved("Save as SVG");
+  await closeShare();
+  const page = await lab.browser.newPage();
+  await page.setContent(svg.bytes.toString());
+  const font = await page
+    .locator("body > svg > text")
+    .first()
+    .evaluate((text) => getComputedStyle(text).font);
+  await page.close();
+  expect(font).toBe("20px Inter, system-ui, sans-serif");
+});
+
 describe.each(["light", "dark"] as const)("a scene of the lesson, in %s,", (colorScheme) => {
   test.each([
     { width: 1366, height: 768, by: "the mouse" },
@@ -91,6 +119,7 @@ describe.each(["light", "dark"] as const)("a scene of the lesson, in %s,", (colo
     expect(await lab.axe()).toEqual([]);
     const svg = await saved("Save as SVG");
     expect(svg.bytes.toString()).toContain("Values mix");
+    expect(svg.bytes.toString()).not.toContain(">Share this figure<");
     expect(svg.bytes.toString()).toContain(`>${address}</text>`);
     await closeShare();
     await lab.frames();

@@ -1338,7 +1338,7 @@ export const GERMAN: Texts = {
   "the next of a list or a song": "das Nächste einer Liste oder eines Liedes",
   "the place": "der Ort",
   "the name of a pet": "der Name eines Haustiers",
-  "{0} falls from {1} to {2}": "„{0}“ fällt von {1} auf {2}",
+  "“{0}” falls from {1} to {2}": "„{0}“ fällt von {1} auf {2}",
   "Layer {0}, {1}": "Schicht {0}, {1}",
   "{0} looks at the word before: without it {1}.": "{0} sieht auf das Wort davor. Ohne ihn: {1}.",
   "{0} looks at the earlier place of the word that comes next: without it {1}.":

@@ -1,3 +1,5 @@
+import { MAP_HINT } from "../shell/mapHint.js";
+
 /** A part of the page as a picture, with a line above it and one below. */
 export interface Picture {
   readonly title: string;
@@ -27,21 +29,27 @@ export async function pictureOf(node: HTMLElement, title: string, address: strin
   return { title, address, markup, width: Math.ceil(width), height: Math.ceil(height), colours };
 }
 
-/** Bars for scrolling would hide what they are for. A picture needs no button that makes pictures. */
+/** Bars for scrolling would hide what they are for. A picture has no button that makes pictures, and no word of what to do. */
 const whole = {
   name: "whole",
   afterClone({ clone }: { clone?: Element | null }) {
     for (const part of clone?.querySelectorAll<HTMLElement>(".scroll, .formula, pre") ?? [])
       part.style.overflow = "visible";
-    for (const part of clone?.querySelectorAll<HTMLElement>("[data-share]") ?? []) part.style.visibility = "hidden";
+    for (const part of clone?.querySelectorAll<HTMLElement>("[data-share]") ?? []) {
+      part.style.visibility = "hidden";
+      part.replaceChildren();
+    }
+    for (const part of clone?.querySelectorAll("[data-how-to]") ?? []) part.remove();
+    for (const part of clone?.querySelectorAll(".readout") ?? []) if (part.textContent === MAP_HINT) part.remove();
   },
 };
 
 /** The picture with its title above and its address below, as the text of an SVG file. */
 export function svgOf({ title, address, markup, width, height, colours }: Picture): string {
   const [wide, high] = [width + 2 * EDGE, height + 4 * EDGE + TITLE + ADDRESS];
+  // The part brings rules for all texts, which only a style is above.
   const line = (size: number, y: number, colour: string, words: string) =>
-    `<text x="${EDGE}" y="${y}" font-family="${FONT}" font-size="${size}" fill="${colour}">${escaped(words)}</text>`;
+    `<text x="${EDGE}" y="${y}" style="font: ${size}px ${FONT}; fill: ${colour}">${escaped(words)}</text>`;
   const inside = markup.replace(/<svg /, `<svg x="${EDGE}" y="${2 * EDGE + TITLE}" `);
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${high}" viewBox="0 0 ${wide} ${high}">` +

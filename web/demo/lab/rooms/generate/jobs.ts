@@ -43,7 +43,7 @@ export function jobWords({ figures: { stories, withoutHead = [] } }: DecoderConf
         .map(([kind, share]) => ({ kind, share, lost: all[kind]! - share }))
         .filter(({ lost }) => lost >= LEAST)
         .sort((a, b) => b.lost - a.lost);
-      const falls = losses.slice(0, MOST_KINDS).map(({ kind, share }) => t`${nameOf(kind)} falls from ${percent(all[kind]!, 1)} to ${percent(share, 1)}`); // oxfmt-ignore
+      const falls = losses.slice(0, MOST_KINDS).map(({ kind, share }) => t`“${nameOf(kind)}” falls from ${percent(all[kind]!, 1)} to ${percent(share, 1)}`); // oxfmt-ignore
       const words = headJob(t`Layer ${layer + 1}, ${headLabel(head)}`, listed(falls), { before, earlier });
       return { words, most: losses[0]?.lost ?? 0 };
     })
