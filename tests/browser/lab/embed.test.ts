@@ -324,10 +324,13 @@ describe("<headwise-figure>", () => {
       }
       return box.clientHeight;
     });
-    expect(height).toBeLessThan(6000);
+    expect(height).toBeLessThan(2500);
+    const texts = () => inside!.locator(".scene").filter({ visible: true }).locator("h2").allTextContents();
     await isShown(3);
+    expect(await texts()).toEqual([expect.stringMatching(/^3 · /)]);
     await inside!.click(".scene-bar [data-step='1']");
     await isShown(4);
+    expect(await texts()).toEqual([expect.stringMatching(/^4 · /)]);
     await inside!.waitForFunction(isWhole);
     await lab.frames(page);
     await isShown(4);

@@ -34,9 +34,15 @@ export function share({ room, stage, settings, film }: Shared): void {
     const embedded = { ...common, title: name, card: String(at + 1), height: node.offsetHeight + AROUND_CARD };
     return { title: `${title}: ${name}`, node, embedded };
   });
-  const whole = { ...common, title, card: "", height: stage.offsetHeight + AROUND_STAGE };
+  const whole = { ...common, title, card: "", height: heightOf(stage) + AROUND_STAGE };
   const figures = [{ title, node: stage, embedded: whole }, ...cards.filter(({ node }) => node.checkVisibility())];
   new ShareDialog(figures, film()).open();
+}
+
+/** How high a room is in a figure. The lesson has the text of one scene there. */
+function heightOf(stage: HTMLElement): number {
+  const parts = [...stage.querySelectorAll<HTMLElement>(".lesson-controls, .scene-diagram, .scene[aria-current=step]")];
+  return parts.reduce((sum, part) => sum + part.offsetHeight, 0) || stage.offsetHeight;
 }
 
 class ShareDialog {

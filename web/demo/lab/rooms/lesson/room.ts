@@ -200,7 +200,7 @@ class Board {
     }
     this.#showText(seen.placed.text);
     this.#part(".lesson-controls .hint").textContent = readWords(seen.placed);
-    this.#part(".scenes").outerHTML = cards(seen);
+    this.#part(".scenes").outerHTML = cards(seen, scene);
     this.#part(".flow-place").innerHTML = flow(seen, scene);
   }
 
@@ -232,6 +232,8 @@ class Board {
     this.#part(".pane .hint").innerHTML = note;
     for (const dot of this.#view.stage.querySelectorAll<HTMLElement>(".scene-bar [data-scene]"))
       dot.ariaPressed = String(Number(dot.dataset["scene"]) === scene);
+    for (const card of this.#view.stage.querySelectorAll<HTMLElement>(".scene"))
+      card.ariaCurrent = Number(card.dataset["scene"]) === scene ? "step" : "false";
     this.#showStep(-1, scene === 1, scene);
     this.#showStep(1, scene === SCENES, scene);
   }

@@ -17,7 +17,7 @@ const ENGLISH = ' lang="en" translate="no"';
 
 /** The whole stage in its first state. */
 export function stage(seen: Lesson, scene: number): string {
-  return `${controls(seen)}<div class="lesson">${diagram(seen, scene)}${cards(seen)}</div>`;
+  return `${controls(seen)}<div class="lesson">${diagram(seen, scene)}${cards(seen, scene)}</div>`;
 }
 
 /** The sentence, and which word and head are followed. */
@@ -60,19 +60,19 @@ function pane(seen: Lesson, scene: number): string {
   return `<h2>${title}</h2><div class="picture-of-scene">${markup}</div><p class="hint">${note}</p>`;
 }
 
-/** The texts of all scenes. */
-export function cards(seen: Lesson): string {
+/** The texts of all scenes. A figure in another page shows that of the current one. */
+export function cards(seen: Lesson, current: number): string {
   const all = scenesOf(seen);
-  return `<div class="scenes">${all.map((scene, at) => card(scene, at + 1)).join("")}</div>`;
+  return `<div class="scenes">${all.map((scene, at) => card(scene, at + 1, current)).join("")}</div>`;
 }
 
-function card({ title, words, door, quiz }: Scene, number: number): string {
+function card({ title, words, door, quiz }: Scene, number: number, current: number): string {
   const address = formatAddress({ room: door.room, query: new URLSearchParams(door.settings) });
   const [heading, link] = [`${number} · ${title}`, t`Open ${door.words} in the room ${TITLES[door.room]}`].map(
     asMarkup,
   );
   return (
-    `<section class="card scene" data-scene="${number}"><h2>${heading}</h2>` +
+    `<section class="card scene" data-scene="${number}" aria-current="${number === current && "step"}"><h2>${heading}</h2>` +
     words.map((paragraph) => `<p>${asMarkup(paragraph)}</p>`).join("") +
     (quiz ? question(quiz) : "") +
     `<p class="door"><a href="${asMarkup(address)}">${link}</a></p>${number === SCENES ? end() : ""}</section>`
