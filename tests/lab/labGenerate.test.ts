@@ -342,6 +342,9 @@ describe("words", () => {
     expect(said(`${beginning} The red ball belong to Kate. Ben liked it.`)).toBe(
       "The grammar finds 4 sentences: 1 of another grammar, and 1 not true in this story. The first of these is “The red ball belong to Kate.”",
     );
+    expect(said(`${beginning} The red ball belong to Kate.`)).toMatch(
+      /^The grammar finds 3 sentences: .+\. It is “The red ball belong to Kate\.”$/,
+    );
     expect(said(`${beginning}\n`)).toMatch(/The story has ended\. Another seed tells another one\.$/);
     expect(said("\n", 2)).toBe(""); // nothing is written yet
     expect(storyVerdict(config, { tokens: Int32Array.of(0, 0), begun: 0 })).toBe("");
@@ -369,6 +372,7 @@ describe("words", () => {
   test("what the first tokens are worth to a ring is said as it was measured", () => {
     const said = (last: number) => endlessWords(config, { ...endless, window: [3, 4, last] }, 64);
     expect(said(2.296)).toMatch(/2\.30 with a ring of the last ones only\. Here it makes no difference/);
+    expect(endlessWords({ ...config, context: 64 }, endless, 64)).toMatch(/The model is made for 64 characters\.$/);
     expect(said(2.204)).toMatch(/Here it does not help .+: as many more of the last ones save 0\.10 nats\.$/);
   });
 

@@ -1446,10 +1446,10 @@ export const GERMAN: Texts = {
   "{0} of another grammar": "{0} nach einer anderen Grammatik",
   "{0} not true in this story": "{0} in dieser Geschichte nicht wahr",
   "{0}, and {1}": "{0}, und {1}",
-  "The grammar finds 1 sentence: {0}. The first of these is “{1}”":
-    "Die Grammatik findet 1 Satz: {0}. Der erste davon ist „{1}“",
-  "The grammar finds {0} sentences: {1}. The first of these is “{2}”":
-    "Die Grammatik findet {0} Sätze: {1}. Der erste davon ist „{2}“",
+  "The grammar finds 1 sentence: {0}.": "Die Grammatik findet 1 Satz: {0}.",
+  "The grammar finds {0} sentences: {1}.": "Die Grammatik findet {0} Sätze: {1}.",
+  "It is “{0}”": "Es ist „{0}“",
+  "The first of these is “{0}”": "Der erste davon ist „{0}“",
   "1 word": "1 Wort",
   "1 character": "1 Zeichen",
   gift: "Geschenk",
@@ -1504,6 +1504,7 @@ export const GERMAN: Texts = {
     "Hier hilft es, die ersten Token zu behalten: Es spart {0} Nats.",
   "Here it does not help to keep the first tokens: as many more of the last ones save {0} nats.":
     "Hier hilft es nicht, die ersten Token zu behalten: Ebenso viele weitere der letzten sparen {0} Nats.",
+  "The model is made for {0}.": "Das Modell ist für {0} gemacht.",
   "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} words.":
     "{0} Parameter: {1} Schichten mit {2} Köpfen, {3} breit, für {4} Wörter.",
   "{0} parameters: {1} layers of {2} heads, {3} wide, for {4} characters.":

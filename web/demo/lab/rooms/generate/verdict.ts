@@ -39,8 +39,8 @@ function judgement(words: readonly string[], shown: (sentence: readonly string[]
     ...(others > 0 ? [t`${others} not true in this story`] : []),
   ];
   const all = faults.length === 2 ? t`${faults[0]!}, and ${faults[1]!}` : faults[0]!;
+  const found =
+    verdicts.length === 1 ? t`The grammar finds 1 sentence: ${all}.` : t`The grammar finds ${count} sentences: ${all}.`;
   const first = shown(wrong[0]!.words);
-  return verdicts.length === 1
-    ? t`The grammar finds 1 sentence: ${all}. The first of these is “${first}”`
-    : t`The grammar finds ${count} sentences: ${all}. The first of these is “${first}”`;
+  return `${found} ${wrong.length === 1 ? t`It is “${first}”` : t`The first of these is “${first}”`}`;
 }

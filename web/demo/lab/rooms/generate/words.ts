@@ -172,7 +172,9 @@ export function endlessWords(config: DecoderConfig, { whole, sinks, window, grou
     unitOf(config) === "word"
       ? t`After word ${at}, where the rings are full: ${nats(whole)} nats a word with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`
       : t`After character ${at}, where the rings are full: ${nats(whole)} nats a character with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
-  return `${measured} ${sinkWords(rounded(mean(window)) - rounded(mean(sinks)))}`;
+  const isBeyond = whole.length * group > config.context;
+  const made = isBeyond ? ` ${t`The model is made for ${countWords(config.context, unitOf(config))}.`}` : "";
+  return `${measured} ${sinkWords(rounded(mean(window)) - rounded(mean(sinks)))}${made}`;
 }
 
 /** Whether it helps a ring to keep the first tokens. Both rings hold equally many. `saved` are nats, as they are shown. */
