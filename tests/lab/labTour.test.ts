@@ -3,7 +3,11 @@ import { createAttention, type Attention } from "headwise";
 
 import { exactAttention } from "../../web/demo/lab/engine/exact.js";
 import type { Engine } from "../../web/demo/lab/engine/engine.js";
+import { calculate } from "../../web/demo/lab/rooms/positions/calculation.js";
+import { fields } from "../../web/demo/lab/rooms/positions/settings.js";
+import { rowsApart } from "../../web/demo/lab/rooms/positions/words.js";
 import { randomNormal } from "../../web/demo/lab/shell/random.js";
+import { State } from "../../web/demo/lab/shell/state.js";
 import { nearest } from "../../web/demo/lab/tour/step.js";
 import * as copies from "../../web/demo/lab/tour/steps/copies.js";
 import * as distance from "../../web/demo/lab/tour/steps/distance.js";
@@ -37,11 +41,15 @@ afterAll(() => hw.dispose());
 const numbersIn = (sentence: string) =>
   [...sentence.matchAll(/−?\d[\d,]*(\.\d+)?/g)].map(([text]) => Number(text.replaceAll(",", "").replace("−", "-")));
 
+/** The settings of the room Positions that a step opens. */
+const settingsOf = (query: string) => new State(fields, new URLSearchParams(query)).values;
+
 describe("the tour says what headwise computes:", () => {
   test("without positions the rows of equal words are equal, with positions they differ", async () => {
     const rows = await twins.twinRows(engine);
     expect(rows.unplaced).toBe(0);
-    expect(rows.placed).toBeGreaterThan(0.01);
+    const room = await calculate(engine, settingsOf(twins.twins.after));
+    expect(rows.placed).toBeCloseTo(rowsApart(room.placed, room.names.length, [1, 4]), 6);
     const { right, said } = twins.outcome(rows);
     expect(twins.twins.answers[right]).toBe("Not at all");
     expect(numbersIn(said)).toEqual([Number((100 * rows.placed).toFixed(1)), 0]);
@@ -50,7 +58,8 @@ describe("the tour says what headwise computes:", () => {
   test("rotary weights stay when all words move, those of added sinusoids do not", async () => {
     const change = await distance.moved(engine);
     expect(change.rotary).toBeLessThan(1e-4);
-    expect(change.sinusoidal).toBeGreaterThan(0.01);
+    const { changes } = await calculate(engine, settingsOf(distance.distance.after));
+    expect(change.sinusoidal).toBeCloseTo(changes.sinusoidal, 6);
     const { right, said } = distance.outcome(change);
     expect(distance.distance.answers[right]).toMatch(/only distances count/);
     const [rotary, sinusoidal] = numbersIn(said);

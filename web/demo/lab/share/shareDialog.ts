@@ -66,7 +66,7 @@ class ShareDialog {
       this.#maker(t`Save as SVG`, () => this.#svg()),
       ...(film ? [this.#maker(t`Save ${film.what} as a film (GIF)`, () => this.#film(film))] : []),
     ];
-    const address = element("input", { type: "text", readonly: "", value: location.href });
+    const address = element("input", { type: "url", readonly: "", value: location.href });
     this.#dialog = element(
       "dialog",
       { class: "share", "aria-labelledby": "share-heading" },

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
-import { placed, type Kind } from "../../rooms/positions/placing.js";
+import { FIRST, placed, type Kind } from "../../rooms/positions/placing.js";
 import { embeddings, wordsOf } from "../../rooms/positions/vocabulary.js";
 import { decimal, significant } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
@@ -17,8 +17,8 @@ export interface Moved {
 
 export async function moved(engine: Engine): Promise<Moved> {
   const x = embeddings(wordsOf(WORDS));
-  const weights = async (kind: Kind, start: number) => {
-    const { query, key } = await placed(engine, x, start, { kind, base: 1e4 });
+  const weights = async (kind: Kind, offset: number) => {
+    const { query, key } = await placed(engine, x, FIRST + offset, { kind, base: 1e4 });
     const { probs } = await engine.scaledDotProductAttention(query, key, key, {
       returns: { output: false, probs: true },
     });

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
-import { placed, type Kind } from "../../rooms/positions/placing.js";
+import { FIRST, placed, type Kind } from "../../rooms/positions/placing.js";
 import { embeddings, wordsOf } from "../../rooms/positions/vocabulary.js";
 import { decimal } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
@@ -7,7 +7,7 @@ import type { Outcome, Step } from "../step.js";
 
 const WORDS = "the park by the park";
 /** Where “park” stands. */
-const [FIRST, SECOND] = [1, 4];
+const [ONE, OTHER] = [1, 4];
 
 export interface TwinRows {
   /** The largest difference between the rows of the two words, with sinusoidal positions. */
@@ -19,12 +19,12 @@ export interface TwinRows {
 export async function twinRows(engine: Engine): Promise<TwinRows> {
   const words = wordsOf(WORDS);
   const apart = async (kind: Kind) => {
-    const { query, key } = await placed(engine, embeddings(words), 0, { kind, base: 1e4 });
+    const { query, key } = await placed(engine, embeddings(words), FIRST, { kind, base: 1e4 });
     const { probs } = await engine.scaledDotProductAttention(query, key, key, {
       returns: { output: false, probs: true },
     });
     const row = (at: number) => probs.data.subarray(at * words.length, (at + 1) * words.length);
-    return Math.max(...row(FIRST).map((prob, key) => Math.abs(prob - row(SECOND)[key]!)));
+    return Math.max(...row(ONE).map((prob, key) => Math.abs(prob - row(OTHER)[key]!)));
   };
   return { placed: await apart("sinusoidal"), unplaced: await apart("none") };
 }
