@@ -28,7 +28,7 @@ const ELEMENT_BYTES: Readonly<Record<string, number>> = { float32: 4, float16: 2
 
 /**
  * The float weights of a TensorFlow.js graph model, by their names in the graph. The shards of a group are one stream
- * of bytes. They may be cut anywhere, so they are joined first.
+ * of bytes, which may be cut anywhere. The weights are views of the shards.
  */
 export class Weights {
   readonly #byName: ReadonlyMap<string, Float32Array>;
@@ -45,12 +45,13 @@ export class Weights {
 
     const byName = new Map<string, Float32Array>();
     for (const group of graph.weightsManifest) {
-      const stream = joined(await Promise.all(group.paths.map((path) => files(path, count))));
+      const shards = await Promise.all(group.paths.map((path) => files(path, count)));
+      const length = shards.reduce((sum, shard) => sum + shard.length, 0);
       let offset = 0;
       for (const weight of group.weights) {
         const end = offset + byteLength(weight);
-        if (end > stream.length) throw new Error(`model: the weights end inside ${weight.name}; a shard is cut short`);
-        if (weight.dtype === "float32") byName.set(weight.name, numbers(aligned(stream, offset, end), weight));
+        if (end > length) throw new Error(`model: the weights end inside ${weight.name}; a shard is cut short`);
+        if (weight.dtype === "float32") byName.set(weight.name, numbers(part(shards, offset, end), weight));
         offset = end;
       }
     }
@@ -76,25 +77,29 @@ function byteLength({ name, shape, dtype, quantization }: WeightEntry): number {
   return shape.reduce((product, size) => product * size, bytes);
 }
 
-function numbers(
-  { buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>,
-  { quantization }: WeightEntry,
-): Float32Array {
-  if (quantization) return toFloat32(new Uint16Array(buffer, byteOffset, byteLength / 2));
-  return new Float32Array(buffer, byteOffset, byteLength / 4);
+function numbers({ buffer, byteOffset, byteLength }: Uint8Array, { quantization }: WeightEntry): Float32Array {
+  if (quantization) return toFloat32(new Uint16Array(buffer as ArrayBuffer, byteOffset, byteLength / 2));
+  return new Float32Array(buffer as ArrayBuffer, byteOffset, byteLength / 4);
 }
 
-/** A part of the stream, copied only where it does not begin at a multiple of four bytes. */
-function aligned(stream: Uint8Array<ArrayBuffer>, begin: number, end: number): Uint8Array<ArrayBuffer> {
-  return begin % 4 === 0 ? stream.subarray(begin, end) : stream.slice(begin, end);
+/** A part of the stream, copied only if it lies in two shards or does not begin at a multiple of four bytes. */
+function part(shards: readonly Uint8Array[], begin: number, end: number): Uint8Array {
+  let start = 0;
+  const pieces = shards.map((shard) => {
+    const piece = shard.subarray(Math.max(begin - start, 0), Math.max(end - start, 0));
+    start += shard.length;
+    return piece;
+  });
+  const whole = pieces.find(({ length, byteOffset }) => length === end - begin && byteOffset % 4 === 0);
+  return whole ?? joined(pieces);
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
+  for (const piece of pieces) {
+    all.set(piece, offset);
+    offset += piece.length;
   }
-  return whole;
+  return all;
 }
