@@ -91,6 +91,13 @@ test("an error has its class and code, keeps the result before, and goes with th
   });
 });
 
+test("options that are none are refused by name", async () => {
+  expect(await seenIn("refusedOptions")).toEqual({
+    seen: "useAttention: options must be an object, got null",
+    troubles: [],
+  });
+});
+
 test("an engine that could not be loaded is loaded again for the next input", async () => {
   expect(await seenIn("lostEngine")).toEqual({
     seen: ["none loading computing", "none no network", "none loading computing", "0.94 wasm"],

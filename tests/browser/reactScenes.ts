@@ -274,6 +274,14 @@ export const scenes = {
     return { first, second, third, fourth, heads, markup, gone: ref.current };
   },
 
+  async refusedOptions() {
+    const { place, root } = newRoot();
+    const Page = () => useAttention(TOKENS, TOKENS, TOKENS, null as never).error?.message;
+    root.render(createElement(Page));
+    await until(() => place.textContent);
+    return place.textContent;
+  },
+
   async refusedProperty() {
     const { place, root } = newRoot();
     const map = createElement(AttentionMap, { palette: "rainbow" as "auto" });

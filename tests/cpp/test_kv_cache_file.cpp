@@ -80,7 +80,7 @@ std::vector<KvCacheShape> all_kinds() {
   return shapes;
 }
 
-TEST(KvCacheFile, PositionsThatFollowItArePassedOver) {
+TEST(KvCacheFile, PositionsBeforeItArePassedOver) {
   KvCacheShape shape;
   shape.num_kv_heads = 1, shape.head_dim = shape.value_dim = 4;
   const Tokens tokens(shape, 3, 5);
@@ -88,13 +88,15 @@ TEST(KvCacheFile, PositionsThatFollowItArePassedOver) {
   ASSERT_TRUE(tokens.append(*cache, 0, 3).ok());
   const std::vector<std::uint8_t> bytes = saved(*cache);
   std::vector<std::uint8_t> more = bytes;
-  // 8 bytes of positions, their number and sum, and the end of such a file
-  const std::uint8_t positions[] = {1, 2, 3, 4, 5,    6,   7,   8,   8,   0,    0,    0,
-                                    9, 9, 9, 9, 0x89, 'H', 'W', 'K', 'P', '\r', '\n', 0x1a};
-  more.insert(more.end(), std::begin(positions), std::end(positions));
+  // how such a file begins, the number of its bytes of positions and their sum, then the positions
+  const std::uint8_t positions[] = {0x89, 'H', 'W', 'K', 'P', '\r', '\n', 0x1a, 8, 0, 0, 0,
+                                    9,    9,   9,   9,   1,   2,    3,    4,    5, 6, 7, 8};
+  more.insert(more.begin(), std::begin(positions), std::end(positions));
   std::unique_ptr<KvCache> loaded;
   ASSERT_TRUE(KvCache::load(more.data(), static_cast<std::int64_t>(more.size()), &loaded).ok());
   EXPECT_EQ(saved(*loaded), bytes);
+  for (std::size_t size = 0; size < more.size(); ++size)
+    EXPECT_FALSE(KvCache::load(more.data(), static_cast<std::int64_t>(size), &loaded).ok()) << size;
 }
 
 TEST(SavedKvCache, RoundTripIsBitExactAndGoesOnAsTheOriginal) {

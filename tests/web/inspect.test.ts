@@ -316,7 +316,7 @@ describe("Wrong arguments are refused before any work:", () => {
       "tokens that are no integers",
       () => induction(uniform(3), floats([1, 2, 3]) as never),
       OptionError,
-      "induction: tokens must be a tensor { data, shape } with a Int32Array",
+      "induction: tokens must be a tensor { data, shape } with an Int32Array",
     ],
     [
       "an offset beyond the keys",

@@ -368,7 +368,7 @@ describe("Wrong arguments are refused before any work:", () => {
       "tokens as floats",
       () => embedding(x, three as never),
       OptionError,
-      "tokens must be a tensor { data, shape } with a Int32Array",
+      "tokens must be a tensor { data, shape } with an Int32Array",
     ],
     [
       "a gradient of other tokens",

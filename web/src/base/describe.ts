@@ -38,9 +38,9 @@ function described(value: unknown, depth: number): string {
 function describedObject(value: object, depth: number): string {
   if (Array.isArray(value)) return describedList(value, depth);
   const kind = arrayKind(value);
-  if (kind) return `a ${kind} of ${placeOf(value).length}`;
+  if (kind) return `${withArticle(kind)} of ${placeOf(value).length}`;
   const tag = tagOf(value);
-  if (tag !== "Object") return `${/^[AEIOU]/.test(tag) ? "an" : "a"} ${tag}`;
+  if (tag !== "Object") return withArticle(tag);
   const keys = Object.keys(value);
   return keys.length ? `an object with ${keys.slice(0, LONGEST_LIST).join(", ")}` : "an empty object";
 }
@@ -50,6 +50,9 @@ function describedList(list: readonly unknown[], depth: number): string {
   if (length > LONGEST_LIST || depth === 0) return `an array of ${length}`;
   return `[${Array.from({ length }, (_, n) => described(list[n], depth - 1)).join(", ")}]`;
 }
+
+/** "an Int8Array", "a Uint8Array": the name of a class with its article. */
+export const withArticle = (name: string) => `${/^([AEIO]|U(?!int))/.test(name) ? "an" : "a"} ${name}`;
 
 /** "Map", "Promise", "ArrayBuffer" and so on for objects of any realm; "Object" for a plain object. */
 export function tagOf(value: unknown): string {

@@ -3,6 +3,7 @@ import { useContext, useEffect, useState } from "react";
 import type { AttentionOptions } from "../attention/attentionProblem.js";
 import type { NoReturns, ResultOf } from "../attention/attentionResult.js";
 import type { Returns } from "../attention/returns.js";
+import { describe, isObject } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import type { Report } from "../engine/report.js";
 import type { Attention } from "../instance/attention.js";
@@ -112,6 +113,7 @@ const isComplete = (inputs: Inputs): inputs is Complete =>
   [inputs.query, inputs.key, inputs.value].every((tensor) => tensor !== null && tensor !== undefined);
 
 async function attend(instance: Attention, { query, key, value, options }: Complete, signal: AbortSignal) {
+  if (!isObject(options)) throw new OptionError(`useAttention: options must be an object, got ${describe(options)}`);
   for (const [name, reason] of Object.entries(ABSENT))
     if ((options as Readonly<Record<string, unknown>>)[name] !== undefined)
       throw new OptionError(`useAttention: ${name} must be absent: ${reason}`);

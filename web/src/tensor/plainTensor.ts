@@ -1,4 +1,4 @@
-import { describe, isObject } from "../base/describe.js";
+import { describe, isObject, withArticle } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { assertIntactNow } from "../base/intact.js";
@@ -51,7 +51,7 @@ function checked(operation: string, argument: string, value: unknown, kind: stri
     const { data, shape } = (isObject(value) ? value : {}) as Partial<Record<"data" | "shape", unknown>>;
     if (arrayKind(data) !== kind || !isArray(shape))
       throw new OptionError(
-        `${operation}: ${argument} must be a tensor { data, shape } with a ${kind}, got ${describe(value)}` +
+        `${operation}: ${argument} must be a tensor { data, shape } with ${withArticle(kind)}, got ${describe(value)}` +
           (data === undefined ? "" : ` whose data is ${describe(data)}`),
       );
     const extents = extentsIn(shape);
