@@ -108,7 +108,7 @@ export function* fieldsAt(list: number, memory: Memory, prefix = "", base = 0): 
   for (const [word, place, letter, flag, inside] of entriesAt(list, 5, memory)) {
     const [name, offset] = [prefix + memory.text(word!), base + place!];
     if (letter === 0) yield* fieldsAt(inside!, memory, name, offset);
-    else yield { name, offset, letter: String.fromCharCode(letter!), flag: flag! && offset + flag! };
+    else yield { name, offset, letter: String.fromCharCode(letter!), flag: flag! && offset + flag };
   }
 }
 
