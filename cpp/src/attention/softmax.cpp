@@ -134,9 +134,7 @@ std::uint32_t ordered(float value) {
 }
 
 /// The value to which `ordered` gave this integer.
-float value_of(std::uint32_t integer) {
-  return std::bit_cast<float>(integer & kSign ? integer & ~kSign : ~integer);
-}
+float value_of(std::uint32_t integer) { return std::bit_cast<float>(integer & kSign ? integer & ~kSign : ~integer); }
 
 /// A weight and its key as one number. The higher it ranks, the larger the number. Larger values rank higher; among
 /// equal values the lower key does.

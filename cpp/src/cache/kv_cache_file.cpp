@@ -1,6 +1,6 @@
 // Saved caches. All numbers are little-endian. A file has, in this order:
-// - if JavaScript keeps the positions that tokens were given: these (web/src/cache/ownPositions.ts). They are passed over:
-//   in C++ the caller has them;
+// - the positions that tokens were given, if JavaScript keeps them (web/src/cache/ownPositions.ts). They are passed
+//   over: in C++ the caller has them;
 // - the magic number;
 // - the numbers of the header, 8 bytes each;
 // - if the rotary embedding has arrays of its own: the short and the long factors, or the frequencies, 8 bytes each; or

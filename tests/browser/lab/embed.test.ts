@@ -334,6 +334,9 @@ describe("<headwise-figure>", () => {
     await inside!.waitForFunction(isWhole);
     await lab.frames(page);
     await isShown(4);
+    await inside!.click('.scene-bar [data-scene="7"]');
+    await isShown(7);
+    expect(await inside!.locator(".onward").isVisible()).toBe(false); // it leads to what a figure does not have
     await page.close();
   });
 

@@ -85,7 +85,7 @@ function question({ question, answers }: Quiz): string {
 }
 
 function end(): string {
-  return `<p>${t`That is attention. Write a sentence of your own above, or go on with the tour: it asks what you expect, and headwise computes what is true.`}</p>`;
+  return `<p class="onward">${t`That is attention. Write a sentence of your own above, or go on with the tour: it asks what you expect, and headwise computes what is true.`}</p>`;
 }
 
 function option(value: number, words: string, isChosen: boolean, marks = ""): string {
