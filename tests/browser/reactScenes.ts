@@ -275,11 +275,14 @@ export const scenes = {
   },
 
   async refusedOptions() {
+    const { create } = recording();
     const { place, root } = newRoot();
     const Page = () => useAttention(TOKENS, TOKENS, TOKENS, null as never).error?.message;
-    root.render(createElement(Page));
+    root.render(createElement(AttentionProvider, { create }, createElement(Page)));
     await until(() => place.textContent);
-    return place.textContent;
+    const seen = place.textContent;
+    root.unmount();
+    return seen;
   },
 
   async refusedProperty() {
