@@ -124,6 +124,7 @@ test.each([
     expect(await lab.axe(page)).toEqual([]);
     await page.locator("#tour .chips button").first().click();
     await revealed(page);
+    await page.waitForFunction(() => /tour=3&guess=\d$/.test(location.hash)); // then the room has what the step sets
     await lab.ready("matrix", page);
     expect(await lab.axe(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);

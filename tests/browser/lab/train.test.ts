@@ -50,12 +50,15 @@ describe("a training of eighty steps", () => {
 
   test("the loss falls, and the worker does the work, not the page's thread", async () => {
     expect(await page.textContent(".main-finding")).toMatch(/^Nothing is trained yet/);
-    const times = await threadTimes(page, "the lab trains", 50, async () => {
+    const { workers } = await threadTimes(page, "the lab trains", 50, async () => {
       await press(page, "Train");
       await reachStep(page, 80);
       await pause(page);
     });
-    expect(times.workers).toBeGreaterThan(times.page);
+    expect(workers).toBeGreaterThan(0);
+    const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
+    expect(loaded).toContainEqual(expect.stringMatching(/assets/));
+    expect(loaded.filter((name) => name.includes(".wasm"))).toEqual([]); // the page cannot compute: the worker has the engine
     for (const kind of ["two", "one"] as const) {
       const loss = await curve(page, /^The loss/, kind);
       const mean = (points: readonly number[]) => points.reduce((sum, y) => sum + y, 0) / points.length;
