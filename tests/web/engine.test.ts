@@ -10,6 +10,7 @@ const STATUS = 96;
 const MESSAGE = 128;
 const ROWS = 256;
 const FIELDS = 448;
+const NAME = 480;
 const CALL = 512;
 const FIRST_FREE = 1024;
 
@@ -22,7 +23,9 @@ function fakeModule({ code = 0, message = "", rows = [] as number[], capacity = 
   new Uint8Array(memory.buffer).set(new TextEncoder().encode(`${message}\0`), MESSAGE);
   new Int32Array(memory.buffer).set(rows, ROWS / 4);
   new Int32Array(memory.buffer)[STATUS / 4] = code;
-  new Uint8Array(memory.buffer).set(new TextEncoder().encode("size 0 w 0\n\0"), FIELDS);
+  // one field, a word at 0 that always has a value, and the end of the list
+  new Int32Array(memory.buffer).set([NAME, 0, "w".charCodeAt(0), 0, 0, 0], FIELDS / 4);
+  new Uint8Array(memory.buffer).set(new TextEncoder().encode("size\0"), NAME);
   const finish = (value: 0 | 1) => {
     Atomics.store(new Int32Array(memory.buffer), FINISHED / 4, value);
     Atomics.notify(new Int32Array(memory.buffer), FINISHED / 4);
