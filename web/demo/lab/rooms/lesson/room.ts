@@ -175,6 +175,7 @@ class Board {
 
   #begin(seen: Lesson, scene: number): void {
     this.#view.stage.innerHTML = stage(seen, scene);
+    this.#walk.begin();
     this.#view.shareBy(this.#part("[data-share]"));
     if (scene > 1) this.#walk.goTo(scene, true);
   }

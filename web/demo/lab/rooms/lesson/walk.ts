@@ -5,6 +5,8 @@ const NARROW = "(max-width: 60rem)";
 const [LINE, NARROW_LINE] = [0.6, 0.86];
 /** Above a text that was scrolled to, in pixels. */
 const GAP = 14;
+/** Keys that scroll a page. */
+const SCROLLING: ReadonlySet<string> = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "]);
 
 /**
  * The way through the scenes: by scrolling, and by the arrow keys. A figure in another page does not scroll: it is as high
@@ -18,6 +20,9 @@ export class Walk {
   /** The scene that the page scrolls to by itself. */
   #target: number | undefined;
   #frame = 0;
+  /** What the keyboard has reached in a text, until the visitor scrolls. */
+  #reached: Element | undefined;
+  readonly #sizes = new ResizeObserver(() => this.#uncover());
   readonly #print = matchMedia("print");
   readonly #away = new AbortController();
 
@@ -27,14 +32,21 @@ export class Walk {
     const { signal } = this.#away;
     if (!isFigure) addEventListener("scroll", () => this.#look(), { passive: true, signal });
     this.#print.addEventListener("change", () => this.#leavePaper(), { signal });
-    for (const event of ["wheel", "touchmove"]) addEventListener(event, () => (this.#target = undefined), { passive: true, signal }); // oxfmt-ignore
-    stage.addEventListener("focusin", ({ target }) => this.#uncover(target as Element), { signal });
+    for (const event of ["wheel", "touchmove"]) addEventListener(event, () => (this.#target = this.#reached = undefined), { passive: true, signal }); // oxfmt-ignore
+    stage.addEventListener("focusin", ({ target }) => this.#reach(target as Element), { signal });
     document.addEventListener("keydown", (event) => this.#key(event, onStep), { signal });
+  }
+
+  /** The stage has its diagram. */
+  begin(): void {
+    this.#sizes.disconnect();
+    this.#sizes.observe(this.#diagram().diagram, { box: "border-box" });
   }
 
   /** From now on the page is on its way to a scene, and those that it passes are not meant. */
   expect(scene: number): void {
     this.#scene = this.#target = scene;
+    this.#reached = undefined;
   }
 
   /** Brings a scene's text into view. */
@@ -61,17 +73,25 @@ export class Walk {
   }
 
   /** What the keyboard has reached in a text comes out from under the diagram, after the browser has scrolled to it. */
-  #uncover(target: Element): void {
-    if (!target.matches(".scene :focus-visible")) return;
-    requestAnimationFrame(() => {
-      const { diagram, isAbove } = this.#diagram();
-      const covered = diagram.getBoundingClientRect().bottom + GAP - target.getBoundingClientRect().top;
-      if (isAbove && covered > 0) scrollBy({ top: -covered, behavior: "instant" });
-    });
+  #reach(target: Element): void {
+    this.#reached = target.matches(".scene :focus-visible") ? target : undefined;
+    if (this.#reached) requestAnimationFrame(() => this.#uncover());
+  }
+
+  /** A diagram that grows neither hides what the keyboard has reached nor pushes it out of the window. */
+  #uncover(): void {
+    const { diagram, isAbove } = this.#diagram();
+    if (!isAbove || !this.#reached?.isConnected) return;
+    const { top, bottom } = this.#reached.getBoundingClientRect();
+    const covered = diagram.getBoundingClientRect().bottom + GAP - top;
+    const below = bottom + GAP - innerHeight;
+    const by = covered > 0 ? -covered : Math.min(Math.max(below, 0), -covered);
+    if (by !== 0) scrollBy({ top: by, behavior: "instant" });
   }
 
   end(): void {
     this.#away.abort();
+    this.#sizes.disconnect();
     cancelAnimationFrame(this.#frame);
   }
 
@@ -80,6 +100,7 @@ export class Walk {
     if (this.#print.matches) return;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
+      this.#uncover();
       const scene = this.#seen();
       if (this.#target === scene) this.#target = undefined;
       else if (this.#target === undefined) this.#onScene((this.#scene = scene));
@@ -103,6 +124,7 @@ export class Walk {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     const isTaken = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.defaultPrevented;
     const isTyping = (event.target as Element).closest("input, textarea, select, dialog, [role=region]") !== null;
+    if (SCROLLING.has(event.key)) this.#reached = undefined;
     if (by === 0 || isTaken || isTyping) return;
     event.preventDefault();
     onStep(by);
