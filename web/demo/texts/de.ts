@@ -2005,4 +2005,188 @@ export const GERMAN: Texts = {
   "Each rectangle is the strongest of {0} × {1} cells (queries × keys).":
     "Jedes Rechteck ist die stärkste von {0} × {1} Zellen (Anfragen × Schlüssel).",
   // ——— end of maps
+
+  // ——— lectures
+
+  "The vector moves": "Der Vektor bewegt sich",
+  "Places tell equal words apart": "Stellen unterscheiden gleiche Wörter",
+  "Your own sentence": "Dein eigener Satz",
+  Lecture: "Vorlesung",
+  Lectures: "Vorlesungen",
+  "{0}, {1} of {2}": "{0}, {1} von {2}",
+  "Full screen": "Ganzer Bildschirm",
+  "Leave full screen": "Bildschirm verlassen",
+  "Handout to print": "Handout zum Drucken",
+  "Leave the lecture": "Vorlesung verlassen",
+  "Show the answer": "Antwort zeigen",
+  "← Back": "← Zurück",
+  "Next lecture: {0}": "Nächste Vorlesung: {0}",
+  "There is no stop “{0}” of a lecture here. A list of one’s own is kept by the browser that made it.":
+    "Eine Stelle „{0}“ einer Vorlesung gibt es hier nicht. Eine eigene Liste liegt in dem Browser, der sie angelegt hat.",
+  "Drawing: figure {0} of {1}": "Wird gezeichnet: Bild {0} von {1}",
+  Handout: "Handout",
+  Print: "Drucken",
+  "With the answers, on the last page": "Mit den Antworten, auf der letzten Seite",
+  "This figure could not be drawn.": "Dieses Bild ließ sich nicht zeichnen.",
+  Answers: "Antworten",
+  "Teach with this lab": "Mit diesem Lab unterrichten",
+  "Figures in the order of a lecture, with a question each whose answer is hidden. → shows the answer, then the next figure. “Full screen” has large type; a handout prints.":
+    "Bilder in der Reihenfolge einer Vorlesung, jedes mit einer Frage, deren Antwort verdeckt ist. → zeigt die Antwort, dann das nächste Bild. „Ganzer Bildschirm“ hat große Schrift; ein Handout lässt sich drucken.",
+  "Add what is shown now": "Hinzufügen, was jetzt zu sehen ist",
+  "All figures": "Alle Bilder",
+  "Move “{0}” up": "„{0}“ nach oben",
+  "Remove “{0}”": "„{0}“ entfernen",
+  "Nothing yet. It is kept in this browser.": "Noch nichts. Sie bleibt in diesem Browser.",
+  "Your own list": "Deine eigene Liste",
+  "{0} figure": "{0} Bild",
+  "{0} figures": "{0} Bilder",
+  "What attention does to a word": "Was Aufmerksamkeit mit einem Wort macht",
+  "A model cannot read. A table gives it a vector for each word, the same wherever the word stands, and a second vector is added for the place.":
+    "Ein Modell kann nicht lesen. Eine Tabelle gibt ihm für jedes Wort einen Vektor, denselben, wo immer das Wort steht; ein zweiter Vektor kommt für die Stelle hinzu.",
+  "“park” stands twice in this sentence. In what do the two differ before attention?":
+    "„park“ steht in diesem Satz zweimal. Worin unterscheiden sich die beiden vor der Aufmerksamkeit?",
+  "In the vector that was added for the place, and in nothing else.":
+    "In dem Vektor, der für die Stelle hinzukam, und in nichts sonst.",
+  "A word asks with its query, and every word answers with its key. A score is the product of the two: their lengths, and the cosine of the angle between them.":
+    "Ein Wort fragt mit seiner Anfrage, und jedes Wort antwortet mit seinem Schlüssel. Ein Score ist das Produkt der beiden: ihre Längen und der Kosinus des Winkels dazwischen.",
+  "Which scores are high, which are 0, and which are below 0?":
+    "Welche Scores sind hoch, welche sind 0, und welche liegen unter 0?",
+  "High: the two point the same way. 0: they have a right angle. Below 0: they point away from each other.":
+    "Hoch: Beide zeigen in dieselbe Richtung. 0: Sie stehen im rechten Winkel. Unter 0: Sie zeigen voneinander weg.",
+  "Softmax makes weights of the scores of a query: all are above 0, and together they are 1.":
+    "Softmax macht aus den Scores einer Anfrage Gewichte: Alle liegen über 0, und zusammen sind sie 1.",
+  "Every score of a query grows by 5. What becomes of the weights?":
+    "Jeder Score einer Anfrage wächst um 5. Was wird aus den Gewichten?",
+  "Nothing: softmax knows only differences. That is why programs subtract the largest score first, so that no power is too large.":
+    "Nichts ändert sich: Softmax kennt nur Unterschiede. Darum ziehen Programme zuerst den größten Score ab, damit keine Potenz zu groß wird.",
+  "Each word has a third vector, its value. The output of a head is the sum of all values, each times its weight.":
+    "Jedes Wort hat einen dritten Vektor, seinen Wert. Die Ausgabe eines Kopfes ist die Summe aller Werte, jeder mal sein Gewicht.",
+  "Which of query, key and value decides how much arrives of a word, and which decides what arrives?":
+    "Wer von Anfrage, Schlüssel und Wert entscheidet, wie viel von einem Wort ankommt, und wer, was ankommt?",
+  "Query and key decide how much. The value decides what.":
+    "Anfrage und Schlüssel entscheiden, wie viel. Der Wert entscheidet, was.",
+  "What was mixed is added to the word: its vector moves. The word is still there, with something from its neighbours.":
+    "Was gemischt wurde, kommt zum Wort hinzu: Sein Vektor bewegt sich. Das Wort ist noch da, mit etwas von seinen Nachbarn.",
+  "Both times the word is “park”. Why do the two move to different places?":
+    "Beide Male heißt das Wort „park“. Warum bewegen sich die beiden an verschiedene Orte?",
+  "They began in different places of the sentence. So their queries and keys differ, and so do their weights: each takes something else from the others.":
+    "Sie stehen an verschiedenen Stellen des Satzes. Also unterscheiden sich ihre Anfragen und Schlüssel und damit ihre Gewichte: Jedes nimmt etwas anderes von den übrigen.",
+  "Several heads do this side by side, each with queries, keys and values of its own. Their parts add up to the move of the word.":
+    "Mehrere Köpfe tun das nebeneinander, jeder mit eigenen Anfragen, Schlüsseln und Werten. Ihre Teile ergeben zusammen die Bewegung des Wortes.",
+  "Why are several small heads better than one large head?": "Warum sind mehrere kleine Köpfe besser als ein großer?",
+  "The weights of a head sum to 1, so what it gives to one word it takes from another. Several heads can look at several things at once.":
+    "Die Gewichte eines Kopfes ergeben 1: Was er einem Wort gibt, nimmt er einem anderen. Mehrere Köpfe können auf Mehreres zugleich schauen.",
+  "Here the same sentence is read without the vectors for places.":
+    "Hier wird derselbe Satz ohne die Vektoren für Stellen gelesen.",
+  "The words come in another order, without places. What changes in the output?":
+    "Die Wörter kommen in anderer Reihenfolge, ohne Stellen. Was ändert sich an der Ausgabe?",
+  "Only the order of its rows. Without places attention sees a bag of words, and two equal words get the same output.":
+    "Nur die Reihenfolge ihrer Zeilen. Ohne Stellen sieht die Aufmerksamkeit einen Beutel voller Wörter, und zwei gleiche Wörter bekommen dieselbe Ausgabe.",
+  "A trained model reads sentences with eight heads. Write one of yours, and look for what each head does in it.":
+    "Ein trainiertes Modell liest Sätze mit acht Köpfen. Schreib einen eigenen, und such, was jeder Kopf darin tut.",
+  "Which heads look at the word before, at the first word, or at the word itself, whatever you write?":
+    "Welche Köpfe schauen auf das Wort davor, auf das erste oder auf das Wort selbst, was immer du schreibst?",
+  "The table of habits says it, with the share of the weight. A head whose habit stays in every sentence looks at places more than at words.":
+    "Die Tabelle der Gewohnheiten sagt es, mit dem Anteil des Gewichts. Ein Kopf, dessen Gewohnheit in jedem Satz bleibt, schaut mehr auf Stellen als auf Wörter.",
+  "Attention in matrices": "Aufmerksamkeit in Matrizen",
+  "Five matrices": "Fünf Matrizen",
+  "X has a row for each word. Three products with weights give queries, keys and values. QKᵀ are the scores, softmax goes along their rows, and A·V is the output of a head.":
+    "X hat eine Zeile für jedes Wort. Drei Produkte mit Gewichten ergeben Anfragen, Schlüssel und Werte. QKᵀ sind die Scores, Softmax geht an ihren Zeilen entlang, und A·V ist die Ausgabe eines Kopfes.",
+  "Which sizes has the matrix of scores, and which size is not in it any more?":
+    "Welche Größen hat die Matrix der Scores, und welche kommt darin nicht mehr vor?",
+  "A row for each query and a column for each key. The number of features of a head is summed away.":
+    "Eine Zeile für jede Anfrage und eine Spalte für jeden Schlüssel. Über die Merkmale eines Kopfes wird summiert: Ihre Zahl kommt nicht mehr vor.",
+  "A product is a mixture of rows": "Ein Produkt ist eine Mischung von Zeilen",
+  "A product can be read in two ways: each number is the similarity of two vectors, or each row is a mixture of rows.":
+    "Ein Produkt lässt sich auf zwei Arten lesen: Jede Zahl ist die Ähnlichkeit zweier Vektoren, oder jede Zeile ist eine Mischung von Zeilen.",
+  "Read A·V by rows. What is one row of it?": "Lies A·V nach Zeilen. Was ist eine Zeile davon?",
+  "A mixture of the rows of V. The shares are one row of A, and they sum to 1.":
+    "Eine Mischung der Zeilen von V. Die Anteile sind eine Zeile von A, und sie ergeben 1.",
+  "Asking is not answering": "Fragen ist nicht Antworten",
+  "Here queries and keys are made by the same weights.":
+    "Hier entstehen Anfragen und Schlüssel durch dieselben Gewichte.",
+  "What is then true of every pair of words, and why is that too little for a language?":
+    "Was gilt dann für jedes Paar von Wörtern, und warum ist das zu wenig für eine Sprache?",
+  "Both have the same score for each other. But “it” must find its noun, and the noun need not look for “it”. Two projections let the scores differ.":
+    "Beide haben füreinander denselben Score. Doch „it“ muss sein Nomen finden, und das Nomen braucht „it“ nicht zu suchen. Zwei Projektionen lassen die Scores verschieden sein.",
+  "A score is a sum of D products. With random vectors its variance is D. The division by √D makes it 1 again.":
+    "Ein Score ist eine Summe von D Produkten. Bei zufälligen Vektoren ist seine Varianz D. Die Division durch √D macht sie wieder zu 1.",
+  "What does softmax do to scores that are spread widely?": "Was macht Softmax mit Scores, die weit gestreut sind?",
+  "It gives nearly all weight to one key. The other words do not arrive, and the gradient is nearly 0.":
+    "Fast alles Gewicht bekommt ein Schlüssel. Die anderen Wörter kommen nicht an, und der Gradient ist fast 0.",
+  "Rows of Q, K and V are made of one word each. Only A·V brings words together.":
+    "Zeilen von Q, K und V entstehen aus je einem Wort. Erst A·V bringt Wörter zusammen.",
+  "All words ask the same question. What does each of them get?":
+    "Alle Wörter stellen dieselbe Frage. Was bekommt jedes?",
+  "All get the same row: the same weights, and so the same mixture. Each word needs its own question.":
+    "Alle bekommen dieselbe Zeile: dieselben Gewichte und so dieselbe Mischung. Jedes Wort braucht seine eigene Frage.",
+  "Heads divide the features": "Köpfe teilen die Merkmale",
+  "Heads cut the features into bins, look by themselves, and are joined again. One more product mixes what they found.":
+    "Köpfe teilen die Merkmale in Fächer, schauen jeder für sich und werden wieder verbunden. Ein weiteres Produkt mischt, was sie fanden.",
+  "The width of the model stays, and there are twice as many heads. How much more work is that?":
+    "Die Breite des Modells bleibt, und es gibt doppelt so viele Köpfe. Wie viel mehr Arbeit ist das?",
+  "About none in the products: each head is half as wide. But there are twice as many matrices of weights.":
+    "In den Produkten kaum mehr: Jeder Kopf ist halb so breit. Doch es gibt doppelt so viele Matrizen von Gewichten.",
+  "Only the distance": "Nur der Abstand",
+  "Places can be learned rows, waves, or rotations. Rotations turn queries and keys before they meet.":
+    "Stellen können gelernte Zeilen, Wellen oder Drehungen sein. Drehungen drehen Anfragen und Schlüssel, bevor sie sich treffen.",
+  "The whole text moves 20 places on. Why do all weights stay with rotations, and not with rows that are added?":
+    "Der ganze Text rückt um 20 Stellen weiter. Warum bleiben alle Gewichte bei Drehungen, und bei addierten Zeilen nicht?",
+  "Both turn on by the same angle, so the angle between them stays. A row that is added is another one in another place.":
+    "Beide drehen sich um denselben Winkel weiter, also bleibt der Winkel dazwischen. Eine addierte Zeile ist an einer anderen Stelle eine andere.",
+  "Who may look at whom": "Wer wen sehen darf",
+  "A text that is being written must not look ahead: each word sees itself and what stands before.":
+    "Ein Text, der gerade entsteht, darf nicht vorausschauen: Jedes Wort sieht sich und was davor steht.",
+  "There are 24 words. How many of the 24 · 24 pairs are left?":
+    "Es sind 24 Wörter. Wie viele der 24 · 24 Paare bleiben?",
+  "24 · 25 / 2 = 300. Nearly half of the work need not be done.":
+    "24 · 25 / 2 = 300. Fast die Hälfte der Arbeit entfällt.",
+  "Tile by tile": "Kachel für Kachel",
+  "Long texts have too many scores to keep them. The matrix is computed in tiles, and each row remembers little.":
+    "Lange Texte haben zu viele Scores, um sie zu behalten. Die Matrix wird in Kacheln berechnet, und jede Zeile merkt sich wenig.",
+  "Softmax needs the sum of a whole row. What must a row remember, so that it never needs all scores at once?":
+    "Softmax braucht die Summe einer ganzen Zeile. Was muss eine Zeile sich merken, damit sie nie alle Scores zugleich braucht?",
+  "The largest score so far, the sum so far, and the output so far. When a larger score comes, the other two are made smaller by the same factor.":
+    "Den bisher größten Score, die bisherige Summe und die bisherige Ausgabe. Kommt ein größerer Score, werden die anderen beiden um denselben Faktor kleiner.",
+  "Models that write": "Modelle, die schreiben",
+  "The next word": "Das nächste Wort",
+  "A decoder gives every word of its table a chance to come next. One is drawn, put at the end, and all begins again.":
+    "Ein Decoder gibt jedem Wort seiner Tabelle eine Chance, als nächstes zu kommen. Eines wird gezogen und angehängt, und alles beginnt von vorn.",
+  "What comes with temperature 0, and what with temperature 2?":
+    "Was kommt bei Temperatur 0, und was bei Temperatur 2?",
+  "With 0 always the word with the highest chance: the same text each time. With 2 the chances are more even: the text has more surprises, and more errors.":
+    "Bei 0 immer das Wort mit der höchsten Chance: jedes Mal derselbe Text. Bei 2 sind die Chancen gleichmäßiger: Der Text hat mehr Überraschungen und mehr Fehler.",
+  "What a cache keeps": "Was ein Cache behält",
+  "A new word asks all words before it. Their keys and values are kept, so that nothing is computed twice.":
+    "Ein neues Wort fragt alle Wörter davor. Ihre Schlüssel und Werte werden behalten, damit nichts zweimal berechnet wird.",
+  "Why are no queries kept?": "Warum werden keine Anfragen behalten?",
+  "A query is used once, when its word is new. Later words ask with queries of their own, and the old word only answers.":
+    "Eine Anfrage wird einmal gebraucht, wenn ihr Wort neu ist. Spätere Wörter fragen mit eigenen Anfragen, und das alte Wort antwortet nur noch.",
+  "An endless text": "Ein endloser Text",
+  "The memory is full. The oldest words must go, but the first ones are kept.":
+    "Der Speicher ist voll. Die ältesten Wörter müssen gehen, doch die ersten bleiben.",
+  "Why may a model become worse when its very first words are dropped?":
+    "Warum kann ein Modell schlechter werden, wenn seine allerersten Wörter verschwinden?",
+  "Weights sum to 1, so a head with nothing to look for must look somewhere. Many heads learn to look at the first words then. Without them that weight falls on words that matter.":
+    "Gewichte ergeben 1, also muss ein Kopf, der nichts sucht, irgendwohin schauen. Viele Köpfe lernen, dann auf die ersten Wörter zu schauen. Ohne sie fällt dieses Gewicht auf Wörter, die zählen.",
+  "Heads that learn to copy": "Köpfe, die kopieren lernen",
+  "Two layers learn to repeat what they have read. A head of layer 1 begins to look at the word before. Then a head of layer 2 finds what followed last time.":
+    "Zwei Schichten lernen zu wiederholen, was sie gelesen haben. Ein Kopf von Schicht 1 beginnt, auf das Wort davor zu schauen. Dann findet ein Kopf von Schicht 2, was beim letzten Mal folgte.",
+  "Why can one layer alone not do this?": "Warum kann das eine Schicht allein nicht?",
+  "It must find the place whose word before is the current word. A place knows the word before only when a layer has written it there.":
+    "Sie muss die Stelle finden, vor der das jetzige Wort stand. Eine Stelle kennt das Wort davor erst, wenn eine Schicht es dorthin geschrieben hat.",
+  "A head that is not missed": "Ein Kopf, der nicht fehlt",
+  "A whole model, head by head. Each head that has a habit has its name.":
+    "Ein ganzes Modell, Kopf für Kopf. Jeder Kopf mit einer Gewohnheit trägt ihren Namen.",
+  "One head is switched off, and nothing becomes worse. Does it do nothing?":
+    "Ein Kopf wird abgeschaltet, und nichts wird schlechter. Tut er nichts?",
+  "Not for sure: another head may do the same. Switch off both, one after the other.":
+    "Das ist nicht sicher: Ein anderer Kopf kann dasselbe tun. Schalte beide ab, einen nach dem anderen.",
+  "Weights are not the whole explanation": "Gewichte sind nicht die ganze Erklärung",
+  "A large weight says that much of a value arrives. It does not say what that value is, nor what the other heads and layers make of it.":
+    "Ein großes Gewicht sagt, dass viel von einem Wert ankommt. Es sagt nicht, was dieser Wert ist, und nicht, was die anderen Köpfe und Schichten daraus machen.",
+  "How can you find out whether a word is the reason for an output?":
+    "Wie findet man heraus, ob ein Wort der Grund für eine Ausgabe ist?",
+  "Change something and look again: hide the word, swap it for another one, or switch the head off. If the output stays, the weight was not the reason.":
+    "Ändere etwas, und schau noch einmal: Verdecke das Wort, tausche es, oder schalte den Kopf ab. Bleibt die Ausgabe, war das Gewicht nicht der Grund.",
 };

@@ -1,4 +1,5 @@
 import { Engine } from "../engine/engine.js";
+import { Lectern } from "../lecture/lectern.js";
 import { DOORS, ENGINE_DOORS, NAVIGATION, type Door } from "../rooms/rooms.js";
 import { formatAddress, parseAddress } from "./address.js";
 import { t } from "../../texts/t.js";
@@ -26,6 +27,7 @@ export class Lab {
   readonly #choice: State<typeof engineFields>;
   readonly #place: State<typeof tourFields>;
   readonly #tour: Tour;
+  readonly #lectern: Lectern;
   #engine: Engine;
   #room: OpenRoom | undefined;
   /** What the last room gave to the one that opens. */
@@ -46,6 +48,8 @@ export class Lab {
       show: (settings) => this.#room?.state.read(settings),
     });
     this.#place.onChange(() => this.#write());
+    this.#lectern = new Lectern(query);
+    this.#lectern.state.onChange(() => this.#write());
     this.#badge = new EngineBadge(byId("engine"), byId("engine-panel"), this.#choice);
     byId("engine-panel").append(element("nav", { "aria-label": t`Engine` }, ...ENGINE_DOORS.map(engineLink)));
     this.#engine = this.#openEngine();
@@ -84,10 +88,12 @@ export class Lab {
     room.state.read(query);
     if (Object.keys(engineFields).some((field) => query.has(field))) this.#choice.read(query);
     this.#place.read(query);
+    this.#lectern.state.read(query);
     if (name === "" || name === door.id) room.notice();
     else room.notice(t`There is no room “${name}”. This is the first one: ${door.title}.`);
     this.#write();
     this.#tour.enter(door.id);
+    void this.#lectern.show();
     scrollToHeight(arrival.height);
   }
 
@@ -117,7 +123,8 @@ export class Lab {
   #write(): void {
     if (!this.#room?.isOpen) return;
     const address = { room: this.#room.door.id, query: this.#room.state.query };
-    const tooLong = this.#trail.write(address, new URLSearchParams([...this.#choice.query, ...this.#place.query]));
+    const shared = [this.#choice, this.#place, this.#lectern.state].flatMap(({ query }) => [...query]);
+    const tooLong = this.#trail.write(address, new URLSearchParams(shared));
     this.#room.address(this.#trail.address, tooLong);
   }
 }

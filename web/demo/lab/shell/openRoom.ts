@@ -107,6 +107,7 @@ export class OpenRoom implements RoomView<Fields> {
     this.#tools.append(
       this.#share,
       button(t`Reset`, () => this.state.read(new URLSearchParams())),
+      button(t`Lectures`, () => this.#chooseLecture()),
       this.#time,
     );
     room.open(this);
@@ -182,6 +183,14 @@ export class OpenRoom implements RoomView<Fields> {
       );
     };
     this.#tools.prepend(button(t`Compare with double precision`, run));
+  }
+
+  #chooseLecture(): void {
+    const shown = { title: this.#title.textContent, room: this.door.id, settings: this.state.query };
+    import("../lecture/lectureDialog.js").then(
+      ({ chooseLecture }) => chooseLecture(shown),
+      (error: unknown) => this.#fail(error, this.#draw),
+    );
   }
 
   onFilm(film: () => Film | undefined): void {

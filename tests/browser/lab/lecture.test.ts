@@ -1,0 +1,162 @@
+// Lectures: figures in an order, with hidden answers, large type, the arrow keys, and sheets to print.
+
+import { expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+
+import { stopAddress, type Lecture } from "../../../web/demo/lab/lecture/lecture.js";
+import { LECTURES } from "../../../web/demo/lab/lecture/lectures.js";
+import { LabPage } from "./labPage.js";
+
+const lab = new LabPage();
+
+const panel = (page: Page) => page.locator("#lecture");
+const answer = (page: Page) => page.locator("#lecture .lecture-answer");
+
+/** Waits for a stop, its room, and its figure in view. */
+async function arrived(lecture: Lecture, number: number, page: Page): Promise<void> {
+  const { title, room, figure, settings } = lecture.stops[number - 1]!;
+  await panel(page).getByText(`${lecture.title}, ${number} of ${lecture.stops.length}`, { exact: true }).waitFor();
+  await panel(page).getByRole("heading", { name: title }).waitFor();
+  await lab.ready(room, page);
+  await page.waitForFunction(
+    ({ selector, ends }) => {
+      const top = document.querySelector(`main ${selector}`)?.getBoundingClientRect().top ?? Infinity;
+      return top >= -1 && top < innerHeight / 2 && location.hash.includes(ends);
+    },
+    { selector: figure, ends: `lecture=${lecture.id}-${number}` },
+  );
+  const shown = await page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.split("?")[1])));
+  expect(shown).toEqual({ ...settings, lecture: `${lecture.id}-${number}` });
+  expect(await page.locator(".failure:visible").count()).toBe(0);
+}
+
+/** A page at a stop. */
+async function at(lecture: Lecture, number: number): Promise<Page> {
+  const page = await lab.open();
+  await lab.enter(stopAddress(lecture, number).replace("#/", ""), page);
+  await arrived(lecture, number, page);
+  return page;
+}
+
+test.each(LECTURES)(
+  "the arrow keys alone lead through “$title”: the answer first, then the next figure",
+  async (lecture) => {
+    const page = await at(lecture, 1);
+    for (const [index, { quiz }] of lecture.stops.entries()) {
+      expect(await answer(page).textContent()).toBe("Show the answer");
+      await page.keyboard.press("ArrowRight");
+      expect(await answer(page).textContent()).toBe(quiz!.answer);
+      if (index + 1 === lecture.stops.length) break;
+      await page.keyboard.press("ArrowRight");
+      await arrived(lecture, index + 2, page);
+    }
+    await page.keyboard.press("ArrowLeft");
+    await arrived(lecture, lecture.stops.length - 1, page);
+    await page.close();
+  },
+);
+
+test("a link to an answer shows it; leaving the lecture leaves the figure", async () => {
+  const [words] = LECTURES as [Lecture];
+  const page = await lab.open();
+  await lab.enter("lesson?scene=3&lecture=words-3&answer=true", page);
+  await answer(page).getByText(words.stops[2]!.quiz!.answer).waitFor();
+  await page.getByRole("button", { name: "Leave the lecture" }).click();
+  expect(await panel(page).isVisible()).toBe(false);
+  await page.waitForFunction(() => location.hash === "#/lesson?scene=3");
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => location.hash === "#/lesson?scene=4");
+  await page.close();
+});
+
+test("full screen has large type and no bar, and a presenter’s remote leads on", async () => {
+  const [words] = LECTURES as [Lecture];
+  const page = await at(words, 2);
+  await page.setViewportSize({ width: 1920, height: 1080 });
+  const size = () => page.evaluate(() => parseFloat(getComputedStyle(document.body).fontSize));
+  const before = await size();
+  await panel(page).getByRole("button", { name: "Full screen" }).click();
+  await page.waitForFunction(() => document.fullscreenElement !== null);
+  expect(await size()).toBeGreaterThan(1.5 * before);
+  expect(await page.locator("#bar").isVisible()).toBe(false);
+  expect(await lab.axe(page)).toEqual([]);
+  await page.keyboard.press("PageDown");
+  expect(await answer(page).textContent()).toBe(words.stops[1]!.quiz!.answer);
+  await page.keyboard.press("PageDown");
+  await arrived(words, 3, page);
+  await panel(page).getByRole("button", { name: "Leave full screen" }).click();
+  expect(await size()).toBe(before);
+  expect(await page.locator("#bar").isVisible()).toBe(true);
+  await page.close();
+});
+
+test("a handout has every figure and question; its answers come on a last page, if they are wanted", async () => {
+  const [words] = LECTURES as [Lecture];
+  const page = await at(words, 2);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await panel(page).getByRole("button", { name: "Handout to print" }).click();
+  const handout = page.locator("#handout");
+  await handout.waitFor({ timeout: 300_000 });
+  expect(await handout.locator("article h2").allTextContents()).toEqual(
+    words.stops.map(({ title }, index) => `${index + 1} · ${title}`),
+  );
+  const sizes = await handout.locator("img").evaluateAll((images) =>
+    Promise.all(
+      (images as HTMLImageElement[]).map(async (image) => {
+        await image.decode();
+        return image.naturalWidth * image.naturalHeight;
+      }),
+    ),
+  );
+  expect(sizes.filter((size) => size > 200 * 200)).toHaveLength(words.stops.length);
+  for (const { quiz } of words.stops) expect(await handout.getByText(quiz!.question).count()).toBe(1);
+  expect(await lab.axe(page)).toEqual([]);
+  const answers = handout.locator(".answers li");
+  expect(await answers.first().isVisible()).toBe(false);
+  await handout.getByLabel("With the answers").check();
+  expect(await answers.allTextContents()).toEqual(words.stops.map(({ quiz }) => quiz!.answer));
+  expect(await answers.first().isVisible()).toBe(true);
+  await handout.getByRole("button", { name: "Close" }).click();
+  await arrived(words, 2, page);
+  await page.close();
+});
+
+test("a visitor’s own list keeps figures in the order of the visitor, after a reload too", async () => {
+  const page = await lab.open();
+  const add = async (place: string) => {
+    await lab.enter(place, page);
+    await page.getByRole("button", { name: "Lectures" }).click();
+    await page.getByRole("button", { name: "Add what is shown now" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  };
+  await add("masks?queries=5");
+  await add("flash?length=8");
+  await lab.enter("matrix", page);
+  await page.getByRole("button", { name: "Lectures" }).click();
+  const list = page.locator(".own-list li a");
+  expect(await list.count()).toBe(2);
+  expect(await lab.axe(page)).toEqual([]);
+  const [masks, flash] = await list.allTextContents();
+  await page.getByRole("button", { name: `Move “${flash}” up` }).click();
+  expect(await list.allTextContents()).toEqual([flash, masks]);
+  await list.first().click();
+  await lab.ready("flash", page);
+  await page.waitForFunction(() => location.hash === "#/flash?length=8&lecture=own-1");
+  await page.locator("#lecture").getByText("Your own list, 1 of 2").waitFor();
+  await page.keyboard.press("ArrowRight");
+  await lab.ready("masks", page);
+  await page.waitForFunction(() => location.hash === "#/masks?queries=5&lecture=own-2");
+  await page.getByRole("button", { name: "Lectures" }).click();
+  await page.getByRole("button", { name: `Remove “${flash}”` }).click();
+  expect(await list.allTextContents()).toEqual([masks]);
+  await page.close();
+});
+
+test("an address of a stop that is not there says so", async () => {
+  const page = await lab.open();
+  await lab.enter("masks?lecture=own-7", page);
+  await panel(page).getByText("There is no stop “own-7”").waitFor();
+  await panel(page).getByRole("button", { name: "Leave the lecture" }).click();
+  expect(await panel(page).isVisible()).toBe(false);
+  await page.close();
+});

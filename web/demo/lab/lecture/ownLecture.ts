@@ -1,0 +1,54 @@
+import { t } from "../../texts/t.js";
+import type { Lecture, Stop } from "./lecture.js";
+
+const KEY = "headwise-lecture";
+
+/** What is kept of a stop. */
+type Kept = Pick<Stop, "title" | "room" | "settings">;
+
+/** The visitor's own list of figures, as this browser keeps it. */
+export function ownLecture(): Lecture {
+  const stops = kept().map((stop) => ({ ...stop, figure: ".stage .card", words: "" }));
+  return { id: "own", title: t`Your own list`, stops };
+}
+
+/** Adds a figure at the end. */
+export function addToOwn(stop: Kept): void {
+  keep([...kept(), stop]);
+}
+
+export function removeFromOwn(at: number): void {
+  keep(kept().toSpliced(at, 1));
+}
+
+/** Puts a stop before the one that stands before it. */
+export function moveUpInOwn(at: number): void {
+  const stops = kept();
+  keep(stops.toSpliced(at - 1, 2, stops[at]!, stops[at - 1]!));
+}
+
+/** What the list holds in a browser that stores nothing for this page. */
+let unstored = "[]";
+
+function kept(): readonly Kept[] {
+  try {
+    unstored = localStorage.getItem(KEY) ?? unstored;
+  } catch {
+    // The list holds until the page is closed.
+  }
+  const stops: unknown = JSON.parse(unstored);
+  return Array.isArray(stops) ? stops.filter(isKept) : [];
+}
+
+function keep(stops: readonly Kept[]): void {
+  unstored = JSON.stringify(stops);
+  try {
+    localStorage.setItem(KEY, unstored);
+  } catch {
+    // As above.
+  }
+}
+
+function isKept(stop: Kept | null): stop is Kept {
+  return typeof stop?.title === "string" && typeof stop.room === "string" && typeof stop.settings === "object";
+}
