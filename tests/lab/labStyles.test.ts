@@ -6,6 +6,8 @@ import path from "node:path";
 
 import { expect, test } from "@jest/globals";
 
+import { CONTROLS } from "../../web/demo/lab/share/controls.js";
+
 const LAB = fileURLToPath(new URL("../../web/demo/lab/", import.meta.url));
 const ROOMS = path.join(LAB, "rooms");
 /** Tiles of heads are one thing in three rooms, and each room's own class stands beside it. */
@@ -57,4 +59,11 @@ test("no rule asks of the root, or of any element, what is in it", () => {
   );
   expect(asked.length).toBeGreaterThan(5);
   expect(asked.filter((subject) => subject.includes(":root") || !/[\w\])-]$/.test(subject))).toEqual([]);
+});
+
+test("paper leaves out the controls that saved pictures leave out", () => {
+  const css = readFileSync(path.join(LAB, "styles", "media.css"), "utf8").replace(/\s+/g, " ");
+  expect(css.replaceAll("( ", "(").replaceAll(" )", ")")).toContain(
+    `.room :is(${CONTROLS}) { display: none !important; }`,
+  );
 });

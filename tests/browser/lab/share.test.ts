@@ -78,6 +78,23 @@ test.each([
   expect(svg.bytes.toString()).not.toMatch(hint);
 });
 
+test.each([
+  ["sentence", "Eight heads, three habits", /one back: layer/, "layer 1 head 1"],
+  ["sentence", "What if …", /Undo all changes/, "×1.0"],
+  ["flash", "The score matrix, tile by tile", />(First|Back|Play|Next|Last)</, "skipped"],
+  ["tensors", "Result", /Save example/, "numbers from"],
+  ["tensors?mode=model", "The tokens", />Reset</, ">h<"],
+  ["lesson?scene=4", "4 · Values mix", /If one weight were|The mean of all values/, "Each word also has a value"],
+])("a picture of the room %s, %s, has no controls", async (place, name, controls, content) => {
+  await lab.enter(place);
+  await openShare();
+  await lab.page.getByRole("dialog").getByRole("combobox").selectOption({ label: name });
+  const svg = (await saved("Save as SVG")).bytes.toString();
+  await closeShare();
+  expect(svg.includes(content)).toBe(true);
+  expect(controls.exec(svg)?.[0]).toBeUndefined();
+});
+
 test("a picture has its title in the page's font, also above texts of a chart", async () => {
   await lab.enter("device");
   await openShare();

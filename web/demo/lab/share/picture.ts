@@ -1,4 +1,5 @@
 import { MAP_HINT } from "../shell/mapHint.js";
+import { CONTROLS } from "./controls.js";
 
 /** A part of the page as a picture, with a line above it and one below. */
 export interface Picture {
@@ -29,17 +30,18 @@ export async function pictureOf(node: HTMLElement, title: string, address: strin
   return { title, address, markup, width: Math.ceil(width), height: Math.ceil(height), colours };
 }
 
-/** Bars for scrolling would hide what they are for. A picture has no button that makes pictures, and no word of what to do. */
+/** Bars for scrolling would hide what they are for. A picture has no controls, and no word of what to do. */
 const whole = {
   name: "whole",
   afterClone({ clone }: { clone?: Element | null }) {
     for (const part of clone?.querySelectorAll<HTMLElement>(".scroll, .formula, pre") ?? [])
       part.style.overflow = "visible";
-    for (const part of clone?.querySelectorAll<HTMLElement>("[data-share]") ?? []) {
+    for (const part of clone?.querySelectorAll("[data-how-to]") ?? []) part.remove();
+    // What is around a control has the size that it had with it, so its place stays.
+    for (const part of clone?.querySelectorAll<HTMLElement>(CONTROLS) ?? []) {
       part.style.visibility = "hidden";
       part.replaceChildren();
     }
-    for (const part of clone?.querySelectorAll("[data-how-to]") ?? []) part.remove();
     for (const part of clone?.querySelectorAll(".readout") ?? []) if (part.textContent === MAP_HINT) part.remove();
   },
 };
