@@ -265,6 +265,21 @@ test.each([
   expect(await lab.axe()).toEqual([]);
 });
 
+test.each([
+  { device: "a phone", hasTouch: true, end: "Scroll." },
+  { device: "a keyboard", hasTouch: false, end: "Keys: → and ←." },
+])("before any script and after it, $device is told the ways that it has", async ({ hasTouch, end }) => {
+  for (const javaScriptEnabled of [false, true]) {
+    const context = await lab.browser.newContext({ hasTouch, isMobile: hasTouch, javaScriptEnabled });
+    const page = await context.newPage();
+    await page.goto(lab.url);
+    if (javaScriptEnabled) await lab.ready("lesson", page);
+    const lede = page.locator(".lede");
+    expect(await lede.innerText()).toMatch(new RegExp(`${end}$`));
+    await context.close();
+  }
+});
+
 test("the lists show the word and the head that are followed, and the arrow keys reach every entry", async () => {
   await lab.enter("lesson");
   const shown = (field: string) =>

@@ -26,7 +26,7 @@ export function firstScreen([placed, unplaced]: readonly [Anatomy, Anatomy]): Fi
     room: [
       `<article class="room" data-room="${door.id}"><header>`,
       `<h1>${asMarkup(question(placed))}</h1>`,
-      `<p class="lede">${asMarkup(door.lede)}</p></header>`,
+      `<p class="lede">${asMarkup(door.lede)} <span data-keys>${asMarkup(door.keys ?? "")}</span></p></header>`,
       `<div class="stage">${stage(lessonOf(placed, unplaced, settings), settings.scene)}</div></article>`,
     ].join(""),
   };

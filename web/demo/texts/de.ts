@@ -66,8 +66,9 @@ export const GERMAN: Texts = {
   // ——— rooms.ts: the doors
 
   Lesson: "Lektion",
-  "Seven scenes, three minutes, with a sentence of yours. Scroll, or press → and ←.":
-    "Sieben Szenen, drei Minuten, mit einem Satz von dir. Scrolle, oder drücke → und ←.",
+  "Seven scenes, three minutes, with a sentence of yours. Scroll.":
+    "Sieben Szenen, drei Minuten, mit einem Satz von dir. Scrolle.",
+  "Keys: → and ←.": "Tasten: → und ←.",
   Sentence: "Satz",
   "A pretrained transformer reads your sentence, and shows what each word looks at.":
     "Ein fertig trainierter Transformer liest deinen Satz und zeigt, worauf jedes Wort schaut.",

@@ -8,6 +8,8 @@ export interface Door {
   readonly title: string;
   /** A sentence about the room. */
   readonly lede: string;
+  /** What follows it for those who have a keyboard. */
+  readonly keys?: string;
   /** What the door lies behind: another room, or the pill that names the engine. Absent: it is in the navigation. */
   readonly behind?: "masks" | "engine";
   load(): Promise<{ readonly room: Room }>;
@@ -18,7 +20,8 @@ export const DOORS: readonly Door[] = [
   {
     id: "lesson",
     title: TITLES.lesson,
-    lede: t`Seven scenes, three minutes, with a sentence of yours. Scroll, or press → and ←.`,
+    lede: t`Seven scenes, three minutes, with a sentence of yours. Scroll.`,
+    keys: t`Keys: → and ←.`,
     load: () => import("./lesson/room.js"),
   },
   {

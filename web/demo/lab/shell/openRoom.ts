@@ -76,7 +76,7 @@ export class OpenRoom implements RoomView<Fields> {
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
       ...besides(door),
-      element("header", {}, this.#title, element("p", { class: "lede" }, door.lede), this.#finding),
+      element("header", {}, this.#title, ledeOf(door), this.#finding),
       this.#random, // before the numbers that it is about
       this.#notice,
       this.#failure.node,
@@ -266,6 +266,11 @@ export class OpenRoom implements RoomView<Fields> {
     });
     this.#article.ariaBusy = "false";
   }
+}
+
+function ledeOf({ lede, keys }: Door): HTMLElement {
+  const ends = keys ? [" ", element("span", { "data-keys": "" }, keys)] : [];
+  return element("p", { class: "lede" }, lede, ...ends);
 }
 
 /** Links to the rooms that have one place in the navigation; none if there is only this one. */
