@@ -137,7 +137,9 @@ test("the finding compares the rows of two equal words, without and with positio
     expect(words[twins[0]]).toBe(words[twins[1]]);
     const [without, withThem] = said.finding.split("; ") as [string, string];
     const names = twins.map((word) => found.names[word]!);
-    expect(without).toBe(`Without positions the rows of ${names[0]} and ${names[1]} are the same, number for number`);
+    expect(without).toBe(
+      `Without positions the rows of “${names[0]}” and “${names[1]}” are the same, number for number`,
+    );
     expect(rowsApart(found.plain, found.names.length, twins)).toBe(0);
     expect(withThem).toContain(`with ${settings.kind} positions`);
     expectPoints(withThem, rowsApart(found.placed, found.names.length, twins));
@@ -147,7 +149,7 @@ test("the finding compares the rows of two equal words, without and with positio
 test("the sentence that everybody tries compares park with park", async () => {
   const found = await calculate(hw as unknown as Computer, INITIAL);
   expect(found.names).toEqual(["they", "decided", "to", "park₄", "the₅", "car", "in", "the₈", "park₉", "."]);
-  expect(finding(found, INITIAL)).toMatch(/^Without positions the rows of park₄ and park₉ are the same, number for number; with sinusoidal positions they differ by up to \d/); // oxfmt-ignore
+  expect(finding(found, INITIAL)).toMatch(/^Without positions the rows of “park₄” and “park₉” are the same, number for number; with sinusoidal positions they differ by up to \d/); // oxfmt-ignore
 });
 
 test("words: punctuation stands alone, capitals do not matter, and what is left out is told", () => {

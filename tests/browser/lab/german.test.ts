@@ -123,6 +123,22 @@ describe("a browser that prefers German", () => {
   });
 });
 
+test.each([1280, 390])("the headings of the lesson’s diagram do not touch: %s pixels", async (width) => {
+  await german.setViewportSize({ width, height: 900 });
+  await lab.enter("lesson?scene=2", german);
+  const gaps = await german.evaluate(() => {
+    const texts = [...document.querySelectorAll(".flow thead tr:first-child th")].map((heading) => {
+      const range = document.createRange();
+      range.selectNodeContents(heading);
+      return range.getBoundingClientRect();
+    });
+    return texts.slice(1).map((text, at) => text.left - texts[at]!.right);
+  });
+  expect(gaps).toHaveLength(5);
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(3);
+  await german.setViewportSize({ width: 1280, height: 900 });
+});
+
 describe("another language", () => {
   const spoken = (page: Page) => page.evaluate(() => document.documentElement.lang);
 

@@ -64,7 +64,7 @@ describe("the room as it opens", () => {
     const settings = settingsOf({});
     await lab.enter("positions");
     await expectSentences(await calculated(settings), settings);
-    expect(await lab.page.textContent(".main-finding")).toMatch(/^Without positions the rows of park₄ and park₉ are the same/); // oxfmt-ignore
+    expect(await lab.page.textContent(".main-finding")).toMatch(/^Without positions the rows of “park₄” and “park₉” are the same/); // oxfmt-ignore
     expect(await lab.page.textContent(".random")).toMatch(/^Random numbers stand for/);
     const top = async (selector: string) => (await lab.page.locator(selector).boundingBox())!.y;
     expect(await top(".random")).toBeLessThan(await top(".stage")); // before the numbers that it is about

@@ -830,9 +830,9 @@ export const GERMAN: Texts = {
     "Hier steht kein Wort zweimal. Schreib eines noch einmal: Ohne Positionen sind seine zwei Zeilen gleich.",
   "{0} they are the same, number for number.": "{0} sind sie gleich, Zahl für Zahl.",
   "{0} they differ by {1}.": "{0} unterscheiden sie sich um {1}.",
-  "Without positions the rows of {0} and {1} are the same, number for number; {2}":
+  "Without positions the rows of “{0}” and “{1}” are the same, number for number; {2}":
     "Ohne Positionen sind die Zeilen von „{0}“ und „{1}“ gleich, Zahl für Zahl; {2}",
-  "Without positions the rows of {0} and {1} differ by {2}; {3}":
+  "Without positions the rows of “{0}” and “{1}” differ by {2}; {3}":
     "Ohne Positionen unterscheiden sich die Zeilen von „{0}“ und „{1}“ um {2}; {3}",
   "less than {0} percentage points": "weniger als {0} Prozentpunkte",
   "up to {0} percentage points": "bis zu {0} Prozentpunkte",
@@ -1727,7 +1727,7 @@ export const GERMAN: Texts = {
   "Rate of each engine in each case, below its roof. The table after it has all numbers.":
     "Rate jeder Engine in jedem Fall, unter ihrem Dach. Die Tabelle danach hat alle Zahlen.",
   "operations for each byte that must move": "Operationen je Byte, das bewegt werden muss",
-  "Computes the table of cases that tests every engine of headwise on this device's GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.":
+  "Computes the table of cases that tests every engine of headwise on this device’s GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.":
     "Rechnet die Tabelle der Fälle, die jede Engine von headwise prüft, auf der GPU dieses Geräts, mit jeder Variante der Kernel, und vergleicht sie mit der Definition in doppelter Genauigkeit. Danach misst es die Geschwindigkeit und was das Backend „auto“ daraus macht. Es läuft in dieser Seite; nichts wird gesendet. Du kannst das Ergebnis als Datei behalten.",
   "Nothing is proved yet.": "Noch ist nichts geprüft.",
   "Progress of the proof": "Fortschritt der Prüfung",

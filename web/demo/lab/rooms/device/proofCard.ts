@@ -15,7 +15,7 @@ const FILE = "gpu-proof.json";
 /** The file that the room Bench draws. */
 const BENCH_FILE = "gpu-bench.json";
 
-const ABOUT = t`Computes the table of cases that tests every engine of headwise on this device's GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.`;
+const ABOUT = t`Computes the table of cases that tests every engine of headwise on this device’s GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.`;
 
 /** The card that proves what the GPU of this device computes. `close` ends a proof that runs. */
 export function proofCard(deviceName: string): { readonly node: HTMLElement; close(): void } {

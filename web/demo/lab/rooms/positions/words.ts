@@ -45,8 +45,8 @@ export function finding({ names, plain, placed: withPositions }: Calculation, { 
       ? t`${placed} they are the same, number for number.`
       : t`${placed} they differ by ${upTo(withThem)}.`;
   return without === 0
-    ? t`Without positions the rows of ${first} and ${second} are the same, number for number; ${they}`
-    : t`Without positions the rows of ${first} and ${second} differ by ${upTo(without)}; ${they}`;
+    ? t`Without positions the rows of “${first}” and “${second}” are the same, number for number; ${they}`
+    : t`Without positions the rows of “${first}” and “${second}” differ by ${upTo(without)}; ${they}`;
 }
 
 /** "up to 12.3 percentage points" */
