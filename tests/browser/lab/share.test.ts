@@ -95,6 +95,18 @@ test.each([
   expect(controls.exec(svg)?.[0]).toBeUndefined();
 });
 
+test("a picture of all heads has no bars, which would hide their names", async () => {
+  await lab.enter("tensors?mode=model");
+  await openShare();
+  await lab.page.getByRole("dialog").getByRole("combobox").selectOption({ label: "Every head of every layer" });
+  const svg = (await saved("Save as SVG")).bytes.toString();
+  await closeShare();
+  const page = await lab.browser.newPage();
+  await page.setContent(svg);
+  expect(await page.locator(".head-grid").evaluate((grid) => getComputedStyle(grid).overflow)).toBe("hidden");
+  await page.close();
+});
+
 test("a picture has its title in the page's font, also above texts of a chart", async () => {
   await lab.enter("device");
   await openShare();

@@ -36,6 +36,8 @@ const whole = {
   afterClone({ clone }: { clone?: Element | null }) {
     for (const part of clone?.querySelectorAll<HTMLElement>(".scroll, .formula, pre") ?? [])
       part.style.overflow = "visible";
+    // A list that is cut in the page is cut there too. Sizes of a clone differ by parts of a pixel, enough for bars.
+    for (const part of clone?.querySelectorAll<HTMLElement>(".head-grid") ?? []) part.style.overflow = "hidden";
     for (const part of clone?.querySelectorAll("[data-how-to]") ?? []) part.remove();
     // What is around a control has the size that it had with it, so its place stays.
     for (const part of clone?.querySelectorAll<HTMLElement>(CONTROLS) ?? []) {
