@@ -127,12 +127,14 @@ test("a visitor’s own list keeps figures in the order of the visitor, after a 
     await lab.enter(place, page);
     await page.getByRole("button", { name: "Lectures" }).click();
     await page.getByRole("button", { name: "Add what is shown now" }).click();
+    await page.locator(".own-list li").last().waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
   };
   await add("masks?queries=5");
   await add("flash?length=8");
   await lab.enter("matrix", page);
   await page.getByRole("button", { name: "Lectures" }).click();
+  await page.getByRole("dialog").waitFor();
   const list = page.locator(".own-list li a");
   expect(await list.count()).toBe(2);
   expect(await lab.axe(page)).toEqual([]);
