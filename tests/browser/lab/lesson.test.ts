@@ -267,7 +267,7 @@ test.each([
 
 test.each([
   { device: "a phone", hasTouch: true, end: "Scroll." },
-  { device: "a keyboard", hasTouch: false, end: "Or press → and ←." },
+  { device: "a keyboard", hasTouch: false, end: "Keys: → and ←." },
 ])("before any script and after it, $device is told the ways that it has", async ({ hasTouch, end }) => {
   for (const javaScriptEnabled of [false, true]) {
     const context = await lab.browser.newContext({ hasTouch, isMobile: hasTouch, javaScriptEnabled });

@@ -68,7 +68,7 @@ export const GERMAN: Texts = {
   Lesson: "Lektion",
   "Seven scenes, three minutes, with a sentence of yours. Scroll.":
     "Sieben Szenen, drei Minuten, mit einem Satz von dir. Scrolle.",
-  "Or press → and ←.": "Oder drück → und ←.",
+  "Keys: → and ←.": "Tasten: → und ←.",
   Sentence: "Satz",
   "A pretrained transformer reads your sentence, and shows what each word looks at.":
     "Ein fertig trainierter Transformer liest deinen Satz und zeigt, worauf jedes Wort schaut.",

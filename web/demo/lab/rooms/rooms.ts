@@ -21,7 +21,7 @@ export const DOORS: readonly Door[] = [
     id: "lesson",
     title: TITLES.lesson,
     lede: t`Seven scenes, three minutes, with a sentence of yours. Scroll.`,
-    keys: t`Or press → and ←.`,
+    keys: t`Keys: → and ←.`,
     load: () => import("./lesson/room.js"),
   },
   {
