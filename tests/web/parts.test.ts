@@ -11,6 +11,7 @@ import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { Attention } from "../../web/src/instance/attention.js";
 import { lateParts } from "../../web/src/instance/lateParts.js";
 import * as formulas from "../../web/src/instance/parts/formulas.js";
+import * as layers from "../../web/src/instance/parts/layers.js";
 import * as operations from "../../web/src/instance/parts/operations.js";
 import * as plans from "../../web/src/instance/parts/plans.js";
 import * as steps from "../../web/src/instance/parts/steps.js";
@@ -20,7 +21,10 @@ import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
 import { randomTensor } from "./randomTensor.js";
 import { openWasmCore } from "./sourceWasm.js";
 
-type Operations = typeof operations;
+/** Both parts with operations: that of layers and caches, and that of the others. */
+const operationsAndLayers = { ...layers, ...operations };
+
+type Operations = typeof operationsAndLayers;
 
 const formulasHere = () => Promise.resolve<object>(formulas);
 
@@ -29,10 +33,21 @@ async function instanceWith(
   load: () => Promise<Operations>,
   loadFormulas = formulasHere,
   more = {},
+  loadLayers?: () => Promise<Operations>,
 ): Promise<Attention> {
   const part = new Late(load);
-  const engine: Engine = Object.assign(new WasmEngine(await openWasmCore(), part), more);
-  const parts = { formulas: new Late(loadFormulas), operations: part, plans: here(plans), steps: here(steps) };
+  const layersPart = loadLayers ? new Late(loadLayers) : part;
+  const engine: Engine = Object.assign(
+    new WasmEngine(await openWasmCore(), { layers: layersPart, operations: part }),
+    more,
+  );
+  const parts = {
+    formulas: new Late(loadFormulas),
+    layers: layersPart,
+    operations: part,
+    plans: here(plans),
+    steps: here(steps),
+  };
   const report = { version: "0", backend: "wasm", variant: "simd", threads: 1, maximumMemory: 2 ** 28 } as const;
   return Attention.over({ engine, report: { ...report, reasons: {}, calibration: NO_CALIBRATION } }, parts);
 }
@@ -41,7 +56,7 @@ async function instanceWith(
 function gate() {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
-  return { open, load: async () => (await opened, operations) };
+  return { open, load: async () => (await opened, operationsAndLayers) };
 }
 
 const x = randomTensor(1, [6, 8]);
@@ -106,7 +121,7 @@ afterEach(() => hw.dispose());
 
 describe("the first call that needs a part", () => {
   test.each(Object.entries(CALLS))("%s gives what later calls give", async (_name, call) => {
-    const load = jest.fn(() => Promise.resolve(operations));
+    const load = jest.fn(() => Promise.resolve(operationsAndLayers));
     hw = await instanceWith(load);
     const first = await call(hw);
     expect(await call(hw)).toEqual(first);
@@ -129,7 +144,7 @@ describe("the first call that needs a part", () => {
   });
 
   test("gives the very tensor that was given as into", async () => {
-    hw = await instanceWith(() => Promise.resolve(operations));
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers));
     const into = { data: new Float32Array(48), shape: [6, 8] };
     expect(await hw.linear(x, weight, undefined, { into })).toBe(into);
   });
@@ -158,7 +173,7 @@ describe("the first call that needs a part", () => {
   });
 
   test("reads each property once", async () => {
-    hw = await instanceWith(() => Promise.resolve(operations));
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers));
     const layout = jest.fn(() => "in-out" as const);
     const options = Object.defineProperty({}, "weightLayout", { get: layout, enumerable: true });
     await hw.linear(x, weight, undefined, options);
@@ -168,7 +183,7 @@ describe("the first call that needs a part", () => {
   test("refuses what later calls refuse, with the same words, and the instance goes on", async () => {
     const wrong = (own: Attention) => own.linear(x, weight, undefined, { weightLayout: "sideways" as "in-out" });
     const later = await withOwn((own) => wrong(own).catch(String));
-    hw = await instanceWith(() => Promise.resolve(operations));
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers));
     expect(await wrong(hw).catch(String)).toBe(later);
     expect(later).toMatch(/^OptionError: linear: weightLayout must be /);
     await hw.linear(x, weight);
@@ -180,13 +195,13 @@ describe("the first call that needs a part", () => {
     ["the signal throws", { signal: new Proxy({}, { get: fail }) }],
     ["the signal is none", { signal: "now" }],
   ])("gets an OptionError if %s", async (_what, options) => {
-    hw = await instanceWith(() => Promise.resolve(operations));
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers));
     await expect(hw.linear(x, weight, undefined, options)).rejects.toBeInstanceOf(OptionError);
     await hw.linear(x, weight);
   });
 
   test("rejects when its signal aborts behind another call, and when it has aborted before", async () => {
-    hw = await instanceWith(() => Promise.resolve(operations));
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers));
     const running = hw.scaledDotProductAttention(heads, heads, heads);
     const controller = new AbortController();
     const waiting = hw.linear(x, weight, undefined, { signal: controller.signal });
@@ -206,7 +221,9 @@ describe("the first call that needs a part", () => {
   });
 
   test("rejects if the part cannot be loaded, other calls go on, and the next one tries again", async () => {
-    const load = jest.fn(() => Promise.resolve(operations)).mockRejectedValueOnce(new AssetError("linear: offline"));
+    const load = jest
+      .fn(() => Promise.resolve(operationsAndLayers))
+      .mockRejectedValueOnce(new AssetError("linear: offline"));
     hw = await instanceWith(load);
     const failing = hw.linear(x, weight);
     const plain = hw.scaledDotProductAttention(heads, heads, heads);
@@ -266,7 +283,7 @@ describe("the first call with formulas", () => {
     ["cache.step", withCache((cache) => cache.step(heads, heads, heads, { visible }))],
   ])("%s: an instance with layers and caches loads their code then", async (_name, call) => {
     const load = jest.fn(formulasHere);
-    hw = await instanceWith(() => Promise.resolve(operations), load);
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers), load);
     const first = await call(hw);
     expect(await call(hw)).toEqual(first);
     expect(load).toHaveBeenCalledTimes(1);
@@ -274,7 +291,7 @@ describe("the first call with formulas", () => {
 
   test("goes on with a layer and a cache that are disposed meanwhile, as any call does", async () => {
     const { open, load } = formulaGate();
-    hw = await instanceWith(() => Promise.resolve(operations), load);
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers), load);
     const layer = await hw.multiHeadAttention(layerOptions);
     const cache = await layer.kvCache();
     const coming = [layer.forward(x, { score, cache }), cache.attend(heads, { score })];
@@ -391,12 +408,27 @@ test.each(["linear", "linearBackward", "rotaryEmbedding", "mergeAttention", "mul
   "%s needs no code for formulas",
   async (name) => {
     hw = await instanceWith(
-      () => Promise.resolve(operations),
+      () => Promise.resolve(operationsAndLayers),
       () => Promise.reject(new Error("formulas were loaded")),
     );
     await CALLS[name]!(hw);
   },
 );
+
+test.each(["linear", "linearBackward", "rotaryEmbedding", "mergeAttention", "attentionBackward"])(
+  "%s needs no code of layers and caches",
+  async (name) => {
+    const noLayers = () => Promise.reject(new Error("layers were loaded"));
+    hw = await instanceWith(() => Promise.resolve(operationsAndLayers), formulasHere, {}, noLayers);
+    await CALLS[name]!(hw);
+  },
+);
+
+test.each(["multiHeadAttention", "kvCache"])("%s needs no code of other operations", async (name) => {
+  const noOperations = () => Promise.reject(new Error("operations were loaded"));
+  hw = await instanceWith(noOperations, formulasHere, {}, () => Promise.resolve(operationsAndLayers));
+  await CALLS[name]!(hw);
+});
 
 test("plain attention, warmup and allocate need no part", async () => {
   const noPart = () => Promise.reject(new Error("a part was loaded"));
@@ -412,8 +444,16 @@ test("plain attention, warmup and allocate need no part", async () => {
 });
 
 test("all parts of the package can be loaded", async () => {
-  hw = await instanceWith(() => Promise.resolve(operations));
-  expect(Object.keys(lateParts).sort()).toEqual(["auto", "formulas", "operations", "placed", "plans", "steps"]);
+  hw = await instanceWith(() => Promise.resolve(operationsAndLayers));
+  expect(Object.keys(lateParts).sort()).toEqual([
+    "auto",
+    "formulas",
+    "layers",
+    "operations",
+    "placed",
+    "plans",
+    "steps",
+  ]);
   for (const part of Object.values<Part<object>>({ ...lateParts })) expect(await part.load("test")).toBe(part.loaded);
 });
 
@@ -439,7 +479,7 @@ describe("a snapshot", () => {
 });
 
 async function withOwn<T>(use: (own: Attention) => Promise<T>): Promise<T> {
-  const own = await instanceWith(() => Promise.resolve(operations));
+  const own = await instanceWith(() => Promise.resolve(operationsAndLayers));
   await own.linear(x, weight); // its part is there now
   try {
     return await use(own);

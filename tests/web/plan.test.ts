@@ -10,6 +10,7 @@ import { readOptions } from "../../web/src/read/options.js";
 import { here } from "../../web/src/turn/late.js";
 import { attentionMemory } from "../../web/src/wasm/attentionMemory.js";
 import { Arena } from "../../web/src/wasm/heap.js";
+import * as makers from "../../web/src/wasm/makers.js";
 import * as runners from "../../web/src/wasm/runners.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
 import { FAST, SLOW, syntheticInstance } from "./syntheticEngine.js";
@@ -131,7 +132,7 @@ describe("the bytes that a plan gives for wasm", () => {
     const problem = attentionProblem(call, ...tensors, readOptions(call, options, OPTION_NAMES));
     let placed = 0;
     const spy = jest.spyOn(Arena.prototype, "bytes");
-    await new WasmEngine(core, here(runners)).attention(problem);
+    await new WasmEngine(core, { layers: here(makers), operations: here(runners) }).attention(problem);
     for (const [bytes] of spy.mock.calls) placed += Math.floor((bytes + 64) / 64) * 64; // as embind.cpp rounds
     spy.mockRestore();
     const { scratch, ...arrays } = attentionMemory(problem, 1);

@@ -17,6 +17,7 @@ import { layerProblem } from "../../web/src/layer/layerProblem.js";
 import { CallArguments } from "../../web/src/read/callArguments.js";
 import { readOptions } from "../../web/src/read/options.js";
 import { here } from "../../web/src/turn/late.js";
+import * as makers from "../../web/src/wasm/makers.js";
 import * as runners from "../../web/src/wasm/runners.js";
 import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
 import { runProgram } from "../web/programs.js";
@@ -113,7 +114,7 @@ describeOnGpu("The checks of a GPU", () => {
   let wasm: Engine;
   let webgpu: GpuEngine;
   beforeAll(async () => {
-    wasm = new WasmEngine(await openWasmCore(), here(runners));
+    wasm = new WasmEngine(await openWasmCore(), { layers: here(makers), operations: here(runners) });
     const { openWebgpu } = await import("../../web/src/webgpu/webgpuEngine.js");
     webgpu = await openWebgpu("test", { gpu: gpu! });
   });

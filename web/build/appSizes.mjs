@@ -15,7 +15,7 @@ const APP = `
 `;
 
 /** A part that comes only when another one is there. */
-const COMES_AFTER = { placed: "operations" };
+const COMES_AFTER = { placed: "layers" };
 
 /**
  * The JavaScript of that app after a bundler has made it small, in KB after gzip: what it loads at once ("plain"), and what

@@ -45,7 +45,16 @@ export function printSizes(app) {
 }
 
 /** "plain" stays below the goal, which is 40. */
-const APP_BUDGETS = { plain: 38.5, formulas: 9, auto: 13, operations: 36, placed: 8, plans: 15.8, steps: 28.8 };
+const APP_BUDGETS = {
+  plain: 38.5,
+  formulas: 9,
+  auto: 13,
+  layers: 34,
+  operations: 10,
+  placed: 8,
+  plans: 15.8,
+  steps: 30.8,
+};
 
 /**
  * What a visitor's browser reads before any room opens: the page, its styles and scripts, and what those import at once.

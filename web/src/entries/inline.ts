@@ -13,6 +13,7 @@ import { bringFormulas } from "../instance/parts/formulas.js";
 import type { WasmSource } from "../load/host.js";
 import { inlineHost } from "../load/inlineHost.js";
 import { here } from "../turn/late.js";
+import * as makers from "../wasm/makers.js";
 import * as runners from "../wasm/runners.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 
@@ -56,5 +57,9 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   const wanted = readCreateOptions(options, ABSENT);
   bringFormulas();
   const { core, report } = await openWasm(OPERATION, inlineHost, wanted);
-  return Attention.over({ engine: new WasmEngine(core, here(runners)), report }, instanceHere, wanted);
+  return Attention.over(
+    { engine: new WasmEngine(core, { layers: here(makers), operations: here(runners) }), report },
+    instanceHere,
+    wanted,
+  );
 }

@@ -71,7 +71,6 @@ import { withTurns } from "../turn/turns.js";
 import type { CallPlan } from "./callPlan.js";
 import { Gpu, type InstanceContext } from "./gpu.js";
 import type { InstanceParts } from "./parts.js";
-import type * as readers from "./parts/readers.js";
 import { runWarmup, warmupProblem, type WarmupOptions, type WarmupShape } from "./warmup.js";
 
 const COMPUTE_OR_RECORD = [...OPTION_NAMES, ENCODER];
@@ -366,7 +365,7 @@ export class Attention extends Disposing {
     const call = this.#arguments("multiHeadAttention");
     const createCache = (cache: CacheProblem) => this.#createCache(cache);
     return this.#with(
-      this.#parts.operations,
+      this.#parts.layers,
       call,
       [options] as const,
       ({ layerProblem }, given) => this.#placeable(layerProblem(call, ...given)),
@@ -387,7 +386,7 @@ export class Attention extends Disposing {
     const call = this.#arguments("kvCache");
     const engine = this.#engine;
     return this.#with(
-      this.#parts.operations,
+      this.#parts.layers,
       call,
       [options] as const,
       ({ kvCacheProblem }, given) => this.#placeable(kvCacheProblem(call, ...given)),
@@ -615,12 +614,12 @@ export class Attention extends Disposing {
    * Runs a call whose code is loaded when it is first needed. Arguments are read now if the code is there. Otherwise they
    * are kept as they are now, and the call takes its turn and reads them then.
    */
-  #with<Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
-    part: Part<typeof readers>,
+  #with<Code, Given extends readonly unknown[], Problem extends { readonly signal?: AbortSignal | undefined }, T>(
+    part: Part<Code>,
     call: CallArguments,
     given: Given,
-    read: (code: typeof readers, given: Given) => Problem,
-    work: (problem: Problem, code: typeof readers) => Eventually<T>,
+    read: (code: Code, given: Given) => Problem,
+    work: (problem: Problem, code: Code) => Eventually<T>,
   ): Promise<T> {
     const { loaded } = part;
     if (!loaded) {

@@ -34,7 +34,7 @@ export async function openEngine(
   const loading = wanted.backend === "auto" && host.loadGpu ? parts.auto.load(operation) : undefined;
   loading?.catch(() => undefined); // if WebAssembly fails too, that error counts
   const { core, report } = await openWasm(operation, host, wanted);
-  const wasm = { engine: new WasmEngine(core, parts.operations), report };
+  const wasm = { engine: new WasmEngine(core, parts), report };
   if (!loading) return wasm;
   const openGpu = async (later: string) => (await loadGpu(later, host)).openWebgpu(later, wanted);
   try {

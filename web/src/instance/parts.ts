@@ -1,8 +1,11 @@
 import type { formulaReading } from "../attention/formulaReading.js";
 import type * as placed from "../auto/placed.js";
 import type { Part } from "../turn/late.js";
+import type * as makers from "../wasm/makers.js";
 import type * as runners from "../wasm/runners.js";
 import type * as auto from "./parts/auto.js";
+import type * as holders from "./parts/holders.js";
+import type * as layers from "./parts/layers.js";
 import type * as operations from "./parts/operations.js";
 import type * as plans from "./parts/plans.js";
 import type * as steps from "./parts/steps.js";
@@ -12,6 +15,7 @@ import type * as readers from "./parts/readers.js";
 export interface InstanceParts {
   /** Once it is here, calls can have formulas. `plans` and `steps` bring it along. */
   readonly formulas: Part<object>;
+  readonly layers: Part<typeof holders>;
   readonly operations: Part<typeof readers>;
   readonly plans: Part<typeof plans>;
   readonly steps: Part<typeof steps>;
@@ -19,6 +23,7 @@ export interface InstanceParts {
 
 /** The code of engines that a plain call does not need. */
 export interface EngineParts {
+  readonly layers: Part<typeof makers>;
   readonly operations: Part<typeof runners>;
   readonly auto: Part<typeof auto>;
   /** Layers and caches of `auto`. */
@@ -35,5 +40,6 @@ export type AutoModule = typeof auto &
 
 /** All code that a plain call does not need. */
 export interface Parts extends EngineParts, InstanceParts {
+  readonly layers: Part<typeof layers>;
   readonly operations: Part<typeof operations>;
 }

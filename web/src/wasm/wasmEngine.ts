@@ -8,6 +8,7 @@ import type { EngineCache } from "../cache/engineCache.js";
 import type { Engine } from "../engine/engine.js";
 import type { EngineTensor, NewTensor } from "../engine/engineTensor.js";
 import { NO_CALIBRATION, type LiveReport } from "../engine/report.js";
+import type { EngineParts } from "../instance/parts.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
@@ -19,7 +20,9 @@ import type { Part } from "../turn/late.js";
 import { runAttention } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import { usesLatePart } from "./latePart.js";
-import type * as runners from "./runners.js";
+
+/** What plain attention does not need. */
+type WasmParts = Pick<EngineParts, "layers" | "operations">;
 
 /**
  * The engine that computes with WebAssembly. Each operation has a file of its own. What plain attention does not need may
@@ -28,11 +31,11 @@ import type * as runners from "./runners.js";
 export class WasmEngine implements Engine {
   readonly places = ["wasm"] as const;
   readonly #core: WasmCore;
-  readonly #runners: Part<typeof runners>;
+  readonly #parts: WasmParts;
 
-  constructor(core: WasmCore, operations: Part<typeof runners>) {
+  constructor(core: WasmCore, parts: WasmParts) {
     this.#core = core;
-    this.#runners = operations;
+    this.#parts = parts;
   }
 
   get live(): LiveReport {
@@ -47,39 +50,41 @@ export class WasmEngine implements Engine {
   }
 
   attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients> {
-    return this.#runLate(problem.operation, (code) => code.runBackward(this.#core, problem));
+    return this.#runLate(this.#parts.operations, problem.operation, (code) => code.runBackward(this.#core, problem));
   }
 
   merge(problem: MergeProblem): Eventually<PlacedMerge> {
-    return this.#runLate(problem.operation, (code) => code.runMerge(this.#core, problem));
+    return this.#runLate(this.#parts.operations, problem.operation, (code) => code.runMerge(this.#core, problem));
   }
 
   rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
-    return this.#run(problem.operation, (code) => code.runRotary(this.#core, problem));
+    return this.#run(this.#parts.operations, problem.operation, (code) => code.runRotary(this.#core, problem));
   }
 
   linear(problem: LinearProblem): Eventually<PlacedOutput> {
-    return this.#runLate(problem.operation, (code) => code.runLinear(this.#core, problem));
+    return this.#runLate(this.#parts.operations, problem.operation, (code) => code.runLinear(this.#core, problem));
   }
 
   linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
-    return this.#runLate(problem.operation, (code) => code.runLinearBackward(this.#core, problem));
+    return this.#runLate(this.#parts.operations, problem.operation, (code) =>
+      code.runLinearBackward(this.#core, problem),
+    );
   }
 
   createCache(problem: CacheProblem): Eventually<EngineCache> {
-    return this.#run(problem.operation, (code) => code.createCache(this.#core, problem));
+    return this.#run(this.#parts.layers, problem.operation, (code) => code.createCache(this.#core, problem));
   }
 
   loadCache(operation: string, bytes: Uint8Array): Eventually<EngineCache> {
-    return this.#runLate(operation, (code) => code.loadCache(this.#core, operation, bytes));
+    return this.#runLate(this.#parts.layers, operation, (code) => code.loadCache(this.#core, operation, bytes));
   }
 
   createLayer(problem: LayerProblem): Eventually<EngineLayer> {
-    return this.#run(problem.operation, (code) => code.createLayer(this.#core, problem));
+    return this.#run(this.#parts.layers, problem.operation, (code) => code.createLayer(this.#core, problem));
   }
 
   createStep(problem: StepProblem): Eventually<EngineStep> {
-    return this.#runLate(problem.operation, (code) => code.createStep(this.#core, problem));
+    return this.#runLate(this.#parts.layers, problem.operation, (code) => code.createStep(this.#core, problem));
   }
 
   locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {
@@ -95,14 +100,14 @@ export class WasmEngine implements Engine {
   }
 
   /** Runs an operation: at once if its code is here. */
-  #run<T>(operation: string, work: (code: typeof runners) => Eventually<T>): Eventually<T> {
-    const { loaded } = this.#runners;
-    return loaded ? work(loaded) : this.#runners.load(operation).then(work);
+  #run<Code, T>(part: Part<Code>, operation: string, work: (code: Code) => Eventually<T>): Eventually<T> {
+    const { loaded } = part;
+    return loaded ? work(loaded) : part.load(operation).then(work);
   }
 
   /** The same for an operation that computes with the late part of the module. */
-  #runLate<T>(operation: string, work: (code: typeof runners) => Eventually<T>): Eventually<T> {
-    return this.#run(operation, (code) => this.#core.withLatePart(operation, () => work(code)));
+  #runLate<Code, T>(part: Part<Code>, operation: string, work: (code: Code) => Eventually<T>): Eventually<T> {
+    return this.#run(part, operation, (code) => this.#core.withLatePart(operation, () => work(code)));
   }
 
   dispose(): void {

@@ -3,6 +3,7 @@ import type { AutoModule, EngineParts } from "../instance/parts.js";
 import type { EngineFiles } from "../load/engineFiles.js";
 import { loadPart } from "../load/files.js";
 import { here, Late } from "../turn/late.js";
+import * as makers from "../wasm/makers.js";
 import * as runners from "../wasm/runners.js";
 
 /**
@@ -15,5 +16,5 @@ export function engineCode(files: EngineFiles): EngineParts {
     code.formulaReading.code = formulaReading.code;
     return code;
   });
-  return { operations: here(runners), placed: auto, auto };
+  return { layers: here(makers), operations: here(runners), placed: auto, auto };
 }
