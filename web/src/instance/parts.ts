@@ -1,8 +1,7 @@
 import type { formulaReading } from "../attention/formulaReading.js";
 import type * as placed from "../auto/placed.js";
 import type { Part } from "../turn/late.js";
-import type * as makers from "../wasm/makers.js";
-import type * as runners from "../wasm/runners.js";
+import type { WasmParts } from "../wasm/wasmEngine.js";
 import type * as auto from "./parts/auto.js";
 import type * as holders from "./parts/holders.js";
 import type * as layers from "./parts/layers.js";
@@ -22,9 +21,7 @@ export interface InstanceParts {
 }
 
 /** The code of engines that a plain call does not need. */
-export interface EngineParts {
-  readonly layers: Part<typeof makers>;
-  readonly operations: Part<typeof runners>;
+export interface EngineParts extends WasmParts {
   readonly auto: Part<typeof auto>;
   /** Layers and caches of `auto`. */
   readonly placed: Part<typeof placed>;

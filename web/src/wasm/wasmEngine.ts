@@ -8,7 +8,6 @@ import type { EngineCache } from "../cache/engineCache.js";
 import type { Engine } from "../engine/engine.js";
 import type { EngineTensor, NewTensor } from "../engine/engineTensor.js";
 import { NO_CALIBRATION, type LiveReport } from "../engine/report.js";
-import type { EngineParts } from "../instance/parts.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
@@ -20,9 +19,14 @@ import type { Part } from "../turn/late.js";
 import { runAttention } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import { usesLatePart } from "./latePart.js";
+import type * as makers from "./makers.js";
+import type * as runners from "./runners.js";
 
-/** What plain attention does not need. */
-type WasmParts = Pick<EngineParts, "layers" | "operations">;
+/** The code of this engine that a plain call does not need. */
+export interface WasmParts {
+  readonly layers: Part<typeof makers>;
+  readonly operations: Part<typeof runners>;
+}
 
 /**
  * The engine that computes with WebAssembly. Each operation has a file of its own. What plain attention does not need may

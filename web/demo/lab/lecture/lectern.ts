@@ -1,18 +1,8 @@
 import { t } from "../../texts/t.js";
 import { element } from "../shell/element.js";
-import { flag, text } from "../shell/field.js";
 import { State } from "../shell/state.js";
 import type { LecturePanel } from "./lecturePanel.js";
-
-/** The place in a lecture. It is part of every room's address, so no room has settings of these names. */
-const lectureFields = {
-  /** The lecture and its stop, as in "words-3"; empty without a lecture. */
-  lecture: text("", 40),
-  /** Whether the answer is shown. */
-  answer: flag(false),
-};
-
-export type LectureState = State<typeof lectureFields>;
+import { lectureFields, type LectureState } from "./lectureState.js";
 
 /** Where lectures begin. What they need is loaded with the first one. */
 export class Lectern {

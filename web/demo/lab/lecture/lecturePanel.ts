@@ -4,7 +4,7 @@ import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { BigScreen } from "./bigScreen.js";
 import { drawnFigure } from "./drawn.js";
-import type { LectureState } from "./lectern.js";
+import type { LectureState } from "./lectureState.js";
 import { stopAddress, type Lecture, type Stop } from "./lecture.js";
 import "./lecture.css";
 import { lectureAfter, placeOf, type Place } from "./lectures.js";
