@@ -56,6 +56,22 @@ test.each(LECTURES)(
   },
 );
 
+test("the focus goes to the answer, and to the next stop; an embedded figure has no panel", async () => {
+  const [, matrices] = LECTURES as [Lecture, Lecture];
+  const page = await at(matrices, 1);
+  const focused = () => page.evaluate(() => document.activeElement!.textContent);
+  await panel(page).getByRole("button", { name: "Show the answer" }).press("Enter");
+  expect(await focused()).toBe(matrices.stops[0]!.quiz!.answer);
+  await panel(page).getByRole("link", { name: "Next →" }).press("Enter");
+  await arrived(matrices, 2, page);
+  expect(await focused()).toBe(matrices.stops[1]!.title);
+  await page.goto("about:blank");
+  await page.goto(`${lab.url}?embed#/masks?left=48&lecture=matrices-8`);
+  await lab.ready("masks", page);
+  expect(await panel(page).count()).toBe(0);
+  await page.close();
+});
+
 test("a link to an answer shows it; leaving the lecture leaves the figure", async () => {
   const [words] = LECTURES as [Lecture];
   const page = await lab.open();
@@ -116,7 +132,10 @@ test("a handout has every figure and question; its answers come on a last page, 
   await handout.getByLabel("With the answers").check();
   expect(await answers.allTextContents()).toEqual(words.stops.map(({ quiz }) => quiz!.answer));
   expect(await answers.first().isVisible()).toBe(true);
+  await page.pdf({ format: "A4" });
+  await page.mouse.wheel(0, 5000);
   await handout.getByRole("button", { name: "Close" }).click();
+  await lab.frames(page);
   await arrived(words, 2, page);
   await page.close();
 });

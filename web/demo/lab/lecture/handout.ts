@@ -4,6 +4,7 @@ import { button } from "../shell/controls.js";
 import { element } from "../shell/element.js";
 import { drawnFigure } from "./drawn.js";
 import { stopAddress, type Lecture, type Stop } from "./lecture.js";
+import type { Place } from "./lectures.js";
 
 /** What paper shows of a stop. */
 interface Sheet {
@@ -12,10 +13,12 @@ interface Sheet {
   readonly picture: string | undefined;
 }
 
-/** Visits all stops, draws their figures, and shows them as sheets to print. Then the page is again where it was. */
-export async function showHandout(lecture: Lecture, onFigure: (number: number) => void): Promise<void> {
-  const before = location.hash;
-  const sheets = await onPaper(() => drawAll(lecture, onFigure)).finally(() => location.replace(before));
+/** Visits all stops, draws their figures, and shows them as sheets to print. The page behind them is again where it was. */
+export async function showHandout({ lecture, number }: Place, onFigure: (number: number) => void): Promise<void> {
+  const sheets = await onPaper(() => drawAll(lecture, onFigure));
+  const { room, figure } = lecture.stops[number - 1]!;
+  location.replace(stopAddress(lecture, number));
+  await drawnFigure(room, figure);
   document.body.append(page(lecture, sheets));
   scrollTo({ top: 0, behavior: "instant" });
 }
@@ -70,10 +73,12 @@ function page(lecture: Lecture, sheets: readonly Sheet[]): HTMLElement {
     ...sheets.map(sheet),
     answers,
   );
+  const height = scrollY;
   root.toggleAttribute("data-handout", true);
   const close = () => {
     node.remove();
     root.removeAttribute("data-handout");
+    scrollTo({ top: height, behavior: "instant" });
     removeEventListener("popstate", close);
   };
   addEventListener("popstate", close); // the visitor goes back

@@ -1,3 +1,4 @@
+import { isFigure } from "../embed/figurePage.js";
 import { t } from "../../texts/t.js";
 import { element } from "../shell/element.js";
 import { State } from "../shell/state.js";
@@ -14,8 +15,9 @@ export class Lectern {
     this.state.onChange(() => void this.show());
   }
 
-  /** Shows the stop of the address, or takes the panel away. */
+  /** Shows the stop of the address, or takes the panel away. A figure in another page is no lecture. */
   async show(): Promise<void> {
+    if (isFigure) return;
     if (!this.#panel && this.state.values.lecture === "") return;
     this.#panel ??= import("./lecturePanel.js").then(({ LecturePanel }) => {
       const node = element("section", { id: "lecture", "aria-label": t`Lecture` });

@@ -5,7 +5,7 @@ import { inWords } from "../shell/failure.js";
 import { BigScreen } from "./bigScreen.js";
 import { drawnFigure } from "./drawn.js";
 import type { LectureState } from "./lectureState.js";
-import { stopAddress, type Lecture, type Stop } from "./lecture.js";
+import { stopAddress, type Stop } from "./lecture.js";
 import "./lecture.css";
 import { lectureAfter, placeOf, type Place } from "./lectures.js";
 
@@ -40,17 +40,25 @@ export class LecturePanel {
     this.#node.hidden = name === "";
     document.documentElement.toggleAttribute("data-lecture", name !== "");
     if (name === "") void this.#big.set(false);
-    else this.#node.replaceChildren(...(place ? this.#stop(place) : this.#none(name)));
+    else this.#replace(place ? this.#stop(place) : this.#none(name));
     if (place && name !== this.#shown) void scrollTo(place.lecture.stops[place.number - 1]!);
     this.#shown = name;
+  }
+
+  /** What had the focus gives it to what has come. */
+  #replace(parts: readonly HTMLElement[]): void {
+    const hadFocus = this.#node.contains(document.activeElement);
+    this.#node.replaceChildren(...parts);
+    const fresh = this.#node.querySelector<HTMLElement>(this.#state.values.answer ? ".lecture-answer" : "h2");
+    if (hadFocus) fresh?.focus({ preventScroll: true });
   }
 
   #stop({ lecture, number }: Place): HTMLElement[] {
     const { title, words, quiz } = lecture.stops[number - 1]!;
     const place = t`${lecture.title}, ${number} of ${lecture.stops.length}`;
     return [
-      element("div", { class: "lecture-head" }, element("span", {}, place), this.#tools(lecture)),
-      element("h2", {}, title),
+      element("div", { class: "lecture-head" }, element("span", {}, place), this.#tools({ lecture, number })),
+      element("h2", { tabindex: "-1" }, title),
       ...(words ? [element("p", { class: "lecture-words" }, words)] : []),
       ...(quiz ? [element("p", { class: "lecture-question" }, quiz.question)] : []),
       element(
@@ -62,10 +70,10 @@ export class LecturePanel {
     ];
   }
 
-  #tools(lecture: Lecture): HTMLElement {
+  #tools(place: Place): HTMLElement {
     const said = element("span", { role: "status" }, this.#working);
     if (this.#big.isOn) return element("div", { class: "lecture-tools" }, said, button(t`Leave full screen`, () => this.#setBig(false))); // oxfmt-ignore
-    const handout = button(t`Handout to print`, () => void this.#printed(lecture));
+    const handout = button(t`Handout to print`, () => void this.#printed(place));
     handout.disabled = this.#working !== "";
     const big = button(t`Full screen`, () => this.#setBig(true));
     return element("div", { class: "lecture-tools" }, said, big, handout, this.#leave());
@@ -83,7 +91,7 @@ export class LecturePanel {
 
   #answer(answer: string): HTMLElement {
     const { answer: isShown } = this.#state.values;
-    const said = element("p", { class: "lecture-answer", role: "status" }, isShown ? answer : "");
+    const said = element("p", { class: "lecture-answer", tabindex: "-1", role: "status" }, isShown ? answer : "");
     if (!isShown) said.append(button(t`Show the answer`, () => this.#state.set({ answer: true })));
     return said;
   }
@@ -114,14 +122,14 @@ export class LecturePanel {
     else this.#node.querySelector<HTMLElement>(by > 0 ? "a[rel=next]" : "a[rel=prev]")?.click();
   }
 
-  async #printed(lecture: Lecture): Promise<void> {
+  async #printed(place: Place): Promise<void> {
     const say = (words: string) => {
       this.#working = words;
       this.show();
     };
     try {
       const { showHandout } = await import("./handout.js");
-      await showHandout(lecture, (done) => say(t`Drawing: figure ${done} of ${lecture.stops.length}`));
+      await showHandout(place, (done) => say(t`Drawing: figure ${done} of ${place.lecture.stops.length}`));
       say("");
     } catch (error) {
       say(t`It could not be drawn: ${inWords(error)}`);

@@ -112,8 +112,9 @@ export class Walk {
     if (!this.#print.matches && this.#seen() !== this.#scene) this.goTo(this.#scene, true);
   }
 
-  /** The last scene whose text has come above the line at which people read. */
+  /** The last scene whose text has come above the line at which people read. Behind a handout nobody reads on. */
   #seen(): number {
+    if (!this.#stage.checkVisibility()) return this.#scene;
     const line = innerHeight * (matchMedia(NARROW).matches ? NARROW_LINE : LINE);
     const cards = [...this.#stage.querySelectorAll<HTMLElement>(".scene")];
     const at = cards.findLastIndex((card) => card.getBoundingClientRect().top < line);
