@@ -36,8 +36,7 @@ function kept(): readonly Kept[] {
   } catch {
     // The list holds until the page is closed.
   }
-  const stops: unknown = JSON.parse(unstored);
-  return Array.isArray(stops) ? stops.filter(isKept) : [];
+  return stopsIn(unstored);
 }
 
 function keep(stops: readonly Kept[]): void {
@@ -46,6 +45,16 @@ function keep(stops: readonly Kept[]): void {
     localStorage.setItem(KEY, unstored);
   } catch {
     // As above.
+  }
+}
+
+/** What another page of this site has stored under the name is no list. */
+function stopsIn(text: string): readonly Kept[] {
+  try {
+    const stops: unknown = JSON.parse(text);
+    return Array.isArray(stops) ? stops.filter(isKept) : [];
+  } catch {
+    return [];
   }
 }
 
