@@ -36,10 +36,15 @@ export function digestOf(inputs) {
 
 /** The file itself, or all files in the folder, or nothing if the path does not exist. */
 function filesIn(input) {
-  const full = path.join(root, input);
-  if (!existsSync(full)) return [];
-  if (statSync(full).isFile()) return [input];
-  const entries = readdirSync(full, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const files = entries.map((entry) => path.relative(root, path.join(entry.parentPath ?? entry.path, entry.name)));
-  return files.filter((file) => !file.split(path.sep).includes("node_modules")).sort();
+  const found = statSync(path.join(root, input), { throwIfNoEntry: false });
+  if (!found) return [];
+  return found.isFile() ? [input] : filesBelow(input).sort();
+}
+
+function filesBelow(folder) {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const inside = path.join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : filesBelow(inside);
+    return entry.isFile() ? [inside] : [];
+  });
 }

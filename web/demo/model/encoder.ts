@@ -13,7 +13,6 @@ export const LAYERS: readonly LayerShape[] = [
 /** The largest number of tokens in the model's training. The tokens of a text after these are left out. */
 export const MAX_TOKENS = 128;
 
-const EMBEDDING_DIM = LAYERS[0]!.inputDim;
 const OUTPUT_DIM = LAYERS.at(-1)!.outputDim;
 
 export interface EncodeOptions {
@@ -46,7 +45,7 @@ export interface Encoding {
   readonly inputs?: EncoderInputs;
 }
 
-/** What the first layer gets: [tokens, EMBEDDING_DIM], row-major. */
+/** What the first layer gets: [tokens, the width of an embedding], row-major. */
 export interface EncoderInputs {
   /** The part that says which word it is: twice the embedding. */
   readonly words: Float32Array;
@@ -61,7 +60,7 @@ export interface EncoderInputs {
 export class Encoder {
   private constructor(
     private readonly tokenizer: Tokenizer,
-    private readonly embeddings: Float32Array,
+    private readonly weights: Weights,
     private readonly frequencies: Float32Array,
     private readonly layers: readonly TransformerLayer[],
     private readonly hidden: Dense,
@@ -73,7 +72,7 @@ export class Encoder {
     const layers = await Promise.all(LAYERS.map((shape, index) => TransformerLayer.create(hw, weights, index, shape)));
     return new Encoder(
       new Tokenizer(JSON.parse(new TextDecoder().decode(vocabulary)) as Vocabulary),
-      weights.get("module/Embeddings_en"),
+      weights,
       weights.get(
         "module_apply_default/Encoder_en/KonaTransformer/Encode/TransformerStack/Layer_0/AddTimingSignal/TimingSignal/ExpandDims_1",
       ),
@@ -90,7 +89,10 @@ export class Encoder {
     const all = this.tokenizer.encode(text);
     const tokens = all.slice(0, Math.min(mostTokens, MAX_TOKENS));
 
-    const embedded = this.embed(tokens.map((token) => token.id));
+    const embedded = this.weights.rows(
+      "module/Embeddings_en",
+      tokens.map((token) => token.id),
+    );
     const placed = positions ? add(embedded, timingSignal(tokens.length, this.frequencies)) : embedded;
     const input = add(embedded, placed); // as in the model's graph: embeddings + (embeddings + signal)
     let x = input;
@@ -113,13 +115,5 @@ export class Encoder {
 
   dispose(): void {
     for (const layer of this.layers) layer.dispose();
-  }
-
-  private embed(ids: readonly number[]): Float32Array {
-    const rows = new Float32Array(ids.length * EMBEDDING_DIM);
-    ids.forEach((id, t) =>
-      rows.set(this.embeddings.subarray(id * EMBEDDING_DIM, (id + 1) * EMBEDDING_DIM), t * EMBEDDING_DIM),
-    );
-    return rows;
   }
 }

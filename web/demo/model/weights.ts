@@ -26,15 +26,22 @@ export interface WeightEntry {
 
 const ELEMENT_BYTES: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, bool: 1 };
 
+/** Where the numbers of one weight lie in the shards of its group. */
+interface Place {
+  readonly entry: WeightEntry;
+  readonly shards: readonly Uint8Array[];
+  readonly begin: number;
+}
+
 /**
  * The float weights of a TensorFlow.js graph model, by their names in the graph. The shards of a group are one stream
- * of bytes, which may be cut anywhere. The weights are views of the shards.
+ * of bytes, which may be cut anywhere. What is asked for is a view of a shard, or a copy if it lies in two.
  */
 export class Weights {
-  readonly #byName: ReadonlyMap<string, Float32Array>;
+  readonly #places: ReadonlyMap<string, Place>;
 
-  private constructor(byName: ReadonlyMap<string, Float32Array>) {
-    this.#byName = byName;
+  private constructor(places: ReadonlyMap<string, Place>) {
+    this.#places = places;
   }
 
   static async read(files: ModelFiles, onProgress: ModelProgress = () => {}): Promise<Weights> {
@@ -43,25 +50,39 @@ export class Weights {
     let loaded = 0;
     const count = (bytes: number) => onProgress((loaded += bytes), total);
 
-    const byName = new Map<string, Float32Array>();
+    const places = new Map<string, Place>();
     for (const group of graph.weightsManifest) {
       const shards = await Promise.all(group.paths.map((path) => files(path, count)));
       const length = shards.reduce((sum, shard) => sum + shard.length, 0);
-      let offset = 0;
-      for (const weight of group.weights) {
-        const end = offset + byteLength(weight);
-        if (end > length) throw new Error(`model: the weights end inside ${weight.name}; a shard is cut short`);
-        if (weight.dtype === "float32") byName.set(weight.name, numbers(part(shards, offset, end), weight));
-        offset = end;
+      let begin = 0;
+      for (const entry of group.weights) {
+        const end = begin + byteLength(entry);
+        if (end > length) throw new Error(`model: the weights end inside ${entry.name}; a shard is cut short`);
+        if (entry.dtype === "float32") places.set(entry.name, { entry, shards, begin });
+        begin = end;
       }
     }
-    return new Weights(byName);
+    return new Weights(places);
   }
 
   get(name: string): Float32Array {
-    const values = this.#byName.get(name);
-    if (!values) throw new Error(`model: no weight named ${name}`);
-    return values;
+    const place = this.#place(name);
+    return numbers(place, 0, elements(place.entry));
+  }
+
+  /** Some rows of a matrix [rows, columns], one after the other. The rest of the matrix is not read. */
+  rows(name: string, indices: readonly number[]): Float32Array {
+    const place = this.#place(name);
+    const columns = place.entry.shape.at(-1)!;
+    const chosen = new Float32Array(indices.length * columns);
+    indices.forEach((row, n) => chosen.set(numbers(place, row * columns, columns), n * columns));
+    return chosen;
+  }
+
+  #place(name: string): Place {
+    const place = this.#places.get(name);
+    if (!place) throw new Error(`model: no weight named ${name}`);
+    return place;
   }
 }
 
@@ -69,28 +90,35 @@ function sizesOf({ bytes, weights }: WeightsGroup): readonly number[] {
   return bytes ?? weights.map(byteLength);
 }
 
-function byteLength({ name, shape, dtype, quantization }: WeightEntry): number {
+const elements = ({ shape }: WeightEntry) => shape.reduce((product, size) => product * size, 1);
+const byteLength = (entry: WeightEntry) => elements(entry) * elementBytes(entry);
+
+function elementBytes({ name, dtype, quantization }: WeightEntry): number {
   const stored = quantization?.dtype ?? dtype;
   const bytes = ELEMENT_BYTES[stored];
   if (!bytes)
     throw new Error(`model: ${name} has dtype ${stored}, expected one of ${Object.keys(ELEMENT_BYTES).join(", ")}`);
-  return shape.reduce((product, size) => product * size, bytes);
+  return bytes;
 }
 
-function numbers({ buffer, byteOffset, byteLength }: Uint8Array, { quantization }: WeightEntry): Float32Array {
-  if (quantization) return toFloat32(new Uint16Array(buffer as ArrayBuffer, byteOffset, byteLength / 2));
-  return new Float32Array(buffer as ArrayBuffer, byteOffset, byteLength / 4);
+/** `count` numbers of a weight, from the `first` on. */
+function numbers({ entry, shards, begin }: Place, first: number, count: number): Float32Array {
+  const bytes = elementBytes(entry);
+  const from = begin + first * bytes;
+  const { buffer, byteOffset } = part(shards, from, from + count * bytes, bytes);
+  if (entry.quantization) return toFloat32(new Uint16Array(buffer as ArrayBuffer, byteOffset, count));
+  return new Float32Array(buffer as ArrayBuffer, byteOffset, count);
 }
 
-/** A part of the stream, copied only if it lies in two shards or does not begin at a multiple of four bytes. */
-function part(shards: readonly Uint8Array[], begin: number, end: number): Uint8Array {
+/** A part of the stream, copied only if it lies in two shards or does not begin at a multiple of an element's bytes. */
+function part(shards: readonly Uint8Array[], begin: number, end: number, elementBytes: number): Uint8Array {
   let start = 0;
   const pieces = shards.map((shard) => {
     const piece = shard.subarray(Math.max(begin - start, 0), Math.max(end - start, 0));
     start += shard.length;
     return piece;
   });
-  const whole = pieces.find(({ length, byteOffset }) => length === end - begin && byteOffset % 4 === 0);
+  const whole = pieces.find(({ length, byteOffset }) => length === end - begin && byteOffset % elementBytes === 0);
   return whole ?? joined(pieces);
 }
 
