@@ -129,6 +129,26 @@ describeOnGpu("Large numbers on WebGPU", () => {
     }
   }); // oxfmt-ignore
 
+  test.each([NaN, Infinity, -Infinity])(
+    "a part with %p reaches the merged row, however little it weighs",
+    async (special) => {
+      const part = (lse: number, value: number) => ({
+        output: { data: Float32Array.of(value, 1), shape: [1, 1, 1, 2] },
+        lse: { data: Float32Array.of(lse), shape: [1, 1, 1] },
+      });
+      for (const below of [0, 50, 110, 700]) {
+        const parts = [part(3, 2), part(3 - below, special)];
+        const [gpu, cpu] = await Promise.all([engines.onGpu, engines.onCpu].map((hw) => hw.mergeAttention(parts)));
+        expect(float32Of(cpu!.output)).toEqual(Float32Array.of(special, 1));
+        expect(float32Of(gpu!.output)).toEqual(Float32Array.of(special, 1));
+        expect(float32Of(gpu!.lse)).toEqual(float32Of(cpu!.lse));
+      }
+      const unseen = [part(3, 2), part(-Infinity, special)];
+      for (const hw of [engines.onGpu, engines.onCpu])
+        expect(float32Of((await hw.mergeAttention(unseen)).output)).toEqual(Float32Array.of(2, 1));
+    },
+  );
+
   // Scores that leave float32: above they poison the row, below they weigh nothing, as on wasm.
   test.each<[string, number, number, number[]]>([
     ["one score overflows upwards", 1.8e19, 1, [3e38, 0, 0]],

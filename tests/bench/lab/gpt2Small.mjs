@@ -27,6 +27,7 @@ function shapesOf(layers) {
 
 /** Bytes of a number, and small ones as 32 bits: ± 2 ** -7, and a little more. */
 const FORMS = {
+  BF16: { size: 2, word: (random) => (random & 0x807f807f) | 0x3c003c00 },
   F16: { size: 2, word: (random) => (random & 0x83ff83ff) | 0x20002000 },
   F32: { size: 4, word: (random) => (random & 0x807fffff) | 0x3c000000 },
 };

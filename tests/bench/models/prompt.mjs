@@ -6,14 +6,13 @@ import { summary } from "../harness/statistics.mjs";
 import { configOf, randomFile } from "../lab/gpt2Small.mjs";
 import { gpt2Onnx } from "./gpt2Onnx.mjs";
 
-const LENGTH = 512;
 /** A product of 3072 float32 errs by at most 3072 × 2⁻²⁴ of the sum of its terms; 12 blocks add up, most errors cancel. */
 const MOST_DIFFERENCE = 1e-3;
 
 /** @returns the medians in milliseconds, the median of the ratios of turns, and the largest difference of the scores */
-export async function promptOf({ createAttention, loadModel, ort, layers, threads, rounds }) {
+export async function promptOf({ createAttention, loadModel, ort, layers, length, threads, rounds }) {
   const file = randomFile("F32", layers);
-  const tokens = Array.from({ length: LENGTH }, (_, n) => (n * 7919) % 50257);
+  const tokens = Array.from({ length }, (_, n) => (n * 7919) % 50257);
   const peer = await peerOf(ort, file, { layers, threads, tokens });
   const hw = await createAttention({ backend: "wasm", threads, maximumMemory: 2 ** 31 });
   const json = new TextEncoder().encode(JSON.stringify(configOf(layers)));
@@ -47,9 +46,9 @@ async function timeOf(call) {
 async function peerOf(ort, file, { layers, threads, tokens }) {
   ort.env.wasm.numThreads = threads;
   ort.env.logLevel = "error";
-  const bytes = gpt2Onnx(file, { layers, length: LENGTH });
+  const bytes = gpt2Onnx(file, { layers, length: tokens.length });
   const session = await ort.InferenceSession.create(bytes, { executionProviders: ["wasm"] });
-  const feed = (numbers) => new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [1, LENGTH]);
+  const feed = (numbers) => new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [1, tokens.length]);
   const feeds = { tokens: feed(tokens), positions: feed(tokens.keys()) };
   return { call: async () => (await session.run(feeds)).scores.data, release: () => session.release() };
 }

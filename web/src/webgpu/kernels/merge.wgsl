@@ -19,7 +19,7 @@ struct Shape {
 }
 
 @group(0) @binding(0) var<uniform> shape: Shape;
-@group(0) @binding(1) var<storage, read> outputs: array<f32>;
+@group(0) @binding(1) var<storage, read> outputs: array<u32>;
 @group(0) @binding(2) var<storage, read> part_lse: array<u32>;  // [part][row], lse_stride elements a part
 @group(0) @binding(3) var<storage, read> sinks: array<u32>;
 @group(0) @binding(4) var<storage, read_write> output: array<u32>;
@@ -39,6 +39,8 @@ fn share(bits: u32, maximum: f32) -> f32 {
 fn raised(maximum: f32, bits: u32) -> f32 { return select(max(maximum, bitcast<f32>(bits)), maximum, bits == MINUS_INFINITY); }
 
 fn is_poison(bits: u32) -> bool { return bits != MINUS_INFINITY && not_finite(bits); }
+
+fn is_nan(bits: u32) -> bool { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
@@ -60,13 +62,18 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let at = b * shape.batch + h * shape.head + i * shape.position + d * shape.feature;
   var sum = share(sink, maximum);
   var o = 0.0f;
+  var not_number = false;
   for (var part = 0u; part < shape.num_parts; part++) {
+    if (lse_bits(part, row) == MINUS_INFINITY) { continue; }  // the part saw no key
     let weight = share(lse_bits(part, row), maximum);
     sum += weight;
-    if (weight > 0.0f) { o += weight * outputs[part * shape.part_stride + at]; }
+    let value = outputs[part * shape.part_stride + at];
+    not_number = not_number || is_nan(value);
+    // As on wasm, what is not finite reaches the result however small its weight is.
+    o += select(weight, 1.0f, not_finite(value)) * bitcast<f32>(value);
   }
   let empty = sum == 0.0f;
-  output[at] = select(select(bitcast<u32>(o / max(sum, 1e-37f)), 0u, empty), NOT_A_NUMBER, poisoned);
+  output[at] = select(select(bitcast<u32>(o / max(sum, 1e-37f)), 0u, empty), NOT_A_NUMBER, poisoned || not_number);
   if (d == 0u) {
     lse[row] = select(select(bitcast<u32>(maximum + log(max(sum, 1e-37f))), MINUS_INFINITY, empty), NOT_A_NUMBER, poisoned);
   }
