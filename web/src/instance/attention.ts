@@ -560,10 +560,10 @@ export class Attention extends Disposing {
   }
 
   /** @internal As `Placement` has it; `headwise/onnx` reads its inputs by it. */
-  locate(...[operation, ...array]: Parameters<NonNullable<Placement["locate"]>>): number | undefined {
+  readonly locate: NonNullable<Placement["locate"]> = (operation, argument, given, view) => {
     this.#assertAlive(operation);
-    return this.#engine.locate?.(operation, ...array);
-  }
+    return this.#engine.locate?.(operation, argument, given, view);
+  };
 
   /** @internal Frees something on the GPU. */
   afterCalls(work: () => void): void {
@@ -578,7 +578,7 @@ export class Attention extends Disposing {
   }
 
   #placement(onGpu = false): Placement {
-    return { onGpu, locate: (...array) => this.locate(...array) };
+    return { onGpu, locate: this.locate };
   }
 
   #createCache(problem: CacheProblem): Eventually<EngineCache> {

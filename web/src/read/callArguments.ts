@@ -21,6 +21,8 @@ import { dtypeOfElements, numbersAs, type Element } from "./plainNumbers.js";
 import { readRecord } from "./record.js";
 import { Views } from "./views.js";
 
+const DTYPES = Object.keys(BYTES) as readonly Dtype[];
+
 /** The largest length of a list of numbers in the options. */
 const MAX_LIST = 2 ** 26;
 
@@ -63,7 +65,7 @@ export class CallArguments {
   placed<D extends Dtype = Dtype>(
     argument: string,
     value: unknown,
-    dtypes: readonly D[] = Object.keys(BYTES) as D[],
+    dtypes: readonly D[] = DTYPES as readonly D[],
   ): CheckedTensor<D> | BufferTensor<D> {
     const given = isArray(value) ? undefined : this.#fields(argument, value);
     if (given && isGpuTensor(given) && this.placement.onGpu) return this.#gpuTensor(argument, given, dtypes);
@@ -78,7 +80,7 @@ export class CallArguments {
   tensor<D extends Dtype = Dtype>(
     argument: string,
     value: unknown,
-    dtypes: readonly D[] = Object.keys(BYTES) as D[],
+    dtypes: readonly D[] = DTYPES as readonly D[],
   ): CheckedTensor<D> {
     return this.#inMemory(argument, value, isArray(value) ? undefined : this.#fields(argument, value), dtypes);
   }

@@ -7,10 +7,10 @@ import { ARRAYS, type Dtype, type TensorData } from "../tensor/tensor.js";
 
 /** Our own views on the arrays of one call. They have the arrays' lengths at the time of the call, and no accessors. */
 export class Views {
-  /** Our view of each array of the caller. An array that is given twice has one view. */
-  readonly #views = new Map<object, TensorData>();
-  /** The caller's array of each view. */
-  readonly #given = new Map<TensorData, object>();
+  /** The arrays of the caller. An array that is given twice has one view. A call has few: lists cost less than maps. */
+  readonly #given: object[] = [];
+  /** Our view of each of them. */
+  readonly #views: TensorData[] = [];
   /** The views whose memory is checked again when it is the call's turn. */
   readonly #watched: { readonly argument: string; readonly view: TensorData }[] = [];
 
@@ -21,13 +21,13 @@ export class Views {
 
   /** The view of a typed array whose class holds this dtype. */
   of(argument: string, array: object, dtype: Dtype): TensorData {
-    const known = this.#views.get(array);
-    if (known) return known;
+    const known = this.#given.indexOf(array);
+    if (known >= 0) return this.#views[known]!;
     assertIntactNow(this.operation, argument, array);
     const { buffer, byteOffset, length } = placeOf(array);
     const view = new ARRAYS[dtype](buffer as ArrayBuffer, byteOffset, length);
-    this.#views.set(array, view);
-    this.#given.set(view, array);
+    this.#given.push(array);
+    this.#views.push(view);
     return view;
   }
 
@@ -42,7 +42,7 @@ export class Views {
 
   /** The caller's array of a view. Use only its identity. */
   given(view: TensorData): object | undefined {
-    return this.#given.get(view);
+    return this.#given[this.#views.indexOf(view)];
   }
 
   /** Makes `assertIntact` check this view. */
