@@ -5,10 +5,11 @@ import { tableText } from "../figures/pages.mjs";
 const SIGN = { held: "yes", failed: "**no**", skipped: "not measured" };
 
 /** A row that held in a quick run was measured with less work than its goal says. A time above the goal fails no row. */
-function signOf({ verdict, isQuick, isLate }) {
+function signOf({ verdict, isQuick, isLate, without }) {
   if (verdict !== "held") return SIGN[verdict];
   if (isLate) return "right, but **not in time**";
-  return isQuick ? "yes, with less work" : SIGN.held;
+  const yes = isQuick ? "yes, with less work" : SIGN.held;
+  return without ? `${yes}, without ${without}` : yes;
 }
 
 const COLUMNS = ["what", "goal", "measured", "holds", "command"];

@@ -109,6 +109,7 @@ describe("a result", () => {
     const result = { name: "a", what: "b", goal: "c", figure: "d", verdict: "held", isQuick: false };
     const signOf = (more) => partOf({ results: [{ ...result, ...more }] }).rows.a[3];
     expect(signOf({})).toBe("yes");
+    expect(signOf({ without: "the audit" })).toBe("yes, without the audit");
     expect(signOf({ isLate: true })).toBe("right, but **not in time**");
     expect(signOf({ isLate: true, verdict: "failed" })).toBe("**no**");
   });

@@ -2,8 +2,8 @@
 //
 // A row is an object: `name`, `what` it is about and the `goal` (both go into the table), `minutes` as a budget for
 // { quick, whole }, and `measure({ isQuick, seed, folder })`, which resolves to { verdict: "held" | "failed" |
-// "skipped", figure: what goes into the table, isLate?: above the goal of time, numbers?: everything measured }. `folder`
-// is empty and the row's own.
+// "skipped", figure: what goes into the table, isLate?: above the goal of time, without?: the part of the goal that could not
+// be measured here, numbers?: everything measured }. `folder` is empty and the row's own.
 // A row that cannot be measured here (no such browser, no compiler) resolves to "skipped" and says why.
 
 import { allocation } from "./allocation.mjs";
