@@ -59,6 +59,21 @@ export async function makeCalls(hw, { formula, quantizeWeight, toFloat16 }, { he
 
   const { output, lse } = await hw.scaledDotProductAttention(q, k, v, { returns: { output: true, lse: true } });
   const layer = await hw.multiHeadAttention({ numHeads: heads, position: { kind: "rotary" }, weights });
+  const layerCache = await layer.kvCache();
+  const table = randomTensor(20, length, width);
+  const gain = randomTensor(21, width);
+  const rows = Int32Array.from({ length }, (_, n) => length - 1 - n);
+  const recorded = (cache, more) =>
+    hw.record(
+      (recorder) => {
+        const given = recorder.rows(table, recorder.numbers("rows", length));
+        const seen = recorder.layer(layer, recorder.rmsNorm(given, gain), { cache, causal: true });
+        const y = recorder.linear(recorder.activation(recorder.add(given, seen), "silu"), weights.Wo);
+        return { y, probs: recorder.softmax(y), top: recorder.topK(y, 2).indices };
+      },
+      { ...more },
+    );
+  const steps = { alone: await recorded(), cached: await recorded(layerCache) };
   const caches = {};
   for (const dtype of ["float32", "float16", "int8"]) {
     caches[dtype] = await hw.kvCache({ numKvHeads: heads / 2, headDim: dim, dtype, rotary: {} });
@@ -127,9 +142,23 @@ export async function makeCalls(hw, { formula, quantizeWeight, toFloat16 }, { he
     "cache, float16": decoding(caches.float16),
     "cache, int8": decoding(caches.int8),
     "cache, attend": (more) => caches.float32.attend(q, { causal: true, ...more }),
+    "recorded step": (more) => steps.alone.run({ rows }, { ...more }),
+    "recorded step, cache": async (more) => {
+      const result = await steps.cached.run({ rows }, { ...more });
+      await layerCache.rewind(0);
+      return result;
+    },
+    "recorded step, made and disposed": async (more) => {
+      const made = await recorded(undefined, more);
+      try {
+        return await made.run({ rows }, { ...more });
+      } finally {
+        made.dispose();
+      }
+    },
   };
   const dispose = () => {
-    for (const object of [layer, ...Object.values(caches)]) object.dispose();
+    for (const object of [...Object.values(steps), layerCache, layer, ...Object.values(caches)]) object.dispose();
   };
   return { calls, dispose };
 }

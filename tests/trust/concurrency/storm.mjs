@@ -5,8 +5,8 @@ import { bitsOf, makeCalls, randomNumbers, sameBits } from "../calls.mjs";
 
 const CALLS = 64;
 const SIZES = { heads: 2, length: 24, dim: 8 };
-/** These calls are two steps on one cache, so two of them must not overlap. */
-const TAKES_TURNS = /^cache, (float|int)/;
+/** These calls append to one cache and rewind it, so two of them must not overlap. */
+const TAKES_TURNS = /^cache, (float|int)|step, cache$/;
 const HUNG = "did not settle";
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -70,6 +70,15 @@ const KINDS = {
       const layer = await hw.multiHeadAttention(layerOptions);
       void aWhile(choices).then(() => layer.dispose());
       return layer.forward(x);
+    };
+    return [work(), ["DISPOSED"], layerBits];
+  },
+  "step disposed": ({ hw, layerOptions, x, layerBits }, choices) => {
+    const work = async () => {
+      const layer = await hw.multiHeadAttention(layerOptions);
+      const step = await hw.record((recorder) => ({ y: recorder.layer(layer, recorder.input("x", x.shape)) }));
+      void aWhile(choices).then(() => choices.of([layer, step]).dispose());
+      return step.run({ x });
     };
     return [work(), ["DISPOSED"], layerBits];
   },
