@@ -1,14 +1,16 @@
-// What no row sees changes no bit of gradients, and none of what caches and layers compute: for every option and engine.
+// What no row sees changes no bit of gradients, and none of what caches, layers and recorded steps compute: for every option
+// and engine.
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { Attention, Tensor } from "headwise";
+import { toFloat32, type Attention, type Tensor } from "headwise";
 
 import { bits } from "./close.js";
 import { parametersOf } from "./depth.js";
 import { hiddenBias, keysSeen, poisoned, poisonRows, rowsOf } from "./poison.js";
 import { calls, fullCalls, type Call } from "./randomCalls.js";
 import { randomTensor } from "./randomTensor.js";
+import { endsAfterHidden, HIDING_OPTIONS, HIDINGS, othersBeside } from "./stepIsolation.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 
 /** What shows which pairs are visible, and all that depends on them. */
@@ -145,6 +147,56 @@ export function insideIsolationTests(
         const dirty = await computed(poisoned(context, "BSHD", [B, 1, Skv, keyInputDim], isHidden, which));
         expect(bits(dirty)).toEqual(bits(clean));
       }),
+      parameters,
+    );
+  });
+
+  test("steps: NaN and Inf in hidden keys, values and pairs of the bias, and in the run before", async () => {
+    await fc.assert(
+      fc.asyncProperty(fullCalls, fc.nat(2), async (call, which) => {
+        const { returns: _, layout: __, ...rest } = call.options;
+        const options = { ...rest, emptyRows: "zero" } as const;
+        const [query, key, value] = [call.query, call.key, call.value].map(toFloat32) as [Floats, Floats, Floats];
+        const isSeen = keysSeen(referenceAttention(call.query, call.key, call.value, options));
+        const isHidden = (b: number, g: number, j: number) => !isSeen(b, g, j);
+        const dirty = (tensor: Floats, isTarget: typeof isHidden) =>
+          poisoned(tensor, "BHSD", tensor.shape, isTarget, which);
+        const all = (tensor: Floats) => dirty(tensor, () => true);
+        const record = (changes: object) =>
+          hw.record((recorder) => {
+            const [q, k, v] = Object.entries({ query, key, value }).map(([name, x]) => recorder.input(name, x.shape));
+            return { y: recorder.attention(q!, k!, v!, { ...options, ...changes }) };
+          });
+        using plain = await record({});
+        using step = await record(rest.bias ? { bias: hiddenBias(call, which) } : {});
+        const clean = bits(await plain.run({ query, key, value }));
+        await step.run({ query: all(query), key: all(key), value: all(value) });
+        const hidden = { query, key: dirty(key, isHidden), value: dirty(value, isHidden) };
+        expect(bits(await step.run(hidden))).toEqual(clean);
+      }),
+      parameters,
+    );
+  });
+
+  test.each(HIDING_OPTIONS)(
+    "steps: a token of NaN or Inf that %s hides changes no bit of the others",
+    async (_, options) => {
+      for (const poison of [NaN, Infinity, -Infinity]) expect(await othersBeside(hw, options, poison)).toEqual(await othersBeside(hw, options)); // oxfmt-ignore
+    },
+  );
+
+  test("steps: NaN and Inf in tokens of a cache that were taken back, removed, dropped, or are out of the window", async () => {
+    const runs = fc.integer({ min: 1, max: 4 });
+    const rows = fc.constantFrom(1, 5); // a GPU compiles kernels for each
+    const hiding = fc.constantFrom(...HIDINGS);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ rows, before: runs, hidden: runs, after: runs, dtype: dtypes, position: positions, hiding }),
+        fc.constantFrom(NaN, Infinity, -Infinity),
+        async (sizes, poison) => {
+          expect(bits(await endsAfterHidden(hw, sizes, poison))).toEqual(bits(await endsAfterHidden(hw, sizes)));
+        },
+      ),
       parameters,
     );
   });

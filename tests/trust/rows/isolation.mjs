@@ -14,7 +14,7 @@ const figureOf = ({ calls, failed, rest }) =>
 
 export const isolation = {
   name: "isolation",
-  what: "NaN and infinities in every hidden key, value, bias, query, row and token of random calls, caches, layers and gradients, on both engines",
+  what: "NaN and infinities in every hidden key, value, bias, query, row and token of random calls, caches, layers, recorded steps and gradients, on both engines",
   goal: "0 bits changed",
   minutes: { quick: 0.5, whole: 6.5 },
   measure: onBothEngines(FILES, CALLS, figureOf),
