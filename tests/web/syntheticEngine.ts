@@ -7,7 +7,7 @@ import type { AttentionResult } from "../../web/src/attention/attentionResult.js
 import type { BackwardProblem } from "../../web/src/attention/backwardProblem.js";
 import { AutoEngine } from "../../web/src/auto/autoEngine.js";
 import type { Store } from "../../web/src/auto/host.js";
-import * as placed from "../../web/src/auto/placed.js";
+import * as placed from "../../web/src/auto/placing.js";
 import type { AdapterIdentity } from "../../web/src/auto/software.js";
 import { appendedBytes, attendWork, attentionWork, forwardWork } from "../../web/src/auto/work.js";
 import { DeviceLostError } from "../../web/src/base/errors.js";

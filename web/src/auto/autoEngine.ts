@@ -29,7 +29,7 @@ import type { Part } from "../turn/late.js";
 import type { Candidate } from "./calibrator.js";
 import { attentionCandidate, backwardCandidate } from "./candidates.js";
 import { Engines, type Calibrating } from "./engines.js";
-import type * as placed from "./placed.js";
+import type * as placed from "./placing.js";
 import type { PlacedCache } from "./placedCache.js";
 import type { PlacedLayer } from "./placedLayer.js";
 import { touchesGpu } from "./tensors.js";
@@ -241,8 +241,8 @@ function onWasm(operation: string, part: StepPart): StepPart {
 }
 
 function fixed(operation: string, { layer, problem, ...part }: LayerPart): LayerPart {
-  const cache = (problem.cache as PlacedCache | undefined)?.fixed(operation);
-  return { ...part, layer: (layer as PlacedLayer).fixed(operation), problem: { ...problem, cache } };
+  const cache = (problem.cache as PlacedCache | undefined)?.fixed(operation, "cache");
+  return { ...part, layer: (layer as PlacedLayer).fixed(operation, "layer"), problem: { ...problem, cache } };
 }
 
 /** What is known of a loaded cache. Its angles are not, but the kernels do not depend on them. */

@@ -2,6 +2,6 @@
 // formulas. A page has this code in its parts.
 
 export { formulaReading } from "../attention/formulaReading.js";
-export * from "../auto/placed.js";
+export * from "../auto/placing.js";
 export { version } from "../engine/version.js";
 export { openAuto } from "../instance/openAuto.js";

@@ -1,4 +1,4 @@
-import * as placed from "../auto/placed.js";
+import * as placed from "../auto/placing.js";
 import { here } from "../turn/late.js";
 import * as makers from "../wasm/makers.js";
 import * as runners from "../wasm/runners.js";

@@ -1,7 +1,7 @@
 import { AutoEngine } from "../auto/autoEngine.js";
 import { calibrationHost } from "../auto/calibrationHost.js";
 import type { Calibrating } from "../auto/engines.js";
-import type * as placed from "../auto/placed.js";
+import type * as placed from "../auto/placing.js";
 import type { Opened } from "../engine/engine.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import { hasGpu } from "../engine/gpuOptions.js";

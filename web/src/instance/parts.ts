@@ -1,5 +1,5 @@
 import type { formulaReading } from "../attention/formulaReading.js";
-import type * as placed from "../auto/placed.js";
+import type * as placed from "../auto/placing.js";
 import type { Part } from "../turn/late.js";
 import type { WasmParts } from "../wasm/wasmEngine.js";
 import type * as auto from "./parts/auto.js";

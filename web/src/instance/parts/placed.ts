@@ -1,3 +1,3 @@
 // How backend "auto" places layers and caches.
 
-export * from "../../auto/placed.js";
+export * from "../../auto/placing.js";
