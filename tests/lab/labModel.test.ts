@@ -18,7 +18,8 @@ import {
   refusalWords,
 } from "../../web/demo/lab/rooms/tensors/model/planWords.js";
 import { changed, changesOf, EXAMPLE_TEXT, modelFields, numbersOf, orderOf, placeOf, textOf } from "../../web/demo/lab/rooms/tensors/model/settings.js"; // oxfmt-ignore
-import { changesWords, finding, habitOf, habitWords, leftWords, lookFor } from "../../web/demo/lab/rooms/tensors/model/words.js"; // oxfmt-ignore
+import { share } from "../../web/demo/lab/rooms/tensors/model/share.js";
+import { changesWords, finding, habitOf, habitWords, leftWords, lookFor, sharesWords } from "../../web/demo/lab/rooms/tensors/model/words.js"; // oxfmt-ignore
 import { State } from "../../web/demo/lab/shell/state.js";
 import { gpt2Files } from "../../web/demo/train/gpt2Files.js";
 import { asParameters, initialParameters, Model } from "../../web/demo/train/model.js";
@@ -354,6 +355,19 @@ describe("The plan of a model", () => {
 });
 
 describe("What is said", () => {
+  test("a probability, everywhere in the same way: only nothing is 0 %, and only everything is 100 %", () => {
+    expect([0, 0.0004, 0.001, 0.1234, 0.999, 0.9996, 1].map(share)).toEqual([
+      "0 %",
+      "less than 0.1 %",
+      "0.1 %",
+      "12.3 %",
+      "99.9 %",
+      "more than 99.9 %",
+      "100 %",
+    ]);
+    expect([sharesWords(0.5, 0.25), sharesWords(0.5, 0.5001)]).toEqual(["50.0 % → 25.0 %", "50.0 %"]);
+  });
+
   const habit = (over: Partial<Habit>): Habit => ({
     layer: 1,
     head: 0,

@@ -72,7 +72,11 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
   ["device", device(), /GFLOP\/s/],
   ...["BHSD", "BSHD", "BSE", "BES"].map(
     (layout) =>
-      [`tensors: ${layout}`, tensors(settings(tensorFields, `layout=${layout}`)), /\[ 1, 4, 20, 20 \]/] as const,
+      [
+        `tensors: ${layout}`,
+        tensors(settings(tensorFields, `mode=attention&layout=${layout}`)),
+        /\[ 1, 4, 20, 20 \]/,
+      ] as const,
   ),
   [
     "tensors: model",

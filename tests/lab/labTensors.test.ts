@@ -8,7 +8,14 @@ import { openFiles } from "../../web/demo/lab/rooms/tensors/files/open.js";
 import { writeNpy } from "../../web/demo/lab/rooms/tensors/files/npy.js";
 import { attentionCall, fields, layerCall } from "../../web/demo/lab/rooms/tensors/problem.js";
 import { assign, ATTENTION_ROLES, LAYER_ROLES } from "../../web/demo/lab/rooms/tensors/roles.js";
-import { extremes, finding, mapWords, nothing, outputWords } from "../../web/demo/lab/rooms/tensors/words.js";
+import {
+  extremes,
+  finding,
+  mapWords,
+  nothing,
+  outputWords,
+  randomWords,
+} from "../../web/demo/lab/rooms/tensors/words.js";
 import { faults, numbersIn, settingsGrid } from "./labGrid.js";
 import { safetensors } from "../web/safetensorsFile.js";
 
@@ -55,6 +62,8 @@ test("every sentence is true in every setting that the example allows", async ()
         const sizes = numbersIn(said.split(/[;.]/)[0]!);
         expect(sizes).toEqual([heads, queries, keys]);
         expect(said.includes("random")).toBe(isExample || randomTokens > 0);
+        const note = randomWords(shown);
+        expect([note.includes("tensors"), note.includes("tokens X")]).toEqual([isExample, randomTokens > 0]);
         if (!isExample) for (const [role, name] of inputs) expect(said).toContain(`${role} is ${name}`);
         if (!isExample && randomTokens > 0) expect(said).toContain(`X is ${randomTokens} random tokens`);
         expect([said, outputWords(result.output)].flatMap(faults)).toEqual([]);

@@ -62,7 +62,7 @@ describe("a browser that prefers German", () => {
   });
 
   test("reads the names of things in full: tensors, captions and the table of the room Flash", async () => {
-    await lab.enter("tensors", german);
+    await lab.enter("tensors?mode=attention", german);
     for (const name of ["Anfrage", "Schlüssel", "Wert"])
       await german.getByText(name, { exact: true }).first().waitFor();
     expect(await german.getByText(/^(Key|Value)$/).count()).toBe(0);

@@ -100,7 +100,7 @@ describe("on paper", () => {
     ["train", ["head 1", "head 4"]],
     ["generate", ["head 1", "head 2"]],
     ["sentence", ["layer 1 head 1", "layer 2 head 4"]],
-    ["tensors?mode=model", ["head 1", "head 4"]],
+    ["tensors", ["head 1", "head 4"]],
   ])("every head of the room %s keeps its name", async (room, names) => {
     await lab.page.setViewportSize({ width: 1366, height: 768 });
     await lab.walk(room);
@@ -113,7 +113,7 @@ describe("on paper", () => {
     }
   });
 
-  test.each([...ROOMS, "matrix?numHeads=4&headDim=4&inputDim=8&positions=6&valueDim=4", "tensors?mode=model"])(
+  test.each([...ROOMS, "matrix?numHeads=4&headDim=4&inputDim=8&positions=6&valueDim=4", "tensors?mode=attention"])(
     "nothing of the room %s is cut",
     async (room) => {
       for (const width of [A4.width, A4.height]) {

@@ -40,7 +40,7 @@ describe("A model whose files are given", () => {
     expect(await page.locator(".head-tile canvas").count()).toBe(8);
     expect(await page.locator(".token-strip button").count()).toBe(24);
     expect(await page.getByLabel("Numbers of tokens (none: random ones that are repeated)").isVisible()).toBe(true);
-    await page.waitForFunction(() => location.hash === "#/tensors?mode=model");
+    await page.waitForFunction(() => location.hash === "#/tensors");
   });
 
   test("a head that is switched off changes the bars, the words and the address", async () => {
@@ -107,7 +107,7 @@ describe("A model whose files are given", () => {
   });
 
   test("a folder that is chosen is read", async () => {
-    await lab.enter("tensors?mode=model", page);
+    await lab.enter("tensors", page);
     const folder = mkdtempSync(path.join(tmpdir(), "model-"));
     try {
       for (const [name, bytes] of Object.entries(filesOf(CONFIGS.bert, randomWeights(shapesOf("bert")))))
@@ -129,8 +129,8 @@ describe("A model whose files are given", () => {
 
 describe("The example", () => {
   test("shows heads with names, and opens one that is clicked", async () => {
-    await lab.enter("tensors?mode=model", page);
-    expect(await finding()).toBe("After “s” the model expects “L”, with more than 99 %.");
+    await lab.enter("tensors", page);
+    expect(await finding()).toBe("After “s” the model expects “L”, with more than 99.9 %.");
     const badges = await page.locator(".head-tile .badge").allTextContents();
     expect(badges.slice(0, 4)).toContain("token before");
     expect(badges.slice(4)).toContain("induction");
@@ -148,16 +148,19 @@ describe("The example", () => {
     await page.getByLabel("layer 1 head 4 is on").uncheck();
     await found(/^Layer 1 head 4 is off/);
     await page.getByLabel("layer 1 head 3 is on").uncheck();
-    await found(/^Layer 1 head 3 is off and layer 1 head 4 is off: .* falls from more than 99 % to/);
+    await found(/^Layer 1 head 3 is off and layer 1 head 4 is off: .* falls from more than 99.9 % to/);
     await page.getByText(/\(induction 0\.\d\d → 0\.\d\d\).* need what you changed\./).waitFor();
   });
 
   test("a head is averaged, and looks elsewhere, from its own card", async () => {
-    await lab.enter("tensors?mode=model&head=1.3", page);
+    await lab.enter("tensors?head=1.3", page);
     for (const [name, words] of [
       ["gives its mean everywhere", /^Layer 1 head 4 gives its mean everywhere: /],
       ["looks at the first token only", /^Layer 1 head 4 looks at the first token only: /],
-      ["looks at the token before only", /^Layer 1 head 4 looks at the token before only: .* stays at more than 99 %/],
+      [
+        "looks at the token before only",
+        /^Layer 1 head 4 looks at the token before only: .* stays at more than 99.9 %/,
+      ],
       ["is as it is", /^After “s”/],
     ] as const) {
       await page.getByText(name, { exact: true }).click();

@@ -82,8 +82,8 @@ test.each([
   ["sentence", "Eight heads, three habits", /one back: layer/, "layer 1 head 1"],
   ["sentence", "What if …", /Undo all changes/, "×1.0"],
   ["flash", "The score matrix, tile by tile", />(First|Back|Play|Next|Last)</, "skipped"],
-  ["tensors", "Result", /Save example/, "numbers from"],
-  ["tensors?mode=model", "The tokens", />Reset</, ">h<"],
+  ["tensors?mode=attention", "Result", /Save example/, "numbers from"],
+  ["tensors", "The tokens", />Reset</, ">h<"],
   ["lesson?scene=4", "4 · Values mix", /If one weight were|The mean of all values/, "Each word also has a value"],
 ])("a picture of the room %s, %s, has no controls", async (place, name, controls, content) => {
   await lab.enter(place);
@@ -96,7 +96,7 @@ test.each([
 });
 
 test("a picture of all heads has no bars, which would hide their names", async () => {
-  await lab.enter("tensors?mode=model");
+  await lab.enter("tensors");
   await openShare();
   await lab.page.getByRole("dialog").getByRole("combobox").selectOption({ label: "Every head of every layer" });
   const svg = (await saved("Save as SVG")).bytes.toString();

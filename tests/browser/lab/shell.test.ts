@@ -167,7 +167,7 @@ test("a file dropped anywhere leaves the page where it is, and it says where fil
   await lab.ready("tensors");
 });
 
-test.each([...ROOMS, "masks?kvHeads=2", "tensors?mode=model"])(
+test.each([...ROOMS, "masks?kvHeads=2", "tensors?mode=attention"])(
   "heads and layers count from 1 wherever people read them: %s",
   async (room) => {
     await lab.walk(room);

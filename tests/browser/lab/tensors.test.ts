@@ -15,7 +15,7 @@ test("tensors that are dropped, and the output that is saved", async () => {
     causal: true,
     returns: { probs: true },
   });
-  await lab.enter("tensors?causal=true");
+  await lab.enter("tensors?mode=attention&causal=true");
   const files = Object.entries({ q: query, k: key, v: value });
   await lab.page.setInputFiles(
     "#files",
@@ -46,7 +46,7 @@ const results = async () => [
 ];
 
 test("after a file that failed nothing of the example is shown, and the example can come back", async () => {
-  await lab.enter("tensors");
+  await lab.enter("tensors?mode=attention");
   expect(await results()).toEqual([1, 2]);
   await lab.page.setInputFiles("#files", broken);
   await lab.page.getByText("broken.npy is no .npy file: it does not begin").waitFor();
@@ -58,7 +58,7 @@ test("after a file that failed nothing of the example is shown, and the example 
 });
 
 test("a file that fails does not lose the files beside it, nor a call that fails the tensors", async () => {
-  await lab.enter("tensors");
+  await lab.enter("tensors?mode=attention");
   await lab.page.setInputFiles("#files", [small("q.npy", 3, 8, 4), broken, small("k.npy", 3, 8, 4), small("v.npy", 3, 8, 4)]); // oxfmt-ignore
   await lab.page
     .getByText("Your tensors: 3 heads, 8 queries and 8 keys; Query is q, Key is k and Value is v.")

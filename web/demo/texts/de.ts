@@ -196,6 +196,8 @@ export const GERMAN: Texts = {
 
   "less than 1 %": "weniger als 1 %",
   "more than 99 %": "mehr als 99 %",
+  "less than {0} %": "weniger als {0} %",
+  "more than {0} %": "mehr als {0} %",
   "{0} and {1}": "{0} und {1}",
   "{0} to {1}": "{0} bis {1}",
   "{0} percentage points": "{0} Prozentpunkte",
@@ -1677,8 +1679,11 @@ export const GERMAN: Texts = {
   Key: "Schlüssel",
   Value: "Wert",
   "Tokens X": "Token X",
-  "The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.":
-    "Die Tensoren des Beispiels sind Zufallszahlen. Ebenso die Token X einer Schicht, für die kein Tensor gewählt ist, und die Token eines Modells ohne Text und Nummern.",
+  "The example’s tensors are random numbers, and so are the tokens X.":
+    "Die Tensoren des Beispiels sind Zufallszahlen, und die Token X auch.",
+  "The example’s tensors are random numbers.": "Die Tensoren des Beispiels sind Zufallszahlen.",
+  "The tokens X are random numbers.": "Die Token X sind Zufallszahlen.",
+  "The tokens are random ones, which are repeated.": "Die Token sind zufällige, die sich wiederholen.",
   Files: "Dateien",
   "Which tensor is what": "Welcher Tensor was ist",
   "Nothing is shown: these tensors and settings do not fit.":

@@ -102,8 +102,7 @@ export class OpenRoom implements RoomView<Fields> {
     const { room } = loaded;
     this.state = new State(room.fields, query);
     this.#show();
-    this.#random.textContent = room.random ?? "";
-    this.#random.hidden = !room.random;
+    this.random(room.random ?? "");
     this.#tools.append(
       this.#share,
       button(t`Reset`, () => this.state.read(new URLSearchParams())),
@@ -143,6 +142,11 @@ export class OpenRoom implements RoomView<Fields> {
 
   finding(sentence: string): void {
     if (this.#finding.textContent !== sentence) this.#finding.textContent = sentence;
+  }
+
+  random(words: string): void {
+    if (this.#random.textContent !== words) this.#random.textContent = words;
+    this.#random.hidden = words === "";
   }
 
   redraw(): void {

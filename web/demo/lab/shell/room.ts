@@ -19,6 +19,8 @@ export interface RoomView<F extends Fields> {
   title(words: string): void;
   /** Shows the room's finding, one sentence under its title. A room says it anew whenever it draws. */
   finding(sentence: string): void;
+  /** Says what is random in what is shown; "": nothing is. For a room where that changes; the note of `room` never does. */
+  random(words: string): void;
   /** Draws again after a change that is not in the state. */
   redraw(): void;
   /** Sets the function that writes a program for what is shown. */

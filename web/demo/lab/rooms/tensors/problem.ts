@@ -9,7 +9,7 @@ import { modelFields } from "./model/settings.js";
 import { t } from "../../../texts/t.js";
 
 export const fields = {
-  mode: choice("attention", ["attention", "layer", "model"]),
+  mode: choice("model", ["model", "layer", "attention"]),
   layout: choice("BHSD", ["BHSD", "BSHD", "BSE", "BES"]),
   heads: number(4, { min: 1, max: 64 }),
   kvHeads: number(4, { min: 1, max: 64 }),

@@ -16,12 +16,13 @@ import type { ModelBoard } from "./model/board.js";
 import { ATTENTION_ROLES, LAYER_ROLES } from "./roles.js";
 import { Shelf } from "./shelf.js";
 import { snippet } from "./snippet.js";
-import { finding, mapWords, nothing, outputWords, type Shown } from "./words.js";
+import { finding, mapWords, nothing, outputWords, randomWords, type Shown } from "./words.js";
 import { t } from "../../../texts/t.js";
 
-export const room = makeRoom(fields, open, {
-  random: t`The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.`,
-});
+export const room = makeRoom(fields, open);
+
+/** The weights of a model are in such files, in its folder. */
+const WEIGHTS = /^model\b.*\.safetensors$/;
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
@@ -66,6 +67,7 @@ function open(view: RoomView<typeof fields>): void {
     const missing = roles.filter(({ id, optional }) => !optional && !assigned.has(id));
     if (missing.length > 0) {
       shown.clear();
+      view.random("");
       return view.finding(nothing(missing, shelf.count));
     }
     try {
@@ -78,10 +80,12 @@ function open(view: RoomView<typeof fields>): void {
         randomTokens: call.kind === "layer" && !assigned.has("x") ? call.x.shape[1]! : 0,
       };
       view.finding(finding(about));
+      view.random(randomWords(about));
       shown.show(about, result, fill(shown.map, view.engine, call, result));
     } catch (error) {
       shown.clear();
       view.finding(t`Nothing is shown: these tensors and settings do not fit.`);
+      view.random("");
       throw error;
     }
   });
@@ -103,10 +107,14 @@ function callOf(assigned: Parameters<typeof layerCall>[0], settings: Settings): 
   return settings.mode === "layer" ? layerCall(assigned, settings) : attentionCall(assigned, settings);
 }
 
-/** Whether files are those of a model: tensors have no config.json, and no model is in .npy. */
+/** Whether files are those of a model: tensors have no config.json, and only the weights of a model have such names. */
 function isModel(files: readonly File[], { mode }: Settings): boolean {
   if (files.some(({ name }) => name === "config.json")) return true;
-  return mode === "model" && !files.some(({ name }) => name.endsWith(".npy"));
+  return mode === "model" && !files.some(({ name }) => isOfTensors(name));
+}
+
+function isOfTensors(name: string): boolean {
+  return name.endsWith(".npy") || (name.endsWith(".safetensors") && !WEIGHTS.test(name));
 }
 
 /** The code of the board is loaded when it is needed. */
@@ -122,7 +130,7 @@ async function openBoard(
 }
 
 function modes({ state }: RoomView<typeof fields>): HTMLElement {
-  const names = { attention: t`queries, keys, values`, layer: t`weights of a layer`, model: t`a whole model` };
+  const names = { model: t`a whole model`, layer: t`weights of a layer`, attention: t`queries, keys, values` };
   return panel(choices(state, "mode", t`I have`, names));
 }
 

@@ -24,6 +24,13 @@ export function finding({ isExample, inputs, randomTokens, heads, queries, keys 
   return t`Your tensors: ${sizes}; ${listed([...given, ...tokens])}.`;
 }
 
+/** What is random of what is shown; "" if nothing is. */
+export function randomWords({ isExample, randomTokens }: Pick<Shown, "isExample" | "randomTokens">): string {
+  if (isExample && randomTokens > 0) return t`The example’s tensors are random numbers, and so are the tokens X.`;
+  if (isExample) return t`The example’s tensors are random numbers.`;
+  return randomTokens > 0 ? t`The tokens X are random numbers.` : "";
+}
+
 /** Why nothing is shown. */
 export function nothing(missing: readonly Role[], tensors: number): string {
   if (tensors === 0) return t`Nothing is shown: no file could be read.`;

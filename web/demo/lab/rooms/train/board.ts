@@ -347,7 +347,7 @@ export class Board {
     const { layer } = this.#chosenPlace(this.#picture!);
     const bytes = await this.#training!.file(Math.max(layer, 1));
     const file = new File([bytes], `layer-${Math.max(layer, 1)}.safetensors`);
-    this.#view.carry("tensors", { causal: "true" }, [file]);
+    this.#view.carry("tensors", { mode: "attention", causal: "true" }, [file]);
   }
 
   /** Opens the whole model, and has it read the first three quarters of the sequence of the maps. */

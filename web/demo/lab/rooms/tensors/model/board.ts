@@ -16,7 +16,7 @@ import { HeadGrid } from "./headGrid.js";
 import { ModelFiles } from "./modelFiles.js";
 import { PlanCard } from "./planCard.js";
 import { planFinding } from "./planWords.js";
-import { changed, changesOf, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
+import { changed, changesOf, isRandom, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
 import { changesWords, finding, lookFor } from "./words.js";
 import { t } from "../../../../texts/t.js";
@@ -106,6 +106,7 @@ export class ModelBoard {
       const seen = await model.see(orderOf(settings, facts, files === undefined));
       if (model !== this.#model) return;
       this.#seen = seen;
+      this.#view.random(isRandom(settings, facts) ? t`The tokens are random ones, which are repeated.` : "");
       this.#draw();
     } catch (error) {
       if (model !== this.#model) return; // the visitor has gone on to another one
@@ -153,6 +154,7 @@ export class ModelBoard {
     this.#plan.hide();
     this.#key = { files, engine };
     this.#view.finding(t`The model is being read.`);
+    this.#view.random("");
     this.#files.reads(files === undefined);
     this.#model = new OwnModel(files, choice, (loaded, total) => this.#files.progress(loaded, total));
     return this.#model;

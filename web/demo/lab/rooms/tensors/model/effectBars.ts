@@ -1,7 +1,8 @@
 import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
 import { card, element, setText } from "../../../shell/element.js";
 import { decimal } from "../../../shell/numbers.js";
-import { effectWords } from "./words.js";
+import { share } from "./share.js";
+import { effectWords, sharesWords } from "./words.js";
 import { t } from "../../../../texts/t.js";
 
 interface Bar {
@@ -11,9 +12,6 @@ interface Bar {
   readonly now: number;
   readonly words: string;
 }
-
-/** "12.3 %" */
-const share = (probability: number) => `${decimal(100 * probability, 1)} %`;
 
 /** Bars of the likeliest tokens, with the changes and without; or of how far the last hidden states have turned. */
 export class EffectBars {
@@ -39,7 +37,7 @@ export class EffectBars {
         ? effect.cosines.map((now, n) => ({ label: seen.labels[n]!, before: 1, now, words: decimal(now, 3) }))
         : effect.candidates.map(({ label, before, now }) => ({
             ...{ label, before, now },
-            words: hasChanges ? `${share(before)} → ${share(now)}` : share(now),
+            words: hasChanges ? sharesWords(before, now) : share(now),
           }));
     this.#list.replaceChildren(
       ...bars.map(({ label, before, now, words }) => {

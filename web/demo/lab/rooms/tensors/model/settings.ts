@@ -48,6 +48,11 @@ export function readsText({ input }: ModelSettings, { hasTokenizer }: ModelFacts
   return input === "text" && hasTokenizer;
 }
 
+/** Whether the tokens are random ones, because none are given. */
+export function isRandom(settings: ModelSettings, facts: ModelFacts): boolean {
+  return !readsText(settings, facts) && numbersOf(settings.numbers).length === 0;
+}
+
 /** Reads "5 7, 5"; what is no number of a token is an error. */
 export function numbersOf(list: string): number[] {
   const words = list.split(/[\s,;]+/).filter((word) => word !== "");

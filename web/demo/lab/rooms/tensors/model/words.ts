@@ -1,8 +1,9 @@
 import type { Candidate, ChangeKind, Habit, HeadChange, HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
-import { listed, percent } from "../../../shell/amounts.js";
+import { listed } from "../../../shell/amounts.js";
 import { headWords } from "../../../shell/headWords.js";
 import { bytes, counted, decimal, grouped } from "../../../shell/numbers.js";
 import { isSame } from "./settings.js";
+import { share } from "./share.js";
 import { t } from "../../../../texts/t.js";
 
 /** A habit whose score changes by less is told as unchanged. */
@@ -132,10 +133,10 @@ function unchangedWords(
   if (effect.kind === "states")
     return t`This ${TYPES[type] ?? type} has no head that predicts tokens. Change a head, and see which tokens’ last states turn.`;
   const { label, before } = favourite(effect.candidates);
-  const [token, share] = [labels[at]!, percent(before, 1)];
+  const [token, chance] = [labels[at]!, share(before)];
   return isCausal
-    ? t`After “${token}” the model expects “${label}”, with ${share}.`
-    : t`In the place of “${token}” the model expects “${label}”, with ${share}.`;
+    ? t`After “${token}” the model expects “${label}”, with ${chance}.`
+    : t`In the place of “${token}” the model expects “${label}”, with ${chance}.`;
 }
 
 /** What has changed, after the names of the heads that are changed. */
@@ -147,7 +148,7 @@ function changedWords({ isCausal }: Pick<ModelFacts, "isCausal">, { effect, labe
   }
   const { label, before, now } = favourite(effect.candidates);
   const token = labels[at]!;
-  const moves = movesWords(percent(before, 1), percent(now, 1), now < before);
+  const moves = movesWords(share(before), share(now), now < before);
   return isCausal
     ? t`after “${token}” the probability of “${label}” ${moves}.`
     : t`in the place of “${token}” the probability of “${label}” ${moves}.`;
@@ -204,7 +205,7 @@ function lookForEffects({ habits, effect }: Seen, changes: readonly HeadChange[]
   if (effect.kind === "states") return chain;
   return effect.moved < HARDLY
     ? t`${chain} The prediction hardly moves: it does not need this here, or other heads do the same. Change one more.`
-    : t`${chain} Of the probability, ${percent(effect.moved, 1)} goes to other tokens.`;
+    : t`${chain} Of the probability, ${share(effect.moved)} goes to other tokens.`;
 }
 
 function chainWords(lost: readonly string[]): string {
@@ -215,10 +216,10 @@ function chainWords(lost: readonly string[]): string {
 
 /** What the read-out of a cell says. */
 export function cellWords(labels: readonly string[], query: number, key: number, weight: number): string {
-  const [from, share, to] = [labels[query]!, percent(weight, 1), labels[key]!];
+  const [from, part, to] = [labels[query]!, share(weight), labels[key]!];
   return key === query
-    ? t`“${from}” gives ${share} of its attention to “${to}”, which is itself.`
-    : t`“${from}” gives ${share} of its attention to “${to}”.`;
+    ? t`“${from}” gives ${part} of its attention to “${to}”, which is itself.`
+    : t`“${from}” gives ${part} of its attention to “${to}”.`;
 }
 
 /** What the bars show. */
@@ -228,6 +229,12 @@ export function effectWords({ isCausal }: ModelFacts, { labels, at, effect }: Se
   const what = isCausal ? t`What may follow “${labels[at]!}”.` : t`What may stand in the place of “${labels[at]!}”.`;
   if (!hasChanges) return what;
   return `${what} ${t`The bar is the probability now, the line what it was without the changes.`}`;
+}
+
+/** "12.3 % → 4.5 %"; one number where both are written alike. */
+export function sharesWords(before: number, now: number): string {
+  const [from, to] = [share(before), share(now)];
+  return from === to ? to : `${from} → ${to}`;
 }
 
 function sentence(words: string): string {
