@@ -1,8 +1,9 @@
 // Calls of every kind, for tests that give them hostile arguments.
 
-import type { Attention, KvCache } from "headwise";
+import type { Attention, KvCache, Layer } from "headwise";
 import { formula } from "headwise/formula";
 import { loadModel, type Model } from "headwise/models";
+import type { Step } from "../../web/src/step/step.js";
 import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
 
 import { CONFIGS, filesOf, randomWeights, shapesOf } from "./smallModels.js";
@@ -341,6 +342,69 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       }
     },
   },
+  "a recorded step": {
+    args: () => [
+      3,
+      [1, 3, 8],
+      floats(1, 6, 8),
+      { scale: 2 },
+      { causal: true, window: { left: 1 }, headGain: [1, 0.5], bias: floats(2, 2, 3, 3) },
+      floats(3, 8),
+      floats(4, 8),
+      { epsilon: 1e-3 },
+      floats(5, 8),
+      { scale: 0.5 },
+      floats(6, 8, 8),
+      floats(7, 8),
+      { weightLayout: "out-in" },
+      { layout: "BSE", numHeads: 2, base: 100 },
+      { layout: "BSE", numHeads: 2, causal: "upper-left", keyLengths: [2] },
+      2,
+      { rows: [5, 0, 2], x: floats(8, 1, 3, 8) },
+    ],
+    async run(hw, given: never[]) {
+      const [length, shape, table, scale, options, gain, bias, norm, factor, softmax, weight, shift, layout] = given;
+      const [rotary, attention, k, inputs] = given.slice(13);
+      const { layer } = await stepOf(hw);
+      const step = await hw.record((recorder) => {
+        const x = recorder.input("x", shape!);
+        const rows = recorder.layerNorm(
+          recorder.rows(table!, recorder.numbers("rows", length), scale),
+          gain!,
+          bias,
+          norm,
+        );
+        const y = recorder.linear(
+          recorder.multiply(recorder.layer(layer, rows, options), factor!),
+          weight!,
+          shift,
+          layout,
+        );
+        const turned = recorder.rotary(recorder.add(x, recorder.reshape(y, [1, 3, 8])), rotary);
+        const z = recorder.attention(turned, turned, x, attention);
+        return { y: recorder.softmax(y, softmax), z, top: recorder.topK(z, k!).indices };
+      });
+      try {
+        return await step.run(inputs);
+      } finally {
+        step.dispose();
+      }
+    },
+  },
+  "inputs of a step": {
+    args: () => [{ token: [3], at: Int32Array.of(4), x: floats(6, 1, 8) }, { signal: undefined }],
+    async run(hw, [inputs, options]: never[]) {
+      const { step, cache } = await stepOf(hw);
+      try {
+        return await step.run(inputs, options);
+      } catch (error) {
+        if (cache.length !== 0) throw new Error("a step that was refused has appended", { cause: error });
+        throw error;
+      } finally {
+        await cache.rewind(0);
+      }
+    },
+  },
   "plan and warmup": {
     args: () => [
       { batchSize: B, numHeads: H, queryLength: S, keyLength: 7, headDim: D },
@@ -435,4 +499,26 @@ function modelOf(hw: Attention): Promise<Model> {
   const model = models.get(hw) ?? loadModel(hw, FILES);
   models.set(hw, model);
   return model;
+}
+
+const steps = new WeakMap<Attention, Promise<{ layer: Layer; cache: KvCache; step: Step }>>();
+
+/** One step for all calls of an instance, whose cache is empty before each of them. */
+function stepOf(hw: Attention): Promise<{ layer: Layer; cache: KvCache; step: Step }> {
+  const made = steps.get(hw) ?? makeStep(hw);
+  steps.set(hw, made);
+  return made;
+}
+
+async function makeStep(hw: Attention): Promise<{ layer: Layer; cache: KvCache; step: Step }> {
+  const weights = { Wq: floats(1, 8, 8), Wk: floats(2, 8, 8), Wv: floats(3, 8, 8), Wo: floats(4, 8, 8) };
+  const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
+  const cache = await layer.kvCache();
+  const step = await hw.record((recorder) => {
+    const rows = recorder.rows(floats(5, 6, 8), recorder.numbers("token"));
+    const sum = recorder.add(rows, recorder.input("x", [1, 8]));
+    const turned = recorder.rotary(sum, { positions: recorder.numbers("at") });
+    return { y: recorder.layer(layer, turned, { cache, causal: true }) };
+  });
+  return { layer, cache, step };
 }
