@@ -50,6 +50,14 @@ const OPERATIONS: readonly [string, Work][] = [
     using loaded = await hw.kvCache({ from: await fork.save() });
     return loaded.attend(x);
   }],
+  ["a recorded step", async (hw, layer) => {
+    using cache = await layer.kvCache();
+    using step = await hw.record((recorder) => {
+      const given = recorder.rmsNorm(recorder.input("x", [6, 16]), randomTensor(6, [16]));
+      return { y: recorder.linear(recorder.layer(layer, given, { cache, causal: true }), weight) };
+    });
+    return [await step.run({ x: tokens.data }), await step.run({ x: tokens.data })];
+  }],
 ]; // oxfmt-ignore
 
 /** Bytes of the step by which the room grows, and of the room at most. */
@@ -115,4 +123,42 @@ describe("an engine whose memory is full but for a little room", () => {
       await work(hw, layer);
     },
   );
+
+  test("a step that finds no memory leaves its caches as they were, and runs again with the right bits", async () => {
+    const x = randomTensor(7, [200, 16]);
+    const more = randomTensor(8, [200, 16]);
+    let expected: unknown;
+    let refusals = 0;
+    for (let room = STEP; room < MOST; room += 8 * STEP) {
+      using first = await layer.kvCache();
+      using second = await layer.kvCache();
+      using step = await hw.record((recorder) => {
+        const x = recorder.input("x", [200, 16]);
+        // the first cache has room for them, so what the second layer lacks is refused after an append
+        const few = recorder.layer(layer, recorder.tokens(x, 0, 8), { cache: first, causal: true });
+        return { few, y: recorder.layer(layer, x, { cache: second, causal: true }) };
+      });
+      await step.run({ x });
+      const saved = async () => Buffer.concat([await first.save(), await second.save()]);
+      const before = await saved();
+      const gap = hw.allocate([room / 4]);
+      const held = fill();
+      gap.dispose();
+      const outcome: unknown = await step.run({ x: more }).then(bits, (error: unknown) => error);
+      for (const tensor of held) tensor.dispose();
+      const isRefused = OutOfMemoryError.is(outcome);
+      if (isRefused) {
+        refusals++;
+        expect([first.length, second.length]).toEqual([8, 200]);
+        expect(Buffer.compare(await saved(), before)).toBe(0);
+      }
+      const computed = isRefused ? bits(await step.run({ x: more })) : outcome;
+      expected ??= computed;
+      expect(computed).toEqual(expected);
+      expect([first.length, second.length]).toEqual([16, 400]);
+      if (!isRefused) break;
+    }
+    note("refusals", refusals);
+    expect(refusals).toBeGreaterThan(2);
+  });
 });

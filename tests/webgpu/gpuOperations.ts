@@ -160,6 +160,16 @@ const works: readonly (readonly [string, Work])[] = [
     own(await hw.kvCache({ from: bytes }));
     return { output, bytes };
   }],
+  ["a recorded step", async ({ hw, layer, own }) => {
+    const cache = own(await layer.kvCache());
+    const step = own(await hw.record((recorder) => {
+      const given = recorder.rmsNorm(recorder.input("x", [4, 16]), randomTensor(8, [16]));
+      const y = recorder.linear(recorder.layer(layer, given, { cache, causal: true }), weight);
+      return { y, top: recorder.topK(recorder.activation(y, "silu"), 2).indices };
+    }));
+    await step.run({ x: tokens.data });
+    return step.run({ x: tokens.data });
+  }],
   ["a model", async ({ hw, own }) => {
     const { logits } = await own(await loadModel(hw, model)).run([3, 1, 4]);
     return logits;

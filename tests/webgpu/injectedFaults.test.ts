@@ -205,4 +205,30 @@ describeOnNullGpu("a device without memory", () => {
     expect(cache.length).toBe(504);
     hw.dispose();
   });
+
+  test("a recorded step that finds no memory leaves its caches as they were, and runs again", async () => {
+    const { hw, layer } = await open();
+    const caches = [await layer.kvCache(), await layer.kvCache()];
+    const step = await hw.record((recorder) => {
+      const y = recorder.layer(layer, recorder.input("x", [300, 16]), { cache: caches[0]!, causal: true });
+      return { y: recorder.layer(layer, y, { cache: caches[1]!, causal: true }) };
+    });
+    const input = randomTensor(6, [300, 16]);
+    const lengths = () => caches.map(({ length }) => length);
+    const saved = async () => Buffer.concat(await Promise.all(caches.map((cache) => cache.save())));
+    await step.run({ x: input });
+    const before = await saved();
+    let at = 1;
+    for (; ; ++at) {
+      poor.fail(at);
+      const outcome = await settled(step.run({ x: input }));
+      if (outcome === "it was computed") break;
+      expect([at, OutOfMemoryError.is(outcome) || String(outcome), lengths()]).toEqual([at, true, [300, 300]]);
+      poor.fail();
+      expect([at, Buffer.compare(await saved(), before)]).toEqual([at, 0]);
+    }
+    expect(at).toBeGreaterThan(1);
+    expect(lengths()).toEqual([600, 600]);
+    hw.dispose();
+  });
 });
