@@ -2,6 +2,7 @@ import { describe } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
 import { namesOf, type NumberList, type OptionReader } from "../read/options.js";
 import { fromHalf } from "../tensor/half.js";
+import { product } from "../tensor/product.js";
 import { FLOATS, type CheckedTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
 import type { SequencePositions } from "./callPositions.js";
@@ -148,9 +149,7 @@ function broadcast(
     );
   const floats = dtype === "float16" ? fromHalf(data as Uint16Array) : data;
   const [B, H, R, W] = full;
-  const stride = extents.map((extent, axis) =>
-    extent === 1 ? 0 : extents.slice(axis + 1).reduce((product, inner) => product * inner, 1),
-  );
+  const stride = extents.map((extent, axis) => (extent === 1 ? 0 : product(extents.slice(axis + 1))));
   const result = new Float32Array(B * H * R * W);
   let at = 0;
   for (let b = 0; b < B; ++b)

@@ -1,4 +1,5 @@
 import { toHalf } from "../tensor/half.js";
+import { product } from "../tensor/product.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import type { Numbers } from "./numbers.js";
 
@@ -11,9 +12,6 @@ export function floatsOf(
   shape: readonly number[],
   factor = 1,
 ): TypedTensor<"float32"> | TypedTensor<"float16"> {
-  const data = numbers.floats(
-    shape.reduce((size, extent) => size * extent, 1),
-    factor,
-  );
+  const data = numbers.floats(product(shape), factor);
   return dtype === "float32" ? { data, shape, dtype } : { data: toHalf(data), shape, dtype };
 }

@@ -7,6 +7,7 @@ import type { CacheDtype } from "../cache/cacheDtype.js";
 import type { CacheForm } from "../cache/cacheProblem.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerShape } from "../layer/layerShape.js";
+import { product } from "../tensor/product.js";
 import { BYTES, type Dtype } from "../tensor/tensor.js";
 import { visiblePairs } from "./visible.js";
 
@@ -138,5 +139,3 @@ function bytesOf(...tensors: readonly (Sized | undefined)[]): number {
     return sum + product(tensor.shape) * BYTES[tensor.dtype];
   }, 0);
 }
-
-const product = (shape: readonly number[]): number => shape.reduce((size, extent) => size * extent, 1);

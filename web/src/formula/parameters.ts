@@ -3,6 +3,7 @@ import { OptionError, ShapeError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { arrayKind, isAnyArray, isArray, isIntact, viewOf } from "../base/typedArray.js";
 import { readRecord } from "../read/record.js";
+import { product } from "../tensor/product.js";
 import type { Parameter, Table } from "./graph.js";
 import { MAX_ELEMENTS, MAX_PARAMETERS, MAX_WHOLE } from "./limits.js";
 import { didYouMean, isReserved } from "./names.js";
@@ -223,7 +224,7 @@ function table(
   integer: boolean,
   extents: readonly number[],
 ): Read {
-  const size = extents.reduce((product, extent) => product * extent, 1);
+  const size = product(extents);
   if (size !== data.length || extents.some((extent) => extent < 1))
     throw new ShapeError(
       `${operation}: ${name}.data.length must be the product of shape ${describe(extents)}, got ${data.length}`,

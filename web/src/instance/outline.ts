@@ -2,6 +2,7 @@ import { OPTION_NAMES, type AttentionProblem } from "../attention/attentionProbl
 import { CallArguments } from "../read/callArguments.js";
 import { readOptions } from "../read/options.js";
 import type { Placement } from "../tensor/placement.js";
+import { product } from "../tensor/product.js";
 import { BYTES, type Dtype, type PlacedTensor } from "../tensor/tensor.js";
 import { warmupProblem } from "./warmup.js";
 
@@ -13,7 +14,7 @@ export class Outline {
     readonly shape: readonly number[],
     readonly dtype: "float32" | "float16" | "bool",
   ) {
-    this.data = { byteLength: shape.reduce((size, extent) => size * extent, BYTES[dtype]) };
+    this.data = { byteLength: BYTES[dtype] * product(shape) };
   }
 }
 

@@ -7,6 +7,7 @@ import { refuseGpu, type LocationChoice } from "../read/location.js";
 import { namesOf, readOptions, type OptionReader } from "../read/options.js";
 import { outputForm, type OutputForm } from "../read/outputForm.js";
 import type { GpuFloats, GpuFloatWeight, GpuResult } from "../tensor/gpuTensor.js";
+import { product } from "../tensor/product.js";
 import {
   FLOATS,
   WEIGHT_FLOATS,
@@ -252,7 +253,7 @@ function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, we
   return {
     operation,
     ...weighted,
-    rows: x.shape.slice(0, last).reduce((product, extent) => product * extent, 1),
+    rows: product(x.shape.slice(0, last)),
     x,
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),

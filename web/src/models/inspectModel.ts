@@ -1,7 +1,7 @@
 import { OptionError } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
 import { DEFAULT_MEMORY } from "../instance/usableMemory.js";
-import { elements } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 import { checkedModel } from "./checkedModel.js";
 import { readKnown } from "./knownNames.js";
 import type { ModelConfig } from "./modelConfig.js";
@@ -73,7 +73,7 @@ export async function inspectModel(files: ModelFileList, options: InspectModelOp
   return {
     folder: opened.files.folder,
     config: network.config,
-    parameters: used.reduce((sum, { shape }) => sum + elements(shape), 0),
+    parameters: used.reduce((sum, { shape }) => sum + product(shape), 0),
     storedBytes: used.reduce((sum, { numBytes }) => sum + numBytes, 0),
     bytes: eachPrecision((precision) => parts.bytesWith({ precision, isInInstance: room.isInInstance }).kept),
     neededBytes: needed,

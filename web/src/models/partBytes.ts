@@ -1,6 +1,6 @@
 import type { Attention } from "../instance/attention.js";
 import type { WeightDtype } from "../linear/weight.js";
-import { elements } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 import { BYTES, type WeightFloat } from "../tensor/tensor.js";
 
 /** Bytes that a part of a model needs. */
@@ -33,7 +33,7 @@ export function vectorBytes(width: number): PartBytes {
 
 /** Bytes of a matrix outside of layers. The scales of int8 are kept in JavaScript. */
 export function matrixBytes({ shape }: Shaped, dtype: WeightDtype, outputs: number, isInInstance: boolean): PartBytes {
-  const numbers = BYTES[dtype] * elements(shape);
+  const numbers = BYTES[dtype] * product(shape);
   const scales = dtype === "int8" ? 4 * outputs : 0;
   return { kept: numbers + scales, inInstance: isInInstance ? numbers : 0, passing: 0 };
 }
@@ -51,7 +51,7 @@ export function layerBytes(
   dtype: WeightDtype,
 ): PartBytes {
   const kept = maps.reduce((sum, map) => sum + mapBytes(map, dtype), 0);
-  const copied = ({ shape }: Shaped) => elements(shape) * BYTES[givenDtype(shape, dtype)];
+  const copied = ({ shape }: Shaped) => product(shape) * BYTES[givenDtype(shape, dtype)];
   return { kept, inInstance: kept, passing: tensors.reduce((sum, tensor) => sum + copied(tensor), 0) };
 }
 

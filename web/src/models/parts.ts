@@ -4,7 +4,8 @@ import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
 import type { WeightDtype, WeightLayout } from "../linear/weight.js";
 import { throwIfAborted } from "../read/abort.js";
-import { elements, type Floats } from "../tensor/plainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import type { Eventually } from "../turn/context.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
@@ -316,7 +317,7 @@ export class Parts {
    * each layer would pile up until they are collected.
    */
   #scratch(key: string, dtype: WeightDtype, { shape }: FileTensor): WeightData {
-    const place = `${key} ${dtype} ${elements(shape)}`;
+    const place = `${key} ${dtype} ${product(shape)}`;
     const data = this.#scratches.get(place) ?? newData(dtype, shape);
     this.#scratches.set(place, data);
     return data;

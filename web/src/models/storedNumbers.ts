@@ -1,6 +1,6 @@
 import type { WeightDtype } from "../linear/weight.js";
 import { fromBfloat, fromHalf, toBfloat, toHalf } from "../tensor/half.js";
-import { elements } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 import { ARRAYS, type WeightFloat } from "../tensor/tensor.js";
 
 /** The dtypes of files that models are read from, and the bytes of a number. */
@@ -15,7 +15,7 @@ export type WeightData = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | 
 
 /** An array of zeros for a tensor. */
 export function newData(dtype: WeightDtype, shape: readonly number[]): WeightData {
-  return new ARRAYS[dtype](elements(shape));
+  return new ARRAYS[dtype](product(shape));
 }
 
 /** Numbers of a file as floats of the engine. */

@@ -1,7 +1,7 @@
 import { describe } from "../base/describe.js";
 import { OptionError, ShapeError, UnsupportedError, type ErrorDetails } from "../base/errors.js";
 import { throwIfAborted } from "../read/abort.js";
-import { elements } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 import { assertNoHoles, headerPlace, storedTensors, type StoredTensor } from "../train/safetensorsHeader.js";
 import type { ModelFiles, Source } from "./modelFiles.js";
 import { STORED_BYTES, type StoredDtype } from "./storedNumbers.js";
@@ -128,7 +128,7 @@ export class TensorFiles {
    */
   tensor(name: string, shape: readonly number[]): FileTensor {
     const found = this.#tensors.get(name);
-    if (!found && this.missing.length > 0) return { name, shape, dtype: "F32", numBytes: 4 * elements(shape) };
+    if (!found && this.missing.length > 0) return { name, shape, dtype: "F32", numBytes: 4 * product(shape) };
     if (!found)
       throw this.#error(OptionError, name, "is missing in the files", { code: "CORRUPT_DATA", hint: this.#like(name) });
     if (describe(found.shape) !== describe(shape))

@@ -1,6 +1,7 @@
 import { describe } from "../base/describe.js";
 import { ShapeError } from "../base/errors.js";
 import type { CallArguments } from "../read/callArguments.js";
+import { product } from "../tensor/product.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
 
@@ -81,7 +82,7 @@ interface Row {
 function padRows(call: CallArguments, { data, shape, dtype }: Row, totalLength: number, hidden: number): Row {
   const length = shape.at(-1)!;
   if (length >= totalLength) return { data, shape, dtype };
-  const rows = shape.slice(0, -1).reduce((count, extent) => count * extent, 1);
+  const rows = product(shape.slice(0, -1));
   const padded = emptyArray(call, INPUT, dtype, rows * totalLength).fill(hidden);
   for (let row = 0; row < rows; ++row) padded.set(data.subarray(row * length, (row + 1) * length), row * totalLength);
   return { data: padded, shape: [...shape.slice(0, -1), totalLength], dtype };

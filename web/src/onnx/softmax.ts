@@ -1,6 +1,7 @@
 import type { FloatResult } from "../attention/attentionResult.js";
 import type { Attention } from "../instance/attention.js";
 import { namesOf } from "../read/options.js";
+import { product } from "../tensor/product.js";
 import { asGiven, checkFloats, convert, emptyArray, widen, type FloatTensor } from "./element.js";
 import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
@@ -42,7 +43,6 @@ export async function softmax(
   const flattens = opset < 13;
   const axisGiven = reader.integer("axis", { min: -rank, max: Math.max(0, rank - 1) }) ?? (flattens ? 1 : -1);
   const axis = axisGiven < 0 ? axisGiven + rank : axisGiven;
-  const product = (extents: readonly number[]) => extents.reduce((count, extent) => count * extent, 1);
   const inner = flattens ? 1 : product(input.shape.slice(axis + 1));
   const length = flattens ? product(input.shape.slice(axis)) : (input.shape[axis] ?? 1);
 

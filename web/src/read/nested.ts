@@ -1,6 +1,7 @@
 import { describe } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
 import { isAnyArray } from "../base/typedArray.js";
+import { product } from "../tensor/product.js";
 import { MAX_RANK } from "../tensor/tensor.js";
 import type { Element } from "./plainNumbers.js";
 
@@ -44,7 +45,7 @@ export function readNested(call: ListReader, argument: string, value: object, mo
         );
       arrays += 1;
       // All arrays of a depth are as long as its first, so the first path tells how many numbers there will be.
-      const expected = shape.reduce((product, extent) => product * extent, 1);
+      const expected = product(shape);
       if (expected > most || arrays > most || elements.length + (last === axis ? length : 0) > most)
         throw new OptionError(`${call.operation}: ${argument} may hold at most ${most} numbers in plain arrays`, {
           hint: `Give a typed array and its shape: { data, shape }.`,

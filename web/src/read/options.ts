@@ -2,6 +2,7 @@ import { isCallable, type AnyFunction } from "../base/callable.js";
 import { describe, isObject } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
 import { arrayKind, isAnyArray, isArray } from "../base/typedArray.js";
+import { product } from "../tensor/product.js";
 import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 import { isSignal } from "./abort.js";
 import type { CallArguments } from "./callArguments.js";
@@ -216,7 +217,7 @@ export class OptionReader {
     const given = shape && arrayKind(value) ? { data: value, shape } : value;
     const tensor = (this.#tensors.get(name) ?? this.call.tensor(this.name(name), given, dtypes)) as CheckedTensor<D>;
     this.#tensors.set(name, tensor as CheckedTensor);
-    const isBareList = shape && isArray(value) && tensor.shape.length === 1 && tensor.shape[0] === sizeOf(shape);
+    const isBareList = shape && isArray(value) && tensor.shape.length === 1 && tensor.shape[0] === product(shape);
     return isBareList ? { ...tensor, shape } : tensor;
   }
 
@@ -294,10 +295,6 @@ export class OptionReader {
       { hint: `Known ${this.noun}s: ${names.join(", ")}.` },
     );
   }
-}
-
-function sizeOf(shape: readonly number[]): number {
-  return shape.reduce((product, extent) => product * extent, 1);
 }
 
 /** Whether a value is a list of numbers and not a tensor: an array, or a NumberArray. */

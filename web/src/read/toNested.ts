@@ -1,4 +1,5 @@
 import { numbersOf } from "../tensor/half.js";
+import { product } from "../tensor/product.js";
 import type { Dtype, Nested, Tensor } from "../tensor/tensor.js";
 import { CallArguments } from "./callArguments.js";
 
@@ -23,7 +24,7 @@ export function toNested(given: Tensor): unknown {
   /** The nested arrays from `axis` on, for the elements from index `start` on. */
   const nested = (axis: number, start: number): unknown => {
     if (axis === shape.length) return elementAt(start);
-    const step = shape.slice(axis + 1).reduce((product, extent) => product * extent, 1);
+    const step = product(shape.slice(axis + 1));
     return Array.from({ length: shape[axis]! }, (_, n) => nested(axis + 1, start + n * step));
   };
   return nested(0, 0);

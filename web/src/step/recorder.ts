@@ -11,7 +11,7 @@ import { OPTION_NAMES as ROTARY_NAMES, rotaryProblem } from "../position/rotaryP
 import { CallArguments } from "../read/callArguments.js";
 import { argument, readOptions, type OptionReader } from "../read/options.js";
 import { headsShape, LAYOUTS } from "../tensor/layout.js";
-import { elements } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 import type { CheckedTensor, FloatTensorLike, FloatWeightLike } from "../tensor/tensor.js";
 import type { Context } from "../turn/context.js";
 import {
@@ -286,7 +286,7 @@ export class Recorder {
     const call = this.#arguments("reshape");
     const given = this.#given(call.operation, "x", x);
     const extents = call.shape("shape", shape);
-    const [count, wanted] = [elements(given.shape), elements(extents)];
+    const [count, wanted] = [product(given.shape), product(extents)];
     if (extents.length === 0 || count !== wanted)
       throw new ShapeError(
         `${call.operation}: shape must hold the ${count} numbers of x, of shape ${describe(given.shape)}, got ${describe(extents)}`,

@@ -1,6 +1,6 @@
 import { describe } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
-import { elements } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 
 /** Where the numbers of a StepTensor will lie: in `memory`, from `offset` on, with rows `stride` numbers apart. */
 export interface StepPlace {
@@ -35,7 +35,7 @@ export class StepTensor {
 
   /** @internal The product of all extents but the last. */
   get rows(): number {
-    return elements(this.shape.slice(0, -1));
+    return product(this.shape.slice(0, -1));
   }
 
   /** @internal */

@@ -3,6 +3,7 @@ import { OptionError, ShapeError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { assertIntactNow } from "../base/intact.js";
 import { arrayKind, isArray, placeOf, viewOf } from "../base/typedArray.js";
+import { product } from "./product.js";
 import { MAX_RANK } from "./tensor.js";
 
 /** A dense array of float32 in row-major order. All numbers of `headwise/train` and `headwise/inspect` are in such tensors. */
@@ -57,7 +58,7 @@ function checked(operation: string, argument: string, value: unknown, kind: stri
     const extents = extentsIn(shape);
     assertIntactNow(operation, `${argument}.data`, data as object);
     const view = viewOf(data as object)!;
-    if (!extents || elements(extents) !== view.length)
+    if (!extents || product(extents) !== view.length)
       throw new ShapeError(
         `${operation}: ${argument}.shape must be integers whose product is data.length, ` +
           `got ${describe(extents ?? shape)} and ${view.length}`,
@@ -80,11 +81,6 @@ export function isShape(value: unknown): value is readonly number[] {
     isArray(value) &&
     (value as readonly unknown[]).every((extent) => Number.isSafeInteger(extent) && (extent as number) >= 0)
   );
-}
-
-/** The product of the extents. */
-export function elements(shape: readonly number[]): number {
-  return shape.reduce((product, extent) => product * extent, 1);
 }
 
 /** Throws if a tensor does not have the shape that it must have. `rule` says which shape that is. */

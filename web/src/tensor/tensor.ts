@@ -1,5 +1,6 @@
 import { describe } from "../base/describe.js";
 import { ShapeError, UnsupportedError } from "../base/errors.js";
+import { product } from "./product.js";
 
 /**
  * Element types. `"bool"` is one byte for each element, nonzero = true. `"float16"` is a Float16Array, or a Uint16Array
@@ -176,7 +177,7 @@ export function inMemory<D extends Dtype>(tensor: CheckedTensor<D> | BufferTenso
  * @throws ShapeError if the product is above 2⁵³ − 1.
  */
 export function elementCount(operation: string, argument: string, shape: readonly number[]): number {
-  const count = shape.reduce((product, extent) => product * extent, 1);
+  const count = product(shape);
   if (!Number.isSafeInteger(count))
     throw new ShapeError(`${operation}: ${argument}.shape ${describe(shape)} has more elements than can be counted`);
   return count;

@@ -3,7 +3,6 @@ import { arrayKind } from "../base/typedArray.js";
 import {
   assertAllThere,
   assertShape,
-  elements,
   firstOutside,
   floats,
   indices,
@@ -11,6 +10,7 @@ import {
   type Floats,
   type Indices,
 } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 
 /** The target of a row that does not count. */
 const IGNORED = -1;
@@ -67,7 +67,7 @@ function checkedLoss(logits: unknown, targets: unknown) {
   const width = lastExtent(operation, "logits", { data, shape });
   const given = indices(operation, "targets", targets);
   const rows = shape.slice(0, -1);
-  const wanted = arrayKind(targets) ? [elements(rows)] : rows;
+  const wanted = arrayKind(targets) ? [product(rows)] : rows;
   assertShape(operation, "targets", given, wanted, "the shape of logits without the last axis,");
   const ids = given.data;
   const wrong = firstOutside(ids, IGNORED, width - 1);

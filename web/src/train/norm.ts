@@ -1,13 +1,6 @@
 import { withDefaults } from "../read/withDefaults.js";
-import {
-  assertAllThere,
-  assertNumber,
-  assertShape,
-  elements,
-  floats,
-  lastExtent,
-  type Floats,
-} from "../tensor/plainTensor.js";
+import { assertAllThere, assertNumber, assertShape, floats, lastExtent, type Floats } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 
 /** Options of layerNorm and rmsNorm. */
 export interface NormOptions {
@@ -169,7 +162,7 @@ function checked(operation: string, usual: Kind, x: unknown, gain: unknown, opti
   );
   assertAllThere(operation, { x: given.data, gain: factors.data });
   const kind = { ...usual, epsilon };
-  return { ...given, width, rows: elements(given.shape) / width, factors: factors.data, kind };
+  return { ...given, width, rows: product(given.shape) / width, factors: factors.data, kind };
 }
 
 // A row is added up in four sums: an addition waits for the last one to the same sum.

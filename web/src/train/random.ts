@@ -2,7 +2,8 @@ import { describe } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { arrayKind } from "../base/typedArray.js";
-import { elements, extentsIn, assertNumber, type Floats } from "../tensor/plainTensor.js";
+import { extentsIn, assertNumber, type Floats } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 import { MAX_EXTENT } from "../tensor/tensor.js";
 
 const WORD = 2 ** 32;
@@ -58,9 +59,9 @@ export function random(seed: number | Uint32Array): Random {
     const extents = guarded(operation, "shape", () => extentsIn(shape));
     if (!extents)
       throw new OptionError(`${operation}: shape must be an array of integers of 0 or more, got ${describe(shape)}`);
-    if (elements(extents) > MAX_EXTENT)
+    if (product(extents) > MAX_EXTENT)
       throw new OptionError(`${operation}: shape must have at most ${MAX_EXTENT} elements, got ${describe(extents)}`);
-    const data = new Float32Array(elements(extents));
+    const data = new Float32Array(product(extents));
     for (let i = 0; i < data.length; i++) data[i] = draw();
     return { data, shape: extents };
   };

@@ -1,6 +1,7 @@
 import { describe, isObject } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
-import { elements, isShape } from "../tensor/plainTensor.js";
+import { isShape } from "../tensor/plainTensor.js";
+import { product } from "../tensor/product.js";
 
 /** The bytes of a number, for the dtypes whose sizes are checked. A file may have others. */
 const BYTES: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };
@@ -116,7 +117,7 @@ function storedTensor(name: SafetensorsName, tensor: string, entry: unknown, sta
   if (typeof dtype !== "string" || !isShape(shape) || !isShape(range) || range.length !== 2)
     throw corrupt(name, `tensor ${describe(tensor)} has no dtype, no shape or no data_offsets`);
   const [from, to] = range as [number, number];
-  const wanted = Object.hasOwn(BYTES, dtype) ? elements(shape) * BYTES[dtype]! : to - from;
+  const wanted = Object.hasOwn(BYTES, dtype) ? product(shape) * BYTES[dtype]! : to - from;
   if (to < from || to > size - start || to - from !== wanted)
     throw corrupt(
       name,

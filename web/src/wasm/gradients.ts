@@ -1,6 +1,7 @@
 import type { Gradient, PlacedGradients } from "../attention/backwardProblem.js";
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { ScoreDerivatives } from "../formula/derivatives.js";
+import { product } from "../tensor/product.js";
 import { elementCount, type TypedTensor } from "../tensor/tensor.js";
 import { formulaWriting } from "./formulaWriting.js";
 import type { Room } from "./heap.js";
@@ -92,6 +93,6 @@ function writeTables(
 
 /** The gradient of a parameter that the formula does not read: the core does not write it. */
 function zeros(shape: readonly number[]): TypedTensor<"float32"> {
-  const length = shape.reduce((product, extent) => product * extent, 1);
+  const length = product(shape);
   return { data: new Float32Array(length), shape: [...shape], dtype: "float32" };
 }

@@ -1,5 +1,6 @@
 import type { PlacedGradients } from "../../attention/backwardProblem.js";
 import type { ResultTensor } from "../../attention/attentionResult.js";
+import { product } from "../../tensor/product.js";
 import { elementCount } from "../../tensor/tensor.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import { placesOf } from "../formula/formulaWords.js";
@@ -296,7 +297,7 @@ function handPart(
   first: number,
   shape: readonly number[],
 ): Deliver<ResultTensor<"float32">> {
-  const bytes = 4 * shape.reduce((product, extent) => product * extent, 1);
+  const bytes = 4 * product(shape);
   const part = { buffer, offset: offset + 4 * first, bytes };
   const own = location === "gpu" ? call.resultRoom(bytes, location) : part;
   if (own !== part) call.copyOut(part, own);

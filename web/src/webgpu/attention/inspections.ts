@@ -1,6 +1,7 @@
 import type { PlacedResult, ResultTensor } from "../../attention/attentionResult.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import { selectedExtents, type Selection } from "../../attention/returns.js";
+import { product } from "../../tensor/product.js";
 import type { Arrays } from "./attentionArrays.js";
 import { tablesOf } from "../plan/attentionParams.js";
 import type { Call, Deliver, Span } from "../call/call.js";
@@ -45,7 +46,7 @@ function dense(
   const { problem } = planned;
   const { shape } = problem;
   const full = [shape.batchSize, plan.heads, plan.queries, shape.keyLength];
-  const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
+  const bytes = 4 * product(full);
   const target = call.resultRoom(bytes, problem.location);
   inspect(call, planned, arrays, plan, target, 0, plan.queries);
   return { span: target, deliver: handInRank(call, problem, { ...target, bytes }, full, "float32") };
@@ -113,7 +114,7 @@ function topK(call: Call, planned: PlannedAttention, arrays: Arrays, plan: Inspe
   const { kernel, k } = plan.topK!;
   const [heads, queries] = selectedExtents(plan.selection, shape);
   const full = [shape.batchSize, heads, queries, k];
-  const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
+  const bytes = 4 * product(full);
   const room = () => call.resultRoom(bytes, problem.location);
   const [values, indices] = [room(), room()];
   const ranked = call.room(4 * shape.batchSize * heads * plan.rowsPerStep * shape.keyLength);

@@ -1,5 +1,6 @@
 import type { ResultTensor } from "../../attention/attentionResult.js";
 import { ATTEND_VIEWS, type AttendView, type PlacedViews, type RowChoice, type Views } from "../../attention/views.js";
+import { product } from "../../tensor/product.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import { checkBytes } from "../plan/limits.js";
 import { stridesOf } from "../plan/strides.js";
@@ -45,7 +46,7 @@ function copyRows(
 
 /** Room for a view. */
 export function viewRoom(call: Call, { location }: ResultForm, name: string, shape: readonly number[]): Span {
-  const bytes = 4 * shape.reduce((product, extent) => product * extent, 1);
+  const bytes = 4 * product(shape);
   checkBytes(call.operation, `returns.${name}`, bytes, call.core.device.limits);
   return { ...call.resultRoom(bytes, location), bytes };
 }

@@ -9,6 +9,7 @@ import type {
 } from "../../layer/backwardProblem.js";
 import { readDerivatives } from "../../formula/derivatives.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
+import { product } from "../../tensor/product.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
 import { backwardOn, type GradientTarget } from "../attention/backward.js";
 import { insideTensor } from "../call/span.js";
@@ -115,7 +116,7 @@ class WeightResults {
   }
 
   #bytes(name: string): number {
-    return 4 * this.places!.shapes[name]!.reduce((product, extent) => product * extent, 1);
+    return 4 * product(this.places!.shapes[name]!);
   }
 }
 

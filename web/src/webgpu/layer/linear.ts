@@ -5,6 +5,7 @@ import type {
   PlacedLinearGradients,
   UploadWeightProblem,
 } from "../../linear/linearProblem.js";
+import { product } from "../../tensor/product.js";
 import { BYTES, type PlacedFloats, type PlacedWeights } from "../../tensor/tensor.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
 import { hand } from "../attention/result.js";
@@ -66,7 +67,7 @@ export function recordLinearBackward(call: Call, problem: LinearBackwardProblem)
   const dy = rowsOf(call, dOutput, rows, outputDim);
   const results: [keyof PlacedLinearGradients, ReturnType<typeof hand<"float32">>][] = [];
   const room = (name: keyof PlacedLinearGradients, shape: readonly number[]) => {
-    const bytes = 4 * shape.reduce((product, extent) => product * extent, 1);
+    const bytes = 4 * product(shape);
     const span = call.resultRoom(bytes, location);
     results.push([name, hand(call, location === "cpu" ? { ...span, bytes } : span, shape, "float32", location)]);
     return span;

@@ -1,4 +1,5 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import { product } from "../../tensor/product.js";
 import { BYTES, type TypedTensor } from "../../tensor/tensor.js";
 import { formulaWordCount } from "../formula/formulaWords.js";
 import { factsOf } from "./facts.js";
@@ -33,8 +34,7 @@ export function attentionMemory(problem: AttentionProblem, limits: Limits): Reco
   };
 }
 
-const bytesOf = ({ shape, dtype }: Pick<TypedTensor, "shape" | "dtype">) =>
-  shape.reduce((size, extent) => size * extent, BYTES[dtype]);
+const bytesOf = ({ shape, dtype }: Pick<TypedTensor, "shape" | "dtype">) => BYTES[dtype] * product(shape);
 
 function resultBytes({ shape, output, wanted }: AttentionProblem, plan: AttentionPlan): Record<string, number> {
   const { batchSize, keyLength } = shape;

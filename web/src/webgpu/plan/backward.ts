@@ -2,6 +2,7 @@ import type { BackwardProblem } from "../../attention/backwardProblem.js";
 import { UnsupportedError } from "../../base/errors.js";
 import type { Watched } from "../../read/watched.js";
 import { largestOf } from "../../tensor/largest.js";
+import { product } from "../../tensor/product.js";
 import { gradientForm } from "../formula/formulaForm.js";
 import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
 import type { FloatDtype, Kernel } from "../kernels/kernel.js";
@@ -226,9 +227,9 @@ function biasPass(
   const all = [batchSize, numHeads, divideUp(queryLength, tile.rows), divideUp(keyLength, KEY_TILE)];
   const own = all.map((tiles, axis) => (extents[axis] === 1 ? 1 : tiles));
   const each = all.map((tiles, axis) => (extents[axis] === 1 ? tiles : 1));
-  const times = productOf(each);
-  const tiles = productOf(own);
-  const count = productOf(extents);
+  const times = product(each);
+  const tiles = product(own);
+  const count = product(extents);
   const wanted = partsOf(times, Math.max(tiles, 1), count);
   const perPart = Math.max(1, divideUp(times, wanted));
   const parts = Math.max(1, divideUp(times, perPart));
@@ -250,8 +251,6 @@ function tablesPass(kernelOf: (tile: BackwardTile) => Kernel, rows: number, grou
   const parts = partsOf(rowTiles * groups, 1, count);
   return { kernel: kernelOf(tile), workgroups: parts, parts, count, sum: sumStep(parts, count), rowTiles };
 }
-
-const productOf = (numbers: readonly number[]) => numbers.reduce((product, each) => product * each, 1);
 
 /** What `row_words` has of each row before dO: see backward_call.wgsl. */
 export const ROW_WORD_BYTES = 32;
