@@ -3,7 +3,7 @@ import { OptionError, ShapeError, UnsupportedError } from "../base/errors.js";
 import type { FormulaData } from "../formula/graph.js";
 import { namesOf, type OptionReader } from "../read/options.js";
 import { flag, floats, integer, integers, number, object, oneOf, otherwise, own } from "../read/settingKinds.js";
-import { namesIn, readTable, type Checked, type TableOf } from "../read/settingTable.js";
+import { namesIn, readTable, type Checked, type Kind, type Row, type TableOf } from "../read/settingTable.js";
 import { FLOATS, type Dtype, type PlacedTensor } from "../tensor/tensor.js";
 import type { AttentionSettingsOptions, Dropout, EmptyRows, Window } from "./attentionOptions.js";
 import type { AttentionShape } from "./attentionShape.js";
@@ -31,21 +31,32 @@ const WINDOW = { left: integer({ min: 0 }), right: integer({ min: 0 }) } satisfi
 /** What the readers of settings need. */
 type Sizes = Readonly<Record<"batchSize" | "numHeads" | "queryLength" | "numSequences", number>>;
 
+/** A setting that may read where the queries stand. */
+function positional<K extends Kind, Value, Rule, S>(
+  row: Row<K, Value, Rule, S>,
+  readsPosition: (value: Value) => boolean,
+): Row<K, Value, Rule, S> & { readonly readsPosition: (value: Value) => boolean } {
+  return { ...row, readsPosition };
+}
+
 /** A row for each setting; attentionOptions.ts has their texts. Options are read in this order. */
 export const SETTINGS = {
   scale: number({ nullable: true }),
   causal: own<Causal>("none", readCausal),
   queryOffset: own(undefined, readQueryOffset),
-  window: otherwise(object(WINDOW), { left: undefined, right: undefined }),
+  window: positional(
+    otherwise(object(WINDOW), { left: undefined, right: undefined }),
+    ({ left, right }) => (left ?? right) !== undefined,
+  ),
   mask: own(undefined, (options, name) => readBroadcast(options, name, nullable(options, name, ["bool"]))),
   bias: own(undefined, (options, name) => readBroadcast(options, name, nullable(options, name, FLOATS))),
-  score: own(undefined, readScore),
-  visible: own(undefined, readVisible),
+  score: positional(own(undefined, readScore), readsQueryPosition),
+  visible: positional(own(undefined, readVisible), readsQueryPosition),
   keyLengths: integers({ length: "batchSize" }),
   queryLengths: integers({ length: "batchSize", most: "queryLength" }),
-  excludeSelf: flag(),
-  softcap: otherwise(number({ min: 0 }), 0),
-  alibiSlopes: floats({ length: "numHeads" }),
+  excludeSelf: positional(flag(), (excludes) => excludes),
+  softcap: number({ min: 0, neutral: 0 }),
+  alibiSlopes: positional(floats({ length: "numHeads", usual: 0.1 }), (slopes) => slopes !== undefined),
   sinks: floats({ length: "numHeads", minusInfinity: true }),
   headGain: floats({ length: "numHeads" }),
   dropout: own(undefined, readDropout),
@@ -177,6 +188,20 @@ function readVisible(options: OptionReader, name: string): FormulaData | undefin
       hint: 'The option score can hide by the score: formula("s < 0 ? -Infinity : s").',
     });
   return visible;
+}
+
+function readsQueryPosition(formula: FormulaData | undefined): boolean {
+  return formula?.graph.nodes.some(({ variable }) => variable === "q") ?? false;
+}
+
+/**
+ * Whether a setting other than causal reads where the queries stand. The positions of ALiBi only go with its slopes.
+ */
+export function readPositions(settings: AttentionSettings): boolean {
+  return SETTINGS_NAMES.some((name) => {
+    const row = SETTINGS[name];
+    return "readsPosition" in row && row.readsPosition(settings[name] as never);
+  });
 }
 
 /**

@@ -1,23 +1,34 @@
 import type { AttentionSettingsOptions } from "../attention/attentionOptions.js";
-import { NO_SETTINGS, type AttentionSettings } from "../attention/attentionSettings.js";
+import {
+  NO_SETTINGS,
+  SETTINGS,
+  SETTINGS_NAMES,
+  type AttentionSettings,
+  type PlainName,
+} from "../attention/attentionSettings.js";
 import type { ScoreStage, Wanted } from "../attention/returns.js";
 import type { FormulaData } from "../formula/graph.js";
+import type { FloatsRule, NumberRule } from "../read/settingKinds.js";
+import type { Kind, Row } from "../read/settingTable.js";
 import type { Numbers } from "./numbers.js";
 import { sampleFormula } from "./sampleFormula.js";
 import { floatsOf, type Floats } from "./samples.js";
 
+/** The settings that any value of their kind stands for. Every call has a scale, and lengths have extents of their own. */
+type TypicalName = Exclude<PlainName, "scale" | "keyLengths" | "queryLengths">;
+
+const TYPICAL = SETTINGS_NAMES.filter((name): name is TypicalName => {
+  const { kind, rule } = SETTINGS[name];
+  return kind === "flag" || kind === "floats" || (kind === "number" && rule.neutral !== undefined);
+});
+
 /** Which options a call has and what it returns: they select the kernels, or branches in them. */
-export interface Features {
+export interface Features extends Readonly<Record<TypicalName, boolean>> {
   readonly causal: "none" | "upper-left" | "lower-right";
   readonly window: boolean;
   readonly lengths: boolean;
   readonly mask: boolean;
   readonly bias: Floats | undefined;
-  readonly excludeSelf: boolean;
-  readonly softcap: boolean;
-  readonly alibi: boolean;
-  readonly sinks: boolean;
-  readonly headGain: boolean;
   readonly dropout: boolean;
   readonly score: FormulaData | undefined;
   readonly visible: FormulaData | undefined;
@@ -49,11 +60,7 @@ export function featuresOf(settings: AttentionSettings, wanted: Wanted): Feature
     lengths: (keyLengths ?? queryLengths) !== undefined,
     mask: mask !== undefined,
     bias: bias?.tensor.dtype,
-    excludeSelf: settings.excludeSelf,
-    softcap: settings.softcap > 0,
-    alibi: settings.alibiSlopes !== undefined,
-    sinks: settings.sinks !== undefined,
-    headGain: settings.headGain !== undefined,
+    ...typical((name) => settings[name] !== SETTINGS[name].absent),
     dropout: settings.dropout !== undefined,
     score: settings.score,
     visible: settings.visible,
@@ -64,6 +71,19 @@ export function featuresOf(settings: AttentionSettings, wanted: Wanted): Feature
     topK: inspected(wanted.topK?.selection),
     scores: wanted.scores?.stage ?? false,
   };
+}
+
+function typical<T>(of: (name: TypicalName) => T): Record<TypicalName, T> {
+  return Object.fromEntries(TYPICAL.map((name) => [name, of(name)])) as Record<TypicalName, T>;
+}
+
+/** A value of the setting, by its kind and rule. */
+function typicalValue(name: TypicalName, numbers: Numbers, numHeads: number): unknown {
+  const { kind, rule }: Row<Kind, unknown, NumberRule | FloatsRule | undefined, never> = SETTINGS[name];
+  if (kind === "flag") return true;
+  if (kind === "floats") return numbers.floats(numHeads, (rule as FloatsRule).usual ?? 1);
+  const { min, above = 0 } = rule as NumberRule;
+  return (min ?? above) + 5;
 }
 
 /** The features as words, for names. */
@@ -85,7 +105,6 @@ export function sampleOptions(
   extents: { readonly batchSize: number; readonly numHeads: number; readonly queries: number; readonly keys: number },
 ): Record<string, unknown> {
   const { batchSize, numHeads, queries, keys } = extents;
-  const perHead = (factor: number) => numbers.floats(numHeads, factor);
   const matrix = [1, 1, queries, keys];
   const settings: Readonly<Record<keyof AttentionSettingsOptions, unknown>> = {
     scale: undefined, // a number that every call has
@@ -96,11 +115,7 @@ export function sampleOptions(
     queryLengths: undefined, // as keyLengths
     mask: features.mask ? { data: numbers.mask(queries, keys), shape: matrix } : undefined,
     bias: features.bias && floatsOf(numbers, features.bias, matrix),
-    excludeSelf: features.excludeSelf,
-    softcap: features.softcap ? 5 : undefined,
-    alibiSlopes: features.alibi ? perHead(0.1) : undefined,
-    sinks: features.sinks ? perHead(1) : undefined,
-    headGain: features.headGain ? perHead(1) : undefined,
+    ...typical((name) => (features[name] ? typicalValue(name, numbers, numHeads) : undefined)),
     dropout: features.dropout ? { rate: 0.5, seed: 0 } : undefined,
     score: features.score && sampleFormula(features.score),
     visible: features.visible && sampleFormula(features.visible),

@@ -1,5 +1,4 @@
-import type { AttentionSettings } from "../attention/attentionSettings.js";
-import type { FormulaData } from "../formula/graph.js";
+import { readPositions, type AttentionSettings } from "../attention/attentionSettings.js";
 import type { EngineCache } from "./engineCache.js";
 
 /** What is remembered of an append. */
@@ -59,35 +58,5 @@ export function withLengthsOf(
 function standAtEnd(settings: AttentionSettings, turns: boolean): boolean {
   const { causal } = settings;
   if (causal !== "none") return causal === "lower-right";
-  return turns || READERS.some((reads) => reads(settings));
-}
-
-type Reads<Name extends keyof AttentionSettings> = (settings: Pick<AttentionSettings, Name>) => boolean;
-
-/** Whether each setting other than causal reads where a query stands; the compiler asks for a new one. */
-const READS: { readonly [Name in Exclude<keyof AttentionSettings, "causal">]-?: Reads<Name> | false } = {
-  scale: false,
-  queryOffset: false,
-  window: ({ window: { left, right } }) => left !== undefined || right !== undefined,
-  mask: false,
-  bias: false,
-  score: ({ score }) => readsQueryPosition(score),
-  visible: ({ visible }) => readsQueryPosition(visible),
-  keyLengths: false,
-  queryLengths: false,
-  excludeSelf: ({ excludeSelf }) => excludeSelf,
-  softcap: false,
-  alibiSlopes: ({ alibiSlopes }) => alibiSlopes !== undefined,
-  alibiQueryPositions: false, // these two only go with alibiSlopes
-  alibiKeyPositions: false,
-  sinks: false,
-  headGain: false,
-  dropout: false,
-  emptyRows: false,
-};
-
-const READERS: readonly Reads<keyof AttentionSettings>[] = Object.values(READS).filter((reads) => reads !== false);
-
-function readsQueryPosition(formula: FormulaData | undefined): boolean {
-  return formula?.graph.nodes.some(({ variable }) => variable === "q") ?? false;
+  return turns || readPositions(settings);
 }

@@ -6,6 +6,8 @@ export interface NumberRule {
   readonly min?: number;
   /** It must be greater than this. */
   readonly above?: number;
+  /** The number that changes nothing: it counts as absent. */
+  readonly neutral?: number;
   /** Whether null counts as absent. */
   readonly nullable?: boolean;
   /** The choice that asks for it, where others do not. */
@@ -21,6 +23,7 @@ export function number(rule: NumberRule): Row<"number", number | undefined, Numb
     if (nullable && options.value(name) === null) return undefined;
     const value = options.number(name)!;
     if (value < min || value <= above) throw options.refuse(name, `be ${legal}${asker}`);
+    if (value === rule.neutral) return undefined;
     return min === -Infinity ? value : value + 0; // no −0: it is 0 in a saved cache
   };
   return { kind: "number", absent: undefined, rule, legal: `a number ${legal}`, read };
@@ -68,6 +71,8 @@ export function integers<Size extends string>(
 export interface FloatsRule<Size extends string = string> {
   readonly length: Size;
   readonly minusInfinity?: boolean;
+  /** How large the numbers of a small call that measures are; 1 if absent. */
+  readonly usual?: number;
 }
 
 /** A list of finite numbers, or −∞ too. */

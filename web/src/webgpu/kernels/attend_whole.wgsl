@@ -373,7 +373,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   }
   workgroupBarrier();  // the queries' flags have been read
 
-  let rules = has(MASK) || has(BIAS) || has(ALIBI) || has(SOFTCAP) || has_gaps() || poisoned_queries != 0u;
+  let rules = has(RULES) || has_gaps() || poisoned_queries != 0u;
   let all = keys_seen_by_all(task);
   fetch_keys(task, task.begin, 0u, t);
   for (var j0 = task.begin; j0 < task.end; j0 += i32(KEYS)) {

@@ -100,8 +100,16 @@ export type ParamName = keyof typeof FIELDS;
 export type Params = Readonly<Record<ParamName, number>>;
 export const PARAM_NAMES = Object.keys(FIELDS) as readonly ParamName[];
 
+/** The numbers that are settings, under the names of these. */
+export const SETTING_PARAMS = { softcap: "softcap", exclude_self: "excludeSelf" } as const satisfies {
+  readonly [Name in ParamName]?: string;
+};
+
+/** What changes scores; in the kernels RULES is all of it. */
+const RULES = ["mask", "bias", "halfBias", "alibi", "softcap"] as const;
+
 /** What a call can have that kernels without options lack: by its settings, and otherwise. */
-const BY_SETTINGS = ["mask", "bias", "halfBias", "alibi", "softcap", "sinks"] as const;
+export const BY_SETTINGS = [...RULES, "sinks"] as const;
 const OPTIONS = [...BY_SETTINGS, "entropies", "ring"] as const;
 
 /** `output` comes first, because `has` in call.wgsl takes the features before OUTPUT for options. */
@@ -134,12 +142,13 @@ export function packParams(params: Params): ArrayBuffer {
   return view.buffer;
 }
 
-/** The same for the kernels: the struct, and a constant for each feature. */
+/** The same for the kernels: the struct, and a constant for each feature and for the rules. */
 export const PARAMS_TEXT = [
   "struct Params {",
   ...Object.entries(FIELDS).map(([name, type]) => `  ${name}: ${type},`),
   "}",
   ...Object.entries(FEATURE).map(([name, bit]) => `const ${capitals(name)} = ${bit}u;`),
+  `const RULES = ${RULES.map(capitals).join(" | ")};`,
   "",
 ].join("\n");
 

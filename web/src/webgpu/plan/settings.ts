@@ -1,7 +1,7 @@
 import type { Dropout } from "../../attention/attentionOptions.js";
 import type { AttentionSettings } from "../../attention/attentionSettings.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
-import { FEATURE, type Params, type SettingFeature } from "../kernels/params.js";
+import { BY_SETTINGS, FEATURE, SETTING_PARAMS, type Params, type SettingFeature } from "../kernels/params.js";
 import { broadcastStrides } from "./strides.js";
 
 /**
@@ -24,13 +24,15 @@ const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 0 } as const;
 
 const NO_DROPOUT: Dropout = { rate: 0, seed: 0 };
 
-/** How each setting reaches the kernels; the compiler asks for a new one. */
+const PLAIN = Object.entries(SETTING_PARAMS) as readonly [keyof typeof SETTING_PARAMS, PlainName][];
+
+/** The settings that are written as they are. An absent one is 0. */
+type PlainName = (typeof SETTING_PARAMS)[keyof typeof SETTING_PARAMS];
+
+/** How each other setting reaches the kernels; the compiler asks for a new one. */
 const PLACES = {
   scale(params, { scale }, { headDim }) {
     params.scale = scale ?? 1 / Math.sqrt(headDim);
-  },
-  softcap(params, { softcap }) {
-    params.softcap = softcap;
   },
   causal: "sequences",
   queryOffset: "sequences",
@@ -47,9 +49,6 @@ const PLACES = {
   visible: "formulas",
   keyLengths: "sequences",
   queryLengths: "sequences",
-  excludeSelf(params, { excludeSelf }) {
-    params.exclude_self = Number(excludeSelf);
-  },
   alibiSlopes: "heads",
   alibiQueryPositions: "positions",
   alibiKeyPositions: "positions",
@@ -64,14 +63,12 @@ const PLACES = {
   emptyRows(params, { emptyRows }) {
     params.empty_rows = EMPTY_ROWS[emptyRows];
   },
-} as const satisfies { readonly [Name in keyof AttentionSettings]-?: Write<Name> | Elsewhere };
-
-type Place<Name extends keyof AttentionSettings> = (typeof PLACES)[Name];
+} as const satisfies { readonly [Name in Exclude<keyof AttentionSettings, PlainName>]-?: Write<Name> | Elsewhere };
 
 /** The names of the settings that lie in a place. */
 type NamesIn<P extends Elsewhere> = {
-  [Name in keyof AttentionSettings]-?: Place<Name> extends P ? Name : never;
-}[keyof AttentionSettings];
+  [Name in keyof typeof PLACES]: (typeof PLACES)[Name] extends P ? Name : never;
+}[keyof typeof PLACES];
 
 const WRITES = Object.values<Write<keyof AttentionSettings> | Elsewhere>(PLACES).filter(
   (place) => typeof place !== "string",
@@ -79,6 +76,7 @@ const WRITES = Object.values<Write<keyof AttentionSettings> | Elsewhere>(PLACES)
 
 /** Writes the numbers that follow from the settings. */
 export function writeSettings(params: Numbers, settings: AttentionSettings, shape: AttentionShape): void {
+  for (const [param, name] of PLAIN) params[param] = Number(settings[name] ?? 0);
   for (const write of WRITES) write(params, settings, shape);
 }
 
@@ -99,18 +97,13 @@ export function headNumbers(settings: Pick<AttentionSettings, NamesIn<"heads">>,
   return numbers;
 }
 
-/** Which settings have a feature of the kernels; the compiler asks for a new one. */
-const HAS: Readonly<Record<SettingFeature, (settings: AttentionSettings) => boolean>> = {
-  mask: ({ mask }) => mask !== undefined,
-  bias: ({ bias }) => bias !== undefined,
-  halfBias: ({ bias }) => bias?.tensor.dtype === "float16",
-  alibi: ({ alibiSlopes }) => alibiSlopes !== undefined,
-  softcap: ({ softcap }) => softcap > 0,
-  sinks: ({ sinks }) => sinks !== undefined,
-};
+/** Whether a call has a feature: the compiler asks if it has no setting's name. One of that name comes with the setting. */
+function has(name: SettingFeature, settings: AttentionSettings): boolean {
+  if (name === "halfBias") return settings.bias?.tensor.dtype === "float16";
+  return settings[name === "alibi" ? "alibiSlopes" : name] !== undefined;
+}
 
 /** The bits of `features` that follow from the settings. */
 export function settingFeatures(settings: AttentionSettings): number {
-  const names = Object.keys(HAS) as SettingFeature[];
-  return names.reduce((bits, name) => bits | (HAS[name](settings) ? FEATURE[name] : 0), 0);
+  return BY_SETTINGS.reduce((bits, name) => bits | (has(name, settings) ? FEATURE[name] : 0), 0);
 }
