@@ -11,7 +11,16 @@ import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
 import { expectedOf, operands, ROW_OPERATIONS, ROWS, WIDTH as ROW_WIDTH } from "./stepOperations.js";
 import { expectAttention } from "./stepAttention.js";
-import { Decoder, expectCachesAfterFailure, expectCalls, TOKENS, VOCABULARY, WIDTH } from "./stepDecoder.js";
+import {
+  Decoder,
+  expectCachesAfterFailure,
+  expectCalls,
+  expectDisposals,
+  expectRefusals,
+  TOKENS,
+  VOCABULARY,
+  WIDTH,
+} from "./stepDecoder.js";
 
 /** The bytes of an array, to compare. */
 const bits = (data: Float32Array) => bitsOf({ data });
@@ -131,43 +140,9 @@ describe.each(variants)("a step on %s", (variant) => {
       expect(bits(after.logits.data)).toEqual(bits(expected.logits.data));
     });
 
-    test("are not touched by what is refused, by name", async () => {
-      const step = await hw.record((recorder) => decoder.record(recorder));
-      const refused: readonly [object | undefined, RegExp][] = [
-        [undefined, /^step\.run: inputs\.token must be given/],
-        [{}, /^step\.run: inputs\.token must be given/],
-        [{ token: [1], more: [2] }, /^step\.run: unknown input "more"/],
-        [{ token: [1, 2] }, /^step\.run: inputs\.token must have length 1, got 2/],
-        [{ token: [VOCABULARY] }, /^step\.run: inputs\.token\[0\] must be an integer from 0 to 29, got 30/],
-        [{ token: [-1] }, /^step\.run: inputs\.token\[0\]/],
-        [{ token: [1.5] }, /^step\.run: inputs\.token\[0\]/],
-        [{ token: "1" }, /^step\.run: inputs\.token/],
-      ];
-      for (const [inputs, message] of refused) await expect(step.run(inputs as never)).rejects.toThrow(message);
-      expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([0, 0]);
-      await step.run({ token: [1] });
-    });
+    test("are not touched by what is refused, by name", () => expectRefusals(hw));
 
-    test("must not be disposed, nor a layer, nor the step, nor the instance", async () => {
-      const recorded = () => hw.record((recorder) => decoder.record(recorder));
-      const step = await recorded();
-      step.dispose();
-      step.dispose();
-      await expect(step.run({ token: [1] })).rejects.toThrow("step.run: the step was disposed");
-      const other = await recorded();
-      decoder.caches[1]!.dispose();
-      await expect(other.run({ token: [1] })).rejects.toThrow(/^step\.run: .*disposed/);
-      expect(decoder.caches[0]!.appended).toEqual([0]);
-      await expect(recorded()).rejects.toThrow(/disposed/);
-      decoder = await Decoder.create(hw);
-      const third = await recorded();
-      decoder.layers[0]!.dispose();
-      await expect(third.run({ token: [1] })).rejects.toThrow("step.run: a layer of the step was disposed");
-      hw.dispose();
-      await expect(third.run({ token: [1] })).rejects.toThrow(/the instance was disposed/);
-      await expect(recorded()).rejects.toThrow(/the instance was disposed/);
-      third.dispose();
-    });
+    test("must not be disposed, nor a layer, nor the step, nor the instance", () => expectDisposals(hw));
 
     test("may be disposed after a run was called, which has its turn first", async () => {
       const step = await hw.record((recorder) => decoder.record(recorder));
@@ -511,7 +486,7 @@ test("a step in a worker has the same bits, and news of its caches come with eac
     expect(decoder.caches.map(({ appended }) => appended)).toEqual([[n + 1], [n + 1]]);
   }
   expect(step.bytes).toBeGreaterThan(0);
-  await expect(step.run({ token: [VOCABULARY] })).rejects.toThrow(/^step\.run: inputs\.token\[0\]/);
+  await expectRefusals(hw);
   await decoder.layers[0]!.forward(randomTensor(9, [1, WIDTH]), { cache: decoder.caches[0]! });
   expect(decoder.caches[0]!.length).toBe(TOKENS.length + 1);
   step.dispose();

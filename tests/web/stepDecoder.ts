@@ -1,11 +1,12 @@
 import { expect } from "@jest/globals";
-import type { Attention, KvCache, Layer } from "headwise";
+import { HeadwiseError, type Attention, type KvCache, type Layer } from "headwise";
 import { activation } from "headwise/train";
 import type { Recorder } from "../../web/src/step/recorder.js";
 import type { Place } from "../../web/src/tensor/place.js";
 
 import { bits } from "./close.js";
 import { randomTensor } from "./randomTensor.js";
+import { errorOf } from "./refusal.js";
 
 export const WIDTH = 24;
 export const VOCABULARY = 30;
@@ -90,4 +91,86 @@ export async function expectCachesAfterFailure(hw: Attention, decoder: Decoder):
   expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([2, 2]);
   for (const cache of decoder.caches) await cache.rewind(1);
   expect(bits([(await step.run({ token: [2] })).logits.data])).toEqual(bits([logits.data]));
+}
+
+/** What does not fit a step is refused by name before anything runs: its caches stay as they are. */
+export async function expectRefusals(hw: Attention, placement: Place = "wasm"): Promise<void> {
+  const decoder = await Decoder.create(hw, {}, placement);
+  const step = await hw.record((recorder) => {
+    const { logits } = decoder.record(recorder);
+    return { logits: recorder.multiply(logits, recorder.input("factors", [1, VOCABULARY])) };
+  });
+  const factors = randomTensor(5, [1, VOCABULARY]);
+  const { data, shape } = factors;
+  const [token, gone] = [[1], Int32Array.of(1)];
+  const lost = { data: data.slice(), shape };
+  for (const { buffer } of [gone, lost.data]) structuredClone(buffer, { transfer: [buffer] });
+  const refused: readonly [unknown, RegExp][] = [
+    [undefined, /^step\.run: inputs\.token must be given/],
+    [{}, /^step\.run: inputs\.token must be given/],
+    [{ token }, /^step\.run: inputs\.factors must be given/],
+    [[token, factors], /^step\.run: inputs/],
+    [null, /^step\.run: inputs/],
+    [{ token, factors, more: [2] }, /^step\.run: unknown input "more"/],
+    [{ token: [1, 2], factors }, /^step\.run: inputs\.token must have length 1, got 2/],
+    [{ token: [VOCABULARY], factors }, /^step\.run: inputs\.token\[0\] must be an integer from 0 to 29, got 30/],
+    ...[-1, 1.5, NaN, "1", null].map((n): [unknown, RegExp] => [
+      { token: [n], factors },
+      /^step\.run: inputs\.token\[0\]/,
+    ]),
+    ...["1", {}, factors, new Uint16Array(1), gone].map((n): [unknown, RegExp] => [
+      { token: n, factors },
+      /^step\.run: .*inputs\.token/,
+    ]),
+    [
+      { token, factors: { data, shape: [VOCABULARY, 1] } },
+      /^step\.run: inputs\.factors\.shape must be \[1, 30\], got \[30, 1\]/,
+    ],
+    [{ token, factors: { data, shape: [1, VOCABULARY + 1] } }, /^step\.run: inputs\.factors/],
+    [{ token, factors: data.subarray(1) }, /^step\.run: inputs\.factors/],
+    [{ token, factors: Float64Array.from(data) }, /^step\.run: inputs\.factors/],
+    [{ token, factors: { data: new Uint16Array(VOCABULARY), shape, dtype: "float16" } }, /^step\.run: inputs\.factors/],
+    [{ token, factors: { data: new Int32Array(VOCABULARY), shape } }, /^step\.run: inputs\.factors/],
+    [{ token, factors: lost }, /^step\.run: .*inputs\.factors/],
+  ];
+  for (const [inputs, message] of refused) {
+    const error = await errorOf(step.run(inputs as never));
+    expect([HeadwiseError.is(error), error.message]).toEqual([true, expect.stringMatching(message)]);
+    expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([0, 0]);
+  }
+  await expect(step.run({ token, factors }, { sginal: 1 } as never)).rejects.toThrow(
+    /^step\.run: unknown option "sginal"/,
+  );
+  const expected = await decoder.compute(
+    hw,
+    1,
+    await Promise.all(decoder.layers.map((layer) => layer.kvCache({ placement }))),
+  );
+  const { logits } = await step.run({ token, factors });
+  expect(bits([logits.data])).toEqual(bits([expected.logits.data.map((x, i) => x * data[i]!)]));
+  step.dispose();
+}
+
+/** A step does not run without what it was recorded with, and a run that is refused appends nothing. The instance is disposed. */
+export async function expectDisposals(hw: Attention, placement: Place = "wasm"): Promise<void> {
+  let decoder = await Decoder.create(hw, {}, placement);
+  const recorded = () => hw.record((recorder) => decoder.record(recorder));
+  const step = await recorded();
+  step.dispose();
+  step.dispose();
+  await expect(step.run({ token: [1] })).rejects.toThrow("step.run: the step was disposed");
+  const other = await recorded();
+  decoder.caches[1]!.dispose();
+  await expect(other.run({ token: [1] })).rejects.toThrow(/^step\.run: .*disposed/);
+  expect(decoder.caches[0]!.appended).toEqual([0]);
+  await expect(recorded()).rejects.toThrow(/disposed/);
+  decoder = await Decoder.create(hw, {}, placement);
+  const third = await recorded();
+  decoder.layers[1]!.dispose();
+  await expect(third.run({ token: [1] })).rejects.toThrow("step.run: a layer of the step was disposed");
+  expect(decoder.caches.map(({ appended }) => appended[0])).toEqual([0, 0]);
+  hw.dispose();
+  await expect(third.run({ token: [1] })).rejects.toThrow(/the instance was disposed/);
+  await expect(recorded()).rejects.toThrow(/the instance was disposed/);
+  third.dispose();
 }

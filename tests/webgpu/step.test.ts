@@ -14,6 +14,8 @@ import {
   Decoder,
   expectCachesAfterFailure,
   expectCalls,
+  expectDisposals,
+  expectRefusals,
   VOCABULARY,
   WIDTH as DECODER_WIDTH,
 } from "../web/stepDecoder.js";
@@ -118,6 +120,11 @@ describeOnGpu("A step on WebGPU", () => {
 
     test("leaves its caches as they were if it fails, and runs again once there is room", async () =>
       expectCachesAfterFailure(hw, await Decoder.create(hw, {}, "webgpu")));
+
+    test("refuses by name, before anything runs, what does not fit", () => expectRefusals(hw, "webgpu"));
+
+    test("does not run once the step, a layer, a cache or the instance was disposed", () =>
+      expectDisposals(hw, "webgpu"));
 
     test("sees the new weights of an updated layer, and runs in order", async () => {
       const decoder = await Decoder.create(hw, {}, "webgpu");
