@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 
 import { Tokenizer, type Vocabulary } from "../../web/demo/model/tokenizer.js";
-import { tokenNames } from "../../web/demo/model/names.js";
+import { printable, tokenNames } from "../../web/demo/model/names.js";
 import { modelFiles, original } from "./demoModel.js";
 
 const vocabulary = JSON.parse(new TextDecoder().decode(await modelFiles("vocab.json"))) as Vocabulary;
@@ -51,4 +51,17 @@ test("tokens spell the normalised text, unknown characters included", () => {
 
 test("names tell equal tokens apart by their positions and hide control characters", () => {
   expect(tokenNames(["▁park", "▁the", "▁park", "▁", "\u001b[2J"])).toEqual(["park₁", "the", "park₃", "▁", "�[2J"]);
+});
+
+test("joiners stay where they join, and are shown where they hide", () => {
+  const joined = ["👩‍🚀", "👩🏽‍🚀", "❤️‍🔥", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "1️⃣", "می‌خواهم", "क्‍ष"];
+  expect(joined.map(printable)).toEqual(joined);
+  expect(["\u200d", "a \u200d b", "👩\u200d", "\u{e0067}\u{e007f}", "🏴\u{e0067}", "\u202eb"].map(printable)).toEqual([
+    "�",
+    "a � b",
+    "👩�",
+    "��",
+    "🏴�",
+    "�b",
+  ]);
 });

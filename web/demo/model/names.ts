@@ -9,9 +9,14 @@ export function tokenNames(tokens: readonly string[]): string[] {
   return plain.map((name, i) => (plain.indexOf(name) === plain.lastIndexOf(name) ? name : name + subscript(i + 1)));
 }
 
-/** Replaces control characters by �. They could send commands to a terminal. */
+/** A joiner between two letters or two emoji, or the tags of an emoji, such as those of a flag. */
+const JOINS =
+  /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])[\u200c\u200d](?=[\p{L}\p{Extended_Pictographic}])|(?<=\p{Extended_Pictographic}\p{M}?)[\u{e0020}-\u{e007e}]+\u{e007f}/u;
+const JOINS_OR_CONTROLS = new RegExp(`(${JOINS.source})|\\p{C}`, "gu");
+
+/** Replaces control characters by �. They could send commands to a terminal. What joins the parts of a sign stays. */
 export function printable(text: string): string {
-  return text.replace(/\p{C}/gu, "\ufffd");
+  return text.replace(JOINS_OR_CONTROLS, (_, joins?: string) => joins ?? "\ufffd");
 }
 
 /** The text for HTML and SVG. */
