@@ -565,7 +565,7 @@ export class KvCache extends Disposing {
 
   #arguments(operation: string, onGpu = false): CallArguments {
     const call = this.#context.arguments(operation, onGpu);
-    this.#assertAlive(operation);
+    call.needs(() => this.#assertAlive(operation));
     return call;
   }
 

@@ -598,6 +598,7 @@ export class Attention extends Disposing {
   }
 
   #run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
+    call.assertAlive();
     const { operation } = call;
     const assertAdmitted = this.#engine.admit?.(operation);
     const begin = () => {
@@ -697,6 +698,7 @@ export class Attention extends Disposing {
    */
   async #record<T>(call: CallArguments, record: () => Recorded<T>, signal?: AbortSignal): Promise<T> {
     if (!this.#queue.isIdle || signal?.aborted) return this.#run(call, () => record().results, signal);
+    call.assertAlive();
     call.assertIntact();
     const { atOnce, results } = record();
     if (atOnce) return results;

@@ -55,12 +55,18 @@ export function forwardRequest(
   given: unknown,
 ): ForwardRequest {
   const options = readOptions(call, given, FORWARD_NAMES);
-  return readRequest(call, engine, layer, options, [x, cacheIn(engine, options)]);
+  return readRequest(call, engine, layer, options, [x, cacheIn(call, engine, options)]);
 }
 
 /** The cache that a call of forward names. */
-export function cacheIn(engine: Context["engine"], options: OptionReader): EngineCache | undefined {
-  return options.has("cache") ? KvCache.in(engine, options.operation, "cache", options.value("cache")) : undefined;
+export function cacheIn(
+  call: CallArguments,
+  engine: Context["engine"],
+  options: OptionReader,
+): EngineCache | undefined {
+  if (!options.has("cache")) return undefined;
+  const given = options.value("cache");
+  return call.needs(() => KvCache.in(engine, call.operation, "cache", given));
 }
 
 /** The same for options that have been read, and a cache that has been found. */

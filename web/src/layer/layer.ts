@@ -176,6 +176,7 @@ export class Layer extends Disposing {
     const call = this.#arguments("layer.backward", this.#layer.onGpu);
     const savings = Saved.in(this.#updates, call.operation, saved);
     const problem = layerBackwardProblem(call, savings, this.#gradients, dOutput, options);
+    Saved.in(this.#updates, call.operation, saved); // an accessor may have disposed it
     if (!problem.keep) savings.take();
     try {
       const result = await this.#context.run(call, async () => this.#layer.backward(problem), problem.signal);
@@ -269,7 +270,7 @@ export class Layer extends Disposing {
     const reader = readOptions(call, options, FORWARD_NAMES);
     call.changes = reader.has("cache");
     const version = this.#updates.latest;
-    return this.#context.withFormulas(call, reader, [x, cacheIn(engine, reader)] as const, (own, given) => {
+    return this.#context.withFormulas(call, reader, [x, cacheIn(call, engine, reader)] as const, (own, given) => {
       const request = readRequest(call, engine, this.#form, own, given);
       const { encoder, signal } = request;
       if (encoder === undefined) return { work: () => this.#compute(request, version), signal };
@@ -320,7 +321,9 @@ export class Layer extends Disposing {
 
   #arguments(operation: string, onGpu = false): CallArguments {
     const call = this.#context.arguments(operation, onGpu);
-    if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
+    call.needs(() => {
+      if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
+    });
     return call;
   }
 

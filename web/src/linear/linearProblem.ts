@@ -143,7 +143,7 @@ export function linearProblem(
   const { operation } = call;
   const options = readOptions(call, givenOptions, OPTION_NAMES);
   const x = call.placed("x", givenX, FLOATS);
-  const there = UploadedWeight.in(engine, operation, givenWeight);
+  const there = call.needs(() => UploadedWeight.in(engine, operation, givenWeight));
   const weight = there?.weight ?? call.placed("weight", givenWeight, WEIGHTS);
   const bias = givenBias === undefined ? undefined : call.placed("bias", givenBias, WEIGHT_FLOATS);
   const map = readMap(call, options, x, readWeight(options, weight, there));

@@ -44,6 +44,7 @@ const MOST_PLAIN = 2 ** 16;
  */
 export class CallArguments {
   readonly #views: Views;
+  readonly #needs: (() => unknown)[] = [];
   /** Whether the call changes a cache or a layer. Then it is not given up while it runs: its promise tells what it has done. */
   changes = false;
 
@@ -113,8 +114,10 @@ export class CallArguments {
         `${this.operation}: ${argument}.data.length must be the product of shape ${describe(shape)}, ` +
           `got ${view.length} and ${size}`,
       );
-    const address = this.placement.locate?.(this.operation, argument, data as object, view);
+    const locate = () => this.placement.locate?.(this.operation, argument, data as object, view);
+    const address = locate();
     if (address === undefined) this.#views.watch(argument, view);
+    else this.#needs.push(locate);
     const half = arrayKind(data) === "Float16Array";
     return { data: view, shape, dtype, address, half } as unknown as CheckedTensor<D>;
   }
@@ -197,6 +200,23 @@ export class CallArguments {
    */
   guarded<T>(argument: string, read: () => T): T {
     return guarded(this.operation, argument, read);
+  }
+
+  /**
+   * Finds what the call needs, such as a cache. To read arguments runs accessors of the caller, which may dispose it: it is
+   * looked for once more when all is read.
+   *
+   * @param find - Throws if it was disposed.
+   */
+  needs<T>(find: () => T): T {
+    const found = find();
+    this.#needs.push(find);
+    return found;
+  }
+
+  /** Throws if an accessor of the caller has disposed what the call needs. */
+  assertAlive(): void {
+    for (const find of this.#needs.splice(0)) find();
   }
 
   /**

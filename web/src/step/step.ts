@@ -128,7 +128,9 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
   ): Promise<StepResult<O>> {
     const call = this.#context.arguments("step.run");
     call.changes = true; // its layers may have caches
-    if (this.#disposed) throw new DisposedError("step.run: the step was disposed");
+    call.needs(() => {
+      if (this.#disposed) throw new DisposedError("step.run: the step was disposed");
+    });
     const signal = readOptions(call, options, ["signal"]).signal();
     const given = this.#read(call, inputs);
     for (const layer of this.#recorded.layers) layer.assertAlive(call.operation);
