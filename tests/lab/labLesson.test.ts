@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 
 import { exactLayers } from "../../web/demo/lab/engine/exactLayers.js";
+import { flow } from "../../web/demo/lab/rooms/lesson/flow.js";
 import * as lesson from "../../web/demo/lab/rooms/lesson/lesson.js";
 import { paneOf } from "../../web/demo/lab/rooms/lesson/panes.js";
 import { planeOf } from "../../web/demo/lab/rooms/lesson/plane.js";
@@ -263,6 +264,48 @@ test("follows a word that the model knows, and says what it does not know", asyn
   expect(lesson.twinsOf(seen.placed)).toBeUndefined();
   expect(readWords(seen.placed)).toMatch(
     /^\d+ tokens\. The model was trained on English\. It does not know “日本語”\.$/,
+  );
+});
+
+test("pieces of words are not the same word twice", async () => {
+  const seen = await seenIn("Das Schloss hat ein Schloss.");
+  expect(seen.placed.tokens[seen.word]).toBe("▁hat");
+  expect(lesson.twinsOf(seen.placed)).toBeUndefined();
+  expect(scenesOf(seen)[0]!.words[0]).not.toContain("the same word");
+  expect(readWords(seen.placed)).toBe(
+    "14 tokens. The model was trained on English. It reads 4 of 5 words in pieces, such as “Schloss”.",
+  );
+  expect(readWords((await seenIn("I'm sure it's well-known.")).placed)).not.toContain("pieces");
+});
+
+test("no scene names a space by its sign", async () => {
+  for (const text of ["qwzxv", "☃ park ☃", "Él y Él"])
+    for (const head of HEADS) {
+      const said = scenesOf(await seenIn(text, head)).flatMap(({ title, words, quiz }) => [title, ...words, ...(quiz ? [quiz.question, quiz.said, ...quiz.answers] : [])]); // oxfmt-ignore
+      expect(said.filter((words) => words.includes("▁"))).toEqual([]);
+    }
+});
+
+test("a word that the model does not know is marked in the diagram and in the pictures", async () => {
+  const seen = await seenIn("日本語 the park, the ☃");
+  const marks = (html: string) => [...html.matchAll(/title="([^"]*)" class="unknown-word">([^<]*)</g)].map(([, title, name]) => `${name}, ${title}`); // oxfmt-ignore
+  const wanted = ["日本語", "☃"].map((name) => `${name}, ${name}: the model does not know this. It reads it as its unknown token.`); // oxfmt-ignore
+  expect(marks(flow(seen, 1))).toEqual(wanted);
+  for (const scene of [3, 6, 7]) expect(marks(paneOf(seen, scene).markup)).toEqual(wanted);
+  expect(stage(await seenIn(PARK), 1)).not.toContain("unknown-word");
+});
+
+test("a name that has no room is cut inside its quotation marks", async () => {
+  const seen = await seenIn(PARK);
+  expect(paneOf(seen, 4).markup).toMatch(/<span class="cut">\d+ % of “<span>[^<”]+<\/span>”<\/span>/);
+  expect(paneOf(seen, 7).markup).toContain('<span class="cut"><span>park₄</span> · on</span>');
+  expect(flow(seen, 2)).toContain('<span class="cut">query of “<span>park₄</span>”</span>');
+});
+
+test("the model's name stands where the sentence is read, and not in what is announced", async () => {
+  const seen = await seenIn(PARK);
+  expect(stage(seen, 1)).toContain(
+    '<p class="hint">The model is the Universal Sentence Encoder Lite (Google, 2018), trained on English. <span role="status">10 tokens.</span></p>',
   );
 });
 

@@ -14,9 +14,10 @@ import { Encoder, type EncodeOptions, type Encoding } from "../../web/demo/model
 import { HABITS, habitsOf } from "../../web/demo/model/habits.js";
 import { headName, headsOf, rowOf } from "../../web/demo/model/heads.js";
 import { percent } from "../../web/demo/model/links.js";
+import { spoken } from "../../web/demo/model/names.js";
 import { packed, unpacked } from "../../web/demo/model/packed.js";
 import { similarity } from "../../web/demo/model/similarity.js";
-import { firstRepetition, PARK, PHONE, tellingHead } from "../../web/demo/model/story.js";
+import { firstRepetition, knownWords, PARK, PHONE, tellingHead } from "../../web/demo/model/story.js";
 import { modelFiles } from "./demoModel.js";
 
 let hw: Attention;
@@ -131,8 +132,12 @@ describe("in every setting of the sentence room", () => {
     for (const { seen } of settingsSeen) {
       const asked = /^Which “(.+)” is which\?$/.exec(words.question(seen))?.[1];
       const { tokens, unknown } = seen.shown;
+      const isWord = (i: number) =>
+        /^▁.*[\p{L}\p{N}]/u.test(tokens[i]!) &&
+        !unknown.includes(i) &&
+        !/^[^▁]*[\p{L}\p{N}]/u.test(tokens.slice(i + 1).join(""));
       const again = tokens.find(
-        (token, i) => tokens.indexOf(token, i + 1) > 0 && /[\p{L}\p{N}]/u.test(token) && !unknown.includes(i),
+        (token, i) => isWord(i) && tokens.some((other, j) => j > i && other === token && isWord(j)),
       );
       expect(asked).toBe(again?.replace(/^▁(?=.)/u, ""));
     }
@@ -172,8 +177,13 @@ describe("in every setting of the sentence room", () => {
       const [, from, to, share] = /word to word in .* is “([^”]+)” → (itself|“[^”]+”) (.+)\.$/.exec(said) ?? [];
       if (from === undefined) continue;
       const { probs } = headsOf(seen.shown)[seen.head]!;
-      const own = names.flatMap((name, i) => (others.includes(name) ? [] : [i]));
-      standsFor(share!, Math.max(...own.flatMap((i) => own.map((j) => rowOf(probs, i)[j]!))));
+      const own = knownWords(seen.shown);
+      const isNews = (i: number, j: number) => i !== j || own.length === 1;
+      standsFor(
+        share!,
+        Math.max(...own.flatMap((i) => own.filter((j) => isNews(i, j)).map((j) => rowOf(probs, i)[j]!))),
+      );
+      expect([label, to === "itself"]).toEqual([label, own.length === 1]);
       standsFor(share!, rowOf(probs, names.indexOf(from))[names.indexOf(to === "itself" ? from : to!.slice(1, -1))]!);
       headlines++;
     }
@@ -220,7 +230,7 @@ describe("in every setting of the sentence room", () => {
 
   test("a cell's words have its numbers, in both directions", () => {
     for (const { seen } of settingsSeen) {
-      const names = namesOf(seen).slice(0, 4);
+      const names = namesOf(seen).slice(0, 4).map(spoken);
       const { probs, scores } = headsOf(seen.shown)[seen.head] ?? {};
       names.forEach((name, from) =>
         names.forEach((other, to) => {
@@ -274,7 +284,11 @@ describe("in every setting of the sentence room", () => {
       const tables = picture(seen).split("<table").slice(1);
       expect(tables).toHaveLength((names.length > 0 && names.length <= MOST_NUMBERS ? 1 : 0) + (firstRepetition(seen.shown) ? 1 : 0)); // oxfmt-ignore
       const rows = tables.map((table) =>
-        [...table.matchAll(/<th scope="row" title="[^"]*">(.*?)<\/th>(.*?)<\/tr>/g)].map(([, name, cells]) => ({
+        [
+          ...table.matchAll(
+            /<th scope="row" title="[^"]*">(?:<span class="unknown-word">)?(.*?)(?:<\/span>)?<\/th>(.*?)<\/tr>/g,
+          ),
+        ].map(([, name, cells]) => ({
           name: name!.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
           cells: [...cells!.matchAll(/>(\d+)<\/td>/g)].map(([, number]) => Number(number)),
         })),
@@ -327,6 +341,74 @@ test("what the model does not know is told, with its language", async () => {
     /The model was trained on English\. It does not know “日本語”, “☃”: it reads them all as the same unknown token\.$/,
   );
   expect(words.tokensRead((await computed()).shown)).not.toMatch(/English/);
+});
+
+describe("a text in another language", () => {
+  const GERMAN = "Das Schloss hat ein Schloss.";
+
+  test.each([
+    [GERMAN, "What does each word look at?", ["hat"]],
+    ["qwzxv and the qwzxv", "What does each word look at?", ["and", "the"]],
+    ["The bank lends; the bank lends.", "Which “bank” is which?", ["The", "bank", "the", "bank"]],
+    ["park-park don't don't", "What does each word look at?", []],
+  ])("%s: pieces are no words that occur twice", async (texts, question, known) => {
+    const { shown } = await computed({ texts });
+    expect(words.question({ shown })).toBe(question);
+    expect(knownWords(shown).map((token) => shown.tokens[token]!.slice(1))).toEqual(known);
+  });
+
+  test("a piece of a longer word is no occurrence of a word", () => {
+    const tokens = ["▁park", "▁park", "ing", "▁park"];
+    expect(firstRepetition({ tokens, unknown: [], tokensLeftOut: 0 })).toEqual([0, 3]);
+    // the word at the end may go on
+    expect(firstRepetition({ tokens, unknown: [], tokensLeftOut: 1 })).toBeUndefined();
+  });
+
+  test("no sentence names a space by its sign", async () => {
+    for (const texts of ["qwzxv and the qwzxv and the", "日本語 park, 日本語 park"])
+      for (let head = 0; head < 8; head++)
+        expect(allWords({ ...(await computed({ texts })), head }).filter((said) => said.includes("▁"))).toEqual([]);
+  });
+
+  test.each([
+    [GERMAN, "It reads 4 of 5 words in pieces, such as “Schloss”."],
+    ["Der Hund läuft im Park, und die Katze schläft.", "It reads 6 of 9 words in pieces, such as “schläft”."],
+    ["Le chat dort sur le canapé et le chien aussi.", "It reads 5 of 10 words in pieces, such as “canapé”."],
+    ["El perro corre por el parque con su amigo.", "It reads 4 of 9 words in pieces, such as “parque”."],
+  ])("%s: it is told that the model reads pieces", async (texts, told) => {
+    expect(words.tokensRead((await computed({ texts })).shown)).toMatch(
+      new RegExp(`^\\d+ tokens\\. The model was trained on English\\. ${told}$`),
+    );
+  });
+
+  test("the language is told once, and not of English", async () => {
+    const { shown } = await computed({ texts: "日本語 Das Schloss" });
+    expect(words.tokensRead(shown)).toMatch(
+      /English\. It reads 2 of 3 words in pieces, .* It does not know “日本語”\.$/,
+    );
+    for (const texts of [
+      "The bank lends money by the bank.",
+      "The cat sat on the mat and purred.",
+      "I'm sure it's well-known.",
+    ])
+      expect(words.tokensRead((await computed({ texts })).shown)).not.toMatch(/English/);
+  });
+});
+
+test("a word that the model does not know is marked where it heads a row or a column", async () => {
+  const html = picture(await computed({ texts: "日本語 park" }));
+  const marks = [...html.matchAll(/title="([^"]*)"[^>]*><span class="unknown-word">([^<]*)</g)];
+  expect(marks.map(([, title, name]) => `${name}, ${title}`)).toEqual(
+    Array.from({ length: 2 }, () => "日本語, 日本語: the model does not know this. It reads it as its unknown token."),
+  );
+  expect(picture(await computed())).not.toContain("unknown-word");
+});
+
+test("the note on the size says which model it is", () => {
+  const note = words.storageNote({ megabytes: 12.3, sentences: 20, cosine: 0.99999876, weight: 0.00123 });
+  expect(note).toMatch(
+    /^The model is the Universal Sentence Encoder Lite \(Google, 2018\), trained on English\. Its licence is Apache 2\.0\./,
+  );
 });
 
 test("the first settings show the head that tells most about the two “park”", async () => {

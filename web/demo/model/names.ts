@@ -1,3 +1,5 @@
+import { t } from "../texts/t.js";
+
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 
 /**
@@ -17,6 +19,11 @@ const JOINS_OR_CONTROLS = new RegExp(`(${JOINS.source})|\\p{C}`, "gu");
 /** Replaces control characters by �. They could send commands to a terminal. What joins the parts of a sign stays. */
 export function printable(text: string): string {
   return text.replace(JOINS_OR_CONTROLS, (_, joins?: string) => joins ?? "\ufffd");
+}
+
+/** The name of a token in a sentence. A space that is a token of its own is named in words, not by its sign. */
+export function spoken(name: string): string {
+  return name.replace(/^▁/u, t`[space]`);
 }
 
 /** The text for HTML and SVG. */

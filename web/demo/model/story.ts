@@ -1,5 +1,6 @@
 import type { Encoding } from "./encoder.js";
 import { headsOf, rowOf } from "./heads.js";
+import { wholeWords, type Tokens } from "./writtenWords.js";
 
 /**
  * The default sentences. In the first one a word occurs twice with two meanings, and only its position tells them
@@ -11,18 +12,28 @@ export const DEFAULT_SENTENCES: readonly string[] = [PARK, PHONE];
 /** The sentences of the lab when it opens. The third one is similar in meaning to the first. */
 export const FIRST_SENTENCES: readonly string[] = [...DEFAULT_SENTENCES, "We left the vehicle near the playground."];
 
-/** The indices of the words that the model knows. Signs without a letter or a digit are no words. */
-export function knownWords({ tokens, unknown }: Pick<Encoding, "tokens" | "unknown">): number[] {
-  return tokens.flatMap((token, i) => (/[\p{L}\p{N}]/u.test(token) && !unknown.includes(i) ? [i] : []));
+/** Two places of a word. */
+export type Twins = readonly [first: number, second: number];
+
+/** The indices of the words that the model knows, each as one token. A piece of a longer word is none. */
+export function knownWords(encoding: Tokens): number[] {
+  return wholeWords(encoding);
 }
 
-/** The first known word that occurs more than once: the indices of its first two occurrences. */
-export function firstRepetition(
-  encoding: Pick<Encoding, "tokens" | "unknown">,
-): readonly [first: number, second: number] | undefined {
+/** The first two occurrences of each known word that occurs more than once. */
+export function repetitions(encoding: Tokens): Twins[] {
   const { tokens } = encoding;
-  const first = knownWords(encoding).find((i) => tokens.indexOf(tokens[i]!, i + 1) > 0) ?? -1;
-  return first < 0 ? undefined : [first, tokens.indexOf(tokens[first]!, first + 1)];
+  const words = knownWords(encoding);
+  return words.flatMap((first, at) => {
+    const isSame = (other: number) => tokens[other] === tokens[first];
+    const second = words.slice(at + 1).find(isSame);
+    return second === undefined || words.slice(0, at).some(isSame) ? [] : [[first, second] as const];
+  });
+}
+
+/** The first of these repetitions. */
+export function firstRepetition(encoding: Tokens): Twins | undefined {
+  return repetitions(encoding)[0];
 }
 
 /** The indices at which a whole word occurs. */

@@ -56,10 +56,17 @@ export const GERMAN: Texts = {
   "layer {0} head {1}": "Schicht {0} Kopf {1}",
   "“{0}”": "„{0}“",
   "{0} and {1} more": "{0} und {1} weitere",
-  " The model was trained on English. It does not know {0}.":
-    " Das Modell hat nur Englisch gelernt. {0} kennt es nicht.",
-  " The model was trained on English. It does not know {0}: it reads them all as the same unknown token.":
-    " Das Modell hat nur Englisch gelernt. Es kennt nicht: {0}. Es liest sie alle als dasselbe unbekannte Token.",
+  "[space]": "[Leerzeichen]",
+  "The model is the Universal Sentence Encoder Lite (Google, 2018), trained on English.":
+    "Das Modell ist der Universal Sentence Encoder Lite (Google, 2018), trainiert mit englischem Text.",
+  " The model was trained on English.": " Das Modell hat nur Englisch gelernt.",
+  " It reads {0} of {1} words in pieces, such as “{2}”.":
+    " Es liest {0} von {1} Wörtern in Stücken, zum Beispiel „{2}“.",
+  " It does not know {0}.": " {0} kennt es nicht.",
+  " It does not know {0}: it reads them all as the same unknown token.":
+    " Es kennt nicht: {0}. Es liest sie alle als dasselbe unbekannte Token.",
+  "{0}: the model does not know this. It reads it as its unknown token.":
+    "{0}: Das kennt das Modell nicht. Es liest es als sein unbekanntes Token.",
 
   // ——— end of the shell: bar, engine, failures, controls
 
@@ -501,8 +508,8 @@ export const GERMAN: Texts = {
     "Außer auf sich selbst schaut {0} am meisten auf {1} ({2}) und {3} auf {4} ({5}).",
   "Without positions their rows are equal.": "Ohne Positionen sind ihre Zeilen gleich.",
   "Without positions their rows differ by up to {0}.": "Ohne Positionen unterscheiden sich ihre Zeilen um bis zu {0}.",
-  "The model knows no word of this text. It was trained on English.":
-    "Das Modell kennt kein Wort dieses Texts. Es hat nur Englisch gelernt.",
+  "The model knows no whole word of this text. It was trained on English.":
+    "Das Modell kennt kein ganzes Wort dieses Texts. Es hat nur Englisch gelernt.",
   "The strongest link from word to word in {0} is {1}.": "Die stärkste Verbindung von Wort zu Wort in {0} ist {1}.",
   "No word looks at a word in {0}.": "In {0} schaut kein Wort auf ein Wort.",
   "{0} looks at {1} ({2})": "{0} schaut auf {1} ({2})",
@@ -549,6 +556,7 @@ export const GERMAN: Texts = {
   "at itself": "auf sich selbst",
   "Cosine of the two sentences: {0}. Both maps show the same head.":
     "Kosinus der zwei Sätze: {0}. Beide Karten zeigen denselben Kopf.",
+  "Its licence is Apache 2.0.": "Seine Lizenz ist Apache 2.0.",
   "What you see first was computed by headwise when this page was built. When you change something, your browser loads the model ({0} MB) and computes with headwise itself. The weights are stored as float16. Over {1}, with positions and without, this moves no weight of attention by more than {2} percentage points, and every embedding keeps a cosine of at least {3} with the original’s.":
     "Was du zuerst siehst, hat headwise berechnet, als diese Seite gebaut wurde. Wenn du etwas änderst, lädt dein Browser das Modell ({0} MB) und rechnet selbst, mit headwise. Die Gewichte sind als float16 gespeichert. Gemessen über {1}, mit Positionen und ohne: Kein Gewicht der Aufmerksamkeit ändert sich dadurch um mehr als {2} Prozentpunkte, und jede Einbettung behält einen Kosinus von mindestens {3} mit der ursprünglichen.",
   "The only token is hidden: no token looks at anything, and every weight is 0 %.":

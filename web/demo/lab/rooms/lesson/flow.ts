@@ -1,6 +1,7 @@
-import { asMarkup } from "../../../model/names.js";
+import { asMarkup, spoken } from "../../../model/names.js";
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
+import { nameMarkup } from "../../shell/unknownMark.js";
 import { t } from "../../../texts/t.js";
 import { asking, namesOf, shownRow, type Lesson } from "./lesson.js";
 import { mostOf, strip } from "./strip.js";
@@ -16,13 +17,14 @@ const COLUMNS = [
 
 /** The diagram that stays: a row for each word, from its vector to its value, and the mix of all values. */
 export function flow(seen: Lesson, scene: number): string {
-  const names = namesOf(seen).map(asMarkup);
+  const names = namesOf(seen);
+  const { unknown } = seen.placed;
   const contents = contentsOf(seen);
-  const asker = names[seen.word]!;
+  const asker = asMarkup(spoken(names[seen.word]!));
   const later = (id: Column) => (isThere(id, scene) ? "" : ' class="later"');
   const rows = names.map((name, token) => {
     const cells = COLUMNS.map(({ id }) => `<td data-column="${id}"${later(id)}>${isThere(id, scene) ? contents[id](token) : ""}</td>`); // oxfmt-ignore
-    return `<tr data-token="${token}"${token === seen.word ? ' class="asks"' : ""}><th scope="row" lang="en" translate="no">${name}</th>${cells.join("")}</tr>`;
+    return `<tr data-token="${token}"${token === seen.word ? ' class="asks"' : ""}><th scope="row" lang="en" translate="no">${nameMarkup(name, unknown.includes(token))}</th>${cells.join("")}</tr>`;
   });
   const titles = COLUMNS.map(({ id, title }) => `<th scope="col" data-column="${id}"${later(id)}>${title}</th>`);
   const line = (id: "query" | "mixed") => (isThere(id, scene) ? contents[id]() : "");
@@ -30,7 +32,7 @@ export function flow(seen: Lesson, scene: number): string {
   return (
     `<table class="flow" aria-label="${t`From words to the mix of “${asker}”`}"><thead>` +
     `<tr><th scope="col">${t`word`}</th>${titles.join("")}</tr>` +
-    `<tr class="${kind("query")}"><th scope="row" colspan="2">${t`query of “${asker}”`}</th>` +
+    `<tr class="${kind("query")}"><th scope="row" colspan="2"><span class="cut">${t`query of “${`<span>${asker}</span>`}”`}</span></th>` +
     `<td>${line("query")}</td><td colspan="3"></td></tr></thead><tbody>${rows.join("")}</tbody>` +
     `<tfoot><tr class="${kind("mixed")}"><th scope="row" colspan="5">${t`mix for “${asker}”: the sum of weight × value`}</th>` +
     `<td>${line("mixed")}</td></tr></tfoot></table>`

@@ -2,7 +2,8 @@
 
 import { SHOWN, type Anatomy, type LayerAnatomy } from "../../../model/anatomy.js";
 import { tokenNames } from "../../../model/names.js";
-import { knownWords } from "../../../model/story.js";
+import { knownWords, repetitions, type Twins } from "../../../model/story.js";
+import type { Tokens } from "../../../model/writtenWords.js";
 import type { Settings } from "./settings.js";
 
 const HEADS_PER_LAYER = 4;
@@ -18,20 +19,20 @@ export interface Lesson {
 }
 
 export function lessonOf(placed: Anatomy, unplaced: Anatomy, { head, word }: Pick<Settings, "head" | "word">): Lesson {
-  const first = twinsOf(placed)?.[0] ?? knownWords(placed)[0] ?? 0;
+  const first = twinsOf(placed)?.[0] ?? knownWords(placed)[0] ?? firstWithSign(placed);
   const isThere = word >= 0 && word < placed.tokens.length;
   return { placed, unplaced, head, word: isThere ? word : first };
 }
 
+/** The first token that is not a space alone. */
+function firstWithSign({ tokens }: Anatomy): number {
+  return Math.max(0, tokens.findIndex((token) => token !== "▁")); // oxfmt-ignore
+}
+
 /** The longest known word that occurs twice: its first two places. */
-export function twinsOf(
-  anatomy: Pick<Anatomy, "tokens" | "unknown">,
-): readonly [first: number, second: number] | undefined {
-  const { tokens } = anatomy;
-  const again = (at: number) => tokens.indexOf(tokens[at]!, at + 1);
-  const repeated = knownWords(anatomy).filter((at) => tokens.indexOf(tokens[at]!) === at && again(at) > 0);
-  const [longest] = repeated.toSorted((a, b) => tokens[b]!.length - tokens[a]!.length);
-  return longest === undefined ? undefined : [longest, again(longest)];
+export function twinsOf(anatomy: Tokens): Twins | undefined {
+  const length = ([first]: Twins) => anatomy.tokens[first]!.length;
+  return repetitions(anatomy).toSorted((a, b) => length(b) - length(a))[0];
 }
 
 export function namesOf({ placed }: Pick<Lesson, "placed">): string[] {

@@ -1,9 +1,10 @@
 // The picture beside the diagram: one for each scene.
 
 import { SHOWN } from "../../../model/anatomy.js";
-import { asMarkup } from "../../../model/names.js";
+import { asMarkup, spoken } from "../../../model/names.js";
 import { percent } from "../../../model/links.js";
 import { decimal } from "../../shell/numbers.js";
+import { nameMarkup } from "../../shell/unknownMark.js";
 import { t } from "../../../texts/t.js";
 import { fan } from "./fan.js";
 import { journey } from "./journey.js";
@@ -30,7 +31,7 @@ export function paneOf(seen: Lesson, scene: number): Pane {
 const PANES: readonly ((seen: Lesson) => Pane)[] = [vectorPane, fanPane, softmaxPane, mixPane, journeyPane, headsPane, placesPane]; // oxfmt-ignore
 
 function vectorPane({ placed, word }: Lesson): Pane {
-  const name = asMarkup(lesson.namesOf({ placed })[word]!);
+  const name = asMarkup(spoken(lesson.namesOf({ placed })[word]!));
   const begin = (data: Float32Array) => lesson.shownRow(data, word).subarray(0, PRINTED);
   const [alone, whole] = [begin(placed.words), begin(placed.placed)];
   const place = whole.map((number, i) => number - alone[i]!);
@@ -57,11 +58,12 @@ function fanPane(seen: Lesson): Pane {
 function softmaxPane(seen: Lesson): Pane {
   const { scores, weights } = lesson.asking(seen);
   const best = Math.max(...scores);
+  const { unknown } = seen.placed;
   const bars = lesson.namesOf(seen).map((name, token) => {
     const power = Math.exp(scores[token]! - best);
     return (
       `<li data-token="${token}"><span class="bar-place"><span class="rise" style="--h:${power.toFixed(4)}"></span></span>` +
-      `<b>${Math.round(100 * weights[token]!)}</b><span class="name" lang="en" translate="no">${asMarkup(name)}</span></li>`
+      `<b>${Math.round(100 * weights[token]!)}</b><span class="name" lang="en" translate="no">${nameMarkup(name, unknown.includes(token))}</span></li>`
     );
   });
   return {
@@ -82,7 +84,7 @@ function mixPane(seen: Lesson): Pane {
   const total = mix.subarray(0, PRINTED);
   const most = mostOf([...shown.map(part), others, total]);
   const rows = shown.map((token): Row => [
-    t`${percent(weights[token]!)} of “${asMarkup(names[token]!)}”`,
+    cut(t`${percent(weights[token]!)} of “${`<span>${asMarkup(spoken(names[token]!))}</span>`}”`),
     numberCells(part(token), most, 2),
   ]);
   return {
@@ -109,7 +111,7 @@ function journeyPane(seen: Lesson): Pane {
 function headsPane(seen: Lesson): Pane {
   const { word, placed, head } = seen;
   const shares = lesson.sharesOf(seen, word);
-  const name = asMarkup(lesson.namesOf(seen)[word]!);
+  const name = asMarkup(spoken(lesson.namesOf(seen)[word]!));
   const rest = 1 - shares.reduce((sum, share) => sum + share, 0);
   const rows = lesson
     .rowsOfHeads(seen, placed, word)
@@ -128,17 +130,22 @@ function placesPane(seen: Lesson): Pane {
   const [on, off] = apart(seen).map((distance) => decimal(distance, 1));
   const rows = (["placed", "unplaced"] as const).flatMap((kind) =>
     pair.map((token): Row => {
-      const name = `${asMarkup(names[token]!)} · ${kind === "placed" ? t`on` : t`off`}`;
-      return [name, weightCells(lesson.weightsOf(seen, seen[kind], token)), kind];
+      const name = `<span>${asMarkup(names[token]!)}</span> · ${kind === "placed" ? t`on` : t`off`}`;
+      return [cut(name), weightCells(lesson.weightsOf(seen, seen[kind], token)), kind];
     }),
   );
-  const [a, b] = pair.map((token) => t`“${asMarkup(names[token]!)}”`) as [string, string];
+  const [a, b] = pair.map((token) => t`“${asMarkup(spoken(names[token]!))}”`) as [string, string];
   const look = t`Where ${a} and ${b} look, in percent`;
   return {
     title: t`Apart: ${on!} with positions, ${off!} without`,
     markup: weightsTable(seen, look, rows),
     note: t`${look}, with positions on and off. Apart: the distance of their vectors after attention.`,
   };
+}
+
+/** A heading that has one part to be cut where there is no room: that in a span. What stands around it stays. */
+function cut(markup: string): string {
+  return `<span class="cut">${markup}</span>`;
 }
 
 type Row = readonly [name: string, cells: string, kind?: string];
@@ -148,9 +155,10 @@ function numbersTable(label: string, rows: readonly Row[]): string {
 }
 
 function weightsTable(seen: Lesson, label: string, rows: readonly Row[], last?: string): string {
+  const { unknown } = seen.placed;
   const names = lesson
     .namesOf(seen)
-    .map((name) => `<th scope="col" lang="en" translate="no"><span>${asMarkup(name)}</span></th>`);
+    .map((name, token) => `<th scope="col" lang="en" translate="no"><span>${nameMarkup(name, unknown.includes(token))}</span></th>`); // oxfmt-ignore
   const end = last ? `<th scope="col" class="last">${last}</th>` : "";
   return `<table class="looks" aria-label="${label}"><thead><tr><td></td>${names.join("")}${end}</tr></thead><tbody>${rows.map(rowOf).join("")}</tbody></table>`;
 }

@@ -186,7 +186,7 @@ class Board {
     const diagram = this.#view.stage.querySelector<HTMLElement>(".lesson");
     if (diagram) diagram.hidden = isEmpty;
     if (!isEmpty) return;
-    this.#part(".lesson-controls .hint").textContent = t`${counted(0, "token")}. There is nothing to read yet.`;
+    this.#part(".lesson-controls [role=status]").textContent = t`${counted(0, "token")}. There is nothing to read yet.`;
     this.#showText(settings.text);
   }
 
@@ -200,7 +200,7 @@ class Board {
       old.value = now.value;
     }
     this.#showText(seen.placed.text);
-    this.#part(".lesson-controls .hint").textContent = readWords(seen.placed);
+    this.#part(".lesson-controls [role=status]").textContent = readWords(seen.placed);
     this.#part(".scenes").outerHTML = cards(seen, scene);
     this.#part(".flow-place").innerHTML = flow(seen, scene);
   }

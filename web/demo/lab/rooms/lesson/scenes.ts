@@ -1,6 +1,7 @@
 // The seven scenes: what each says about the sentence, the room it opens, and its question.
 
 import { percent } from "../../../model/links.js";
+import { spoken } from "../../../model/names.js";
 import { PARK } from "../../../model/story.js";
 import { decimal, rounded } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
@@ -39,7 +40,7 @@ export function scenesOf(seen: Lesson): Scene[] {
 /** Below this, float32 rounds. */
 const ROUNDING = 1e-4;
 
-const quoted = (seen: Lesson, token: number) => t`“${lesson.namesOf(seen)[token]!}”`;
+const quoted = (seen: Lesson, token: number) => t`“${spoken(lesson.namesOf(seen)[token]!)}”`;
 const asker = (seen: Lesson) => quoted(seen, seen.word);
 const sentence = ({ placed, head }: Lesson) => ({ texts: placed.text, head: String(head) });
 

@@ -1,6 +1,7 @@
 // The lesson as HTML: the build writes it into the page, and the room draws it again.
 
 import { headName } from "../../../model/heads.js";
+import { modelName } from "../../../model/modelName.js";
 import { asMarkup } from "../../../model/names.js";
 import { formatAddress } from "../../shell/address.js";
 import { t } from "../../../texts/t.js";
@@ -32,7 +33,7 @@ export function controls(seen: Lesson): string {
     `<input type="text" value="${asMarkup(placed.text)}" maxlength="400" data-field="text" spellcheck="false" autocomplete="off"${ENGLISH}></label>` +
     `<label>${t`Word`} <select data-field="word">${words.join("")}</select></label>` +
     `<label>${t`Head`} <select data-field="head">${heads.join("")}</select></label>` +
-    `<p class="hint" role="status">${asMarkup(readWords(placed))}</p></div>`
+    `<p class="hint">${modelName()} <span role="status">${asMarkup(readWords(placed))}</span></p></div>`
   );
 }
 

@@ -61,8 +61,9 @@ function column(title: string, weights: Float32Array, seen: Seen, signed = false
     return figure;
   }
   const table = scrollable(title);
-  const rows = names.map((name, token) => ({ name, weights: rowOf(weights, token) }));
-  table.innerHTML = weightsTable({ names, title: t`${title}, in percent`, rows, signed });
+  const { unknown } = seen.shown;
+  const rows = names.map((name, token) => ({ name, isUnknown: unknown.includes(token), weights: rowOf(weights, token) })); // oxfmt-ignore
+  table.innerHTML = weightsTable({ names, unknown, title: t`${title}, in percent`, rows, signed });
   figure.append(table);
   return figure;
 }

@@ -5,6 +5,7 @@ import { button } from "../../shell/controls.js";
 import { card, element, howTo } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
+import { UNKNOWN_CLASS, unknownTitle } from "../../shell/unknownMark.js";
 import { t } from "../../../texts/t.js";
 import { namesOf, type Seen } from "./seen.js";
 import { type fields, formatGains, gainsOf, hiddenOf } from "./settings.js";
@@ -52,7 +53,7 @@ export class Interventions {
     const gains = gainsOf(this.#state.values);
     const moved = movedByHead(seen.original, seen.shown);
     this.#rows.forEach((row, head) => row.show(gains[head]!, moved[head]!));
-    this.#showTokens(namesOf(seen));
+    this.#showTokens(namesOf(seen), seen.shown.unknown);
   }
 
   #setGain(head: number, gain: number): void {
@@ -60,17 +61,22 @@ export class Interventions {
     this.#state.set({ gains: formatGains(gains.with(head, gain)) });
   }
 
-  #showTokens(names: readonly string[]): void {
+  #showTokens(names: readonly string[], unknown: readonly number[]): void {
     const hidden = hiddenOf(this.#state.values, names.length);
     const text = names.join("\n");
-    if (text !== this.#names) this.#tokens.replaceChildren(...names.map((name, token) => this.#token(name, token)));
+    if (text !== this.#names)
+      this.#tokens.replaceChildren(...names.map((name, token) => this.#token(name, token, unknown.includes(token))));
     this.#names = text;
     [...this.#tokens.children].forEach((chip, token) => (chip.ariaPressed = String(hidden.includes(token))));
   }
 
-  #token(name: string, token: number): HTMLElement {
+  #token(name: string, token: number, isUnknown: boolean): HTMLElement {
     const chip = button(name, () => this.#toggle(token));
     chip.translate = false;
+    if (isUnknown) {
+      chip.classList.add(UNKNOWN_CLASS);
+      chip.title = unknownTitle(name);
+    }
     return chip;
   }
 

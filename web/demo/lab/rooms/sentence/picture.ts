@@ -4,6 +4,7 @@ import { graphemes } from "../../../model/graphemes.js";
 import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { asMarkup, readable } from "../../../model/names.js";
 import { firstRepetition } from "../../../model/story.js";
+import { UNKNOWN_CLASS, unknownTitle } from "../../shell/unknownMark.js";
 import { t } from "../../../texts/t.js";
 import { isBlind, namesOf, shownHead, type Seen } from "./seen.js";
 import { hint, quoted, twinRows } from "./words.js";
@@ -21,10 +22,11 @@ export function picture(seen: Seen): string {
   const twins = firstRepetition(seen.shown);
   const title = headName(shownHead(seen));
   const isLong = names.length > MOST_NUMBERS;
+  const { unknown } = seen.shown;
   const rows = mapRows(seen, names, twins ?? []);
   const map = isLong
     ? `<div class="long-map"></div>`
-    : weightsTable({ names, title: t`Weights of ${title}, in percent`, rows });
+    : weightsTable({ names, unknown, title: t`Weights of ${title}, in percent`, rows });
   return [
     `<div class="whole"><h2>${t`What each word looks at, in percent`} <small>${title}</small></h2>${map}</div>`,
     isLong ? "" : `<p class="reading" role="status">${hintMarkup(seen)}</p>`,
@@ -38,8 +40,11 @@ export function hintMarkup(seen: Seen): string {
   return `${asMarkup(hint(seen))}${what}`;
 }
 
+const MARK = ` class="${UNKNOWN_CLASS}"`;
+
 interface Row {
   readonly name: string;
+  readonly isUnknown?: boolean;
   readonly weights: ArrayLike<number>;
   readonly marked?: boolean;
   /** A line above the row, over all columns. */
@@ -48,6 +53,8 @@ interface Row {
 
 interface Table {
   readonly names: readonly string[];
+  /** The columns of tokens that the model does not know. */
+  readonly unknown: readonly number[];
   readonly title: string;
   readonly rows: readonly Row[];
   /** Differences of weights have two colours, and a sign. */
@@ -56,7 +63,8 @@ interface Table {
 
 function mapRows(seen: Seen, names: readonly string[], marked: readonly number[]): Row[] {
   const { probs } = shownHead(seen);
-  return names.map((name, token) => ({ name, weights: rowOf(probs, token), marked: marked.includes(token) }));
+  const { unknown } = seen.shown;
+  return names.map((name, token) => ({ name, isUnknown: unknown.includes(token), weights: rowOf(probs, token), marked: marked.includes(token) })); // oxfmt-ignore
 }
 
 function twinsTable(seen: Seen, names: readonly string[], twins: readonly [number, number]): string {
@@ -74,28 +82,34 @@ function twinsTable(seen: Seen, names: readonly string[], twins: readonly [numbe
   );
   const word = quoted(readable(shown.tokens[twins[0]]!));
   const title = t`The rows of ${word}, with positions and without, in percent`;
-  return `<div class="twins"><h2>${asMarkup(t`The two rows of ${word}, positions on and off`)}</h2>${weightsTable({ names, title, rows })}</div>`;
+  return `<div class="twins"><h2>${asMarkup(t`The two rows of ${word}, positions on and off`)}</h2>${weightsTable({ names, unknown: shown.unknown, title, rows })}</div>`;
 }
 
 /** Weights as a table of whole percents. */
-export function weightsTable({ names, title, rows, signed = false }: Table): string {
+export function weightsTable({ names, unknown, title, rows, signed = false }: Table): string {
   const isShort = names.length <= SHORT.names && names.every((name) => name.length <= SHORT.letters);
   const kind = names.length > MOST_NUMBERS ? " dense" : isShort ? " short" : "";
   const columns = names.map(
-    (name) => `<th scope="col" translate="no" title="${asMarkup(name)}"><span>${asMarkup(name)}</span></th>`,
+    (name, token) =>
+      `<th scope="col" translate="no" ${titleOf(name, unknown.includes(token))}><span${unknown.includes(token) ? MARK : ""}>${asMarkup(name)}</span></th>`,
   );
-  const body = rows.map(({ name, weights, marked = false, above }, row) => {
+  const body = rows.map(({ name, isUnknown = false, weights, marked = false, above }, row) => {
     const cells = Array.from(weights, (weight, column) => cell(weight, { row, column, signed }));
     const line = above
       ? `<tr class="above"><th scope="rowgroup" colspan="${names.length + 1}">${asMarkup(above)}</th></tr>`
       : "";
-    return `${line}<tr translate="no"${marked ? ' class="marked"' : ""}><th scope="row" title="${asMarkup(name)}">${asMarkup(name)}</th>${cells.join("")}</tr>`;
+    return `${line}<tr translate="no"${marked ? ' class="marked"' : ""}><th scope="row" ${titleOf(name, isUnknown)}>${isUnknown ? `<span${MARK}>${asMarkup(name)}</span>` : asMarkup(name)}</th>${cells.join("")}</tr>`;
   });
   return (
     `<table class="weights${kind}" aria-label="${asMarkup(title)}">` +
     `<colgroup><col style="width: ${nameWidth(rows)}em"><col span="${names.length}"></colgroup>` +
     `<thead><tr><td></td>${columns.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`
   );
+}
+
+/** The title of a heading: its whole name, and what to know about a word that the model does not know. */
+function titleOf(name: string, isUnknown: boolean): string {
+  return `title="${asMarkup(isUnknown ? unknownTitle(name) : name)}"`;
 }
 
 /** The width of the names of rows, in ems: whole words such as “example”, as far as the numbers leave room. */

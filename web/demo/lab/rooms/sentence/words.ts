@@ -4,8 +4,9 @@ import { movedByHead } from "../../../model/change.js";
 import { MAX_TOKENS, type Encoding } from "../../../model/encoder.js";
 import { headsOf, headName, rowOf } from "../../../model/heads.js";
 import { headWithMost, habitsOf, type Habit } from "../../../model/habits.js";
-import { percent, strongestLinks } from "../../../model/links.js";
-import { readable, tokenNames } from "../../../model/names.js";
+import { percent, strongestLinks, type Link } from "../../../model/links.js";
+import { modelName } from "../../../model/modelName.js";
+import { readable, spoken, tokenNames } from "../../../model/names.js";
 import type { StorageError } from "../../../model/packed.js";
 import { similarity } from "../../../model/similarity.js";
 import { firstRepetition, knownWords, rowDifference } from "../../../model/story.js";
@@ -56,11 +57,14 @@ export function finding(seen: Seen): string {
   return `${looks} ${without}`;
 }
 
-/** The strongest link from word to word. What the model does not know, and signs such as “.”, are no words. */
+/**
+ * The strongest link from a word to another one. What the model does not know, pieces of words, and signs such as “.”, are no
+ * words. That a word looks at itself is no news, unless there is no other one.
+ */
 function strongestWords(seen: Seen): string {
   const words = knownWords(seen.shown);
-  if (words.length === 0) return t`The model knows no word of this text. It was trained on English.`;
-  const [link] = linksInWords(seen, 1, words);
+  if (words.length === 0) return t`The model knows no whole word of this text. It was trained on English.`;
+  const [link] = linksInWords(seen, 1, ({ from, to }) => words.includes(from) && words.includes(to) && (from !== to || words.length === 1)); // oxfmt-ignore
   const head = headName(shownHead(seen));
   return link ? t`The strongest link from word to word in ${head} is ${link}.` : t`No word looks at a word in ${head}.`;
 }
@@ -154,8 +158,9 @@ export function rolloutWords(names: readonly string[], from: number, to: number,
     : t`${percent(share)} of what is known at ${at} comes from ${quoted(names[to]!)}.`;
 }
 
-export function tokensRead({ tokens, tokensLeftOut, unknown }: Encoding): string {
-  return `${counted(tokens.length, "token")}.${leftOut(tokensLeftOut)}${unknownWords({ tokens, unknown })}`;
+export function tokensRead(encoding: Encoding): string {
+  const { tokens, tokensLeftOut } = encoding;
+  return `${counted(tokens.length, "token")}.${leftOut(tokensLeftOut)}${unknownWords(encoding)}`;
 }
 
 function leftOut(tokens: number): string {
@@ -172,13 +177,12 @@ export function sentencesRead(read: number, given: number): string {
   return read === 1 ? t`${sentences} is read.` : t`${sentences} are read.`;
 }
 
-/** The strongest links of the head that is shown, or of those between some of the tokens. */
-export function linksInWords(seen: Seen, most: number, among?: readonly number[]): string[] {
+/** The strongest links of the head that is shown, or of some of its links. */
+export function linksInWords(seen: Seen, most: number, isMeant: (link: Link) => boolean = () => true): string[] {
   if (isBlind(seen)) return [];
   const names = namesOf(seen);
-  const isAmong = (token: number) => among?.includes(token) ?? true;
   return strongestLinks(shownHead(seen).probs, Infinity)
-    .filter(({ from, to, prob }) => prob > 0 && isAmong(from) && isAmong(to))
+    .filter((link) => link.prob > 0 && isMeant(link))
     .slice(0, most)
     .map(({ from, to, prob }) => `${arrow(names, from, to)} ${percent(prob)}`);
 }
@@ -238,11 +242,12 @@ export function compared(one: Encoding, other: Encoding): string {
   return t`Cosine of the two sentences: ${decimal(similarity(one.embedding, other.embedding))}. Both maps show the same head.`;
 }
 
-/** What the storage of the model costs, in megabytes and in accuracy. Bounds are rounded to the safe side. */
+/** Which model it is, and what its storage costs, in megabytes and in accuracy. Bounds are rounded to the safe side. */
 export function storageNote({ megabytes, sentences, cosine, weight }: StorageError): string {
   const bound = decimal(Math.ceil(weight * 1000) / 10, 1);
   const least = decimal(Math.floor(cosine * 1e6) / 1e6, 6);
-  return t`What you see first was computed by headwise when this page was built. When you change something, your browser loads the model (${Math.ceil(megabytes)} MB) and computes with headwise itself. The weights are stored as float16. Over ${counted(sentences, "sentence")}, with positions and without, this moves no weight of attention by more than ${bound} percentage points, and every embedding keeps a cosine of at least ${least} with the original’s.`;
+  const stored = t`What you see first was computed by headwise when this page was built. When you change something, your browser loads the model (${Math.ceil(megabytes)} MB) and computes with headwise itself. The weights are stored as float16. Over ${counted(sentences, "sentence")}, with positions and without, this moves no weight of attention by more than ${bound} percentage points, and every embedding keeps a cosine of at least ${least} with the original’s.`;
+  return `${modelName()} ${t`Its licence is Apache 2.0.`} ${stored}`;
 }
 
 function blindness(tokens: number): string {
@@ -262,5 +267,5 @@ function capital(text: string): string {
 }
 
 export function quoted(name: string): string {
-  return t`“${name}”`;
+  return t`“${spoken(name)}”`;
 }
