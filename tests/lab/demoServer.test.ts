@@ -23,7 +23,9 @@ afterEach(() => {
     server.closeAllConnections();
   }
 });
-async function start(options: { port?: number; isolation?: boolean } = {}): Promise<string> {
+async function start(
+  options: { port?: number; isolation?: boolean; connect?: readonly string[] } = {},
+): Promise<string> {
   const { server, url } = await serve({ folders, port: 0, isolation: true, ...options });
   open.push(server);
   return url;
@@ -46,6 +48,14 @@ test("cross-origin isolated unless asked otherwise", async () => {
   };
   expect(await isolation(await start())).toEqual(["same-origin", "require-corp"]);
   expect(await isolation(await start({ isolation: false }))).toEqual([null, null]);
+});
+
+test("pages fetch from this server only, and from the origins that are named", async () => {
+  const policy = async (url: string) => (await fetch(url)).headers.get("content-security-policy")!.split("; ");
+  expect(await policy(await start())).toContain("connect-src 'self'");
+  expect(await policy(await start({ connect: ["https://a.example"] }))).toContain(
+    "connect-src 'self' https://a.example",
+  );
 });
 
 test("pages of other origins may load what a figure needs", async () => {

@@ -4,14 +4,17 @@ import { readFileSync } from "node:fs";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { inspectModel } from "headwise/models";
+import { hub, inspectModel } from "headwise/models";
 import { random } from "headwise/train";
 
 import { interventionsOf } from "../../web/demo/lab/engine/headChanges.js";
+import { isModelName, namesIn } from "../../web/demo/lab/engine/hubModels.js";
 import type { Habit, HeadChange, ModelFacts, ModelOrder, Seen } from "../../web/demo/lab/engine/modelProtocol.js";
 import { largestOf, movedShare, probabilitiesOf, rowCosines } from "../../web/demo/lab/engine/predictions.js";
 import { MOST_TOKENS, ReadModel, repeatedTokens } from "../../web/demo/lab/engine/readModel.js";
+import { troubleWords } from "../../web/demo/lab/engine/trouble.js";
 import {
+  loadWords,
   notesOf,
   planFinding,
   precisionWords,
@@ -313,6 +316,32 @@ describe("Models of others", () => {
       /tokens\[0\] must be an integer from 0 to config\.vocabSize − 1/,
     );
     model.dispose();
+  });
+});
+
+describe("A model on the hub", () => {
+  test("has a name that its addresses tell", () => {
+    expect(["openai-community/gpt2", "gpt2"].map(isModelName)).toEqual([true, true]);
+    expect(["", "a b", "a/b/c", "https://a.example/b"].map(isModelName)).toEqual([false, false, false, false]);
+    const addresses = ["b/c", "a", "b/c"].map((name) => `${hub(name)}model.safetensors?headwise-block=1`);
+    expect(namesIn([...addresses, "https://a.example/b/resolve/main/x"])).toEqual(["a", "b/c"]);
+  });
+
+  test("says how much would be fetched, and from where", () => {
+    const plan = { storedBytes: 500 * 2 ** 20 };
+    expect(loadWords(plan, undefined)).toBe("Load the model");
+    expect(loadWords(plan, "a.example")).toBe(
+      "Load the model: fetches about 500 MB from a.example, and keeps them in this browser",
+    );
+  });
+
+  test.each([
+    ["network", /^H could not be reached\. Look at the network, and try again/],
+    ["policy", /^H sends files of o\/n from another server, .*connect-src.* choose their folder here$/],
+    ["name", /^H has no model “o\/n” that everybody may read\. Look at the spelling/],
+    ["model", /^o\/n came from H, and it is no model that this page can run \(W\)\. Choose a GPT-2/],
+  ] as const)("that did not come because of the %s says what to do", (what, words) => {
+    expect(troubleWords({ kind: "hub", what, host: "H", name: "o/n", why: "W" })).toMatch(words);
   });
 });
 

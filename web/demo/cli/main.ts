@@ -107,9 +107,11 @@ async function printStory(encoder: Encoder, look: Look): Promise<void> {
 }
 
 async function servePage({ port, isolation, json }: CliOptions): Promise<void> {
+  const { hub } = await import("headwise/models"); // it is built by now
   const { url } = await serve({
     port,
     isolation,
+    connect: [new URL(hub("owner/name")).origin], // "Your model" opens models by their names there
     folders: {
       "/": fileURLToPath(new URL("./page/", import.meta.url)),
       "/model/": fileURLToPath(new URL("./model/", import.meta.url)),

@@ -11,6 +11,8 @@ export interface ServerOptions {
   readonly port: number;
   /** Whether to send COOP and COEP. Without these headers a browser has no shared memory, and so no threads. */
   readonly isolation: boolean;
+  /** Other origins that pages may fetch from. */
+  readonly connect?: readonly string[];
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -34,15 +36,17 @@ const EMBEDDING = {
   "Cross-Origin-Resource-Policy": "cross-origin",
 };
 
-/** All files come from this server. Only WebAssembly may be compiled. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'self'",
-  "script-src 'self' 'wasm-unsafe-eval'",
-  "worker-src 'self' blob:",
-  "img-src 'self' data: blob:",
-  "style-src 'self'",
-  "style-src-attr 'unsafe-inline'", // KaTeX formats formulas with style attributes
-].join("; ");
+/** All files of the page come from this server. Only WebAssembly may be compiled. */
+const contentSecurityPolicy = ({ connect = [] }: ServerOptions) =>
+  [
+    "default-src 'self'",
+    `connect-src ${["'self'", ...connect].join(" ")}`,
+    "script-src 'self' 'wasm-unsafe-eval'",
+    "worker-src 'self' blob:",
+    "img-src 'self' data: blob:",
+    "style-src 'self'",
+    "style-src-attr 'unsafe-inline'", // KaTeX formats formulas with style attributes
+  ].join("; ");
 
 /** Serves static files to this machine only. If the port is in use, the system chooses another. */
 export async function serve(options: ServerOptions): Promise<{ server: Server; url: string }> {
@@ -78,7 +82,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   response.writeHead(200, {
     "Content-Type": CONTENT_TYPES[path.extname(file)] ?? "application/octet-stream",
     "Content-Length": found.size,
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": contentSecurityPolicy(options),
     ...EMBEDDING,
     "Cache-Control": "no-cache",
     "X-Content-Type-Options": "nosniff",

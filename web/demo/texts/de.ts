@@ -98,8 +98,8 @@ export const GERMAN: Texts = {
   "A small decoder continues what you type. See what it expects next, what every head looks at, and what its cache of keys and values keeps.":
     "Ein kleiner Decoder schreibt weiter, was du tippst. Sieh, was er als Nächstes erwartet, worauf jeder Kopf schaut, und was sein Cache an Schlüsseln und Werten behält.",
   "Your model": "Dein Modell",
-  "Drop a whole model, the weights of a layer, or queries, keys and values, and see what its heads do. Nothing leaves this page.":
-    "Leg ein ganzes Modell hier ab, die Gewichte einer Schicht oder Anfragen, Schlüssel und Werte, und sieh, was die Köpfe tun. Nichts verlässt diese Seite.",
+  "Drop a whole model, or name one; or drop the weights of a layer, or queries, keys and values; and see what the heads do. Your files stay in this page.":
+    "Leg ein ganzes Modell hier ab oder nenne eines beim Namen; oder leg die Gewichte einer Schicht ab, oder Anfragen, Schlüssel und Werte; und sieh, was die Köpfe tun. Deine Dateien bleiben in dieser Seite.",
   "Your device": "Dein Gerät",
   "How fast attention is on this machine, in this browser: every engine, checked before it is timed.":
     "Wie schnell Aufmerksamkeit auf diesem Rechner ist, in diesem Browser: jede Engine, erst geprüft, dann gemessen.",
@@ -1591,6 +1591,27 @@ export const GERMAN: Texts = {
   "A folder": "Ein Ordner",
   "or files": "oder Dateien",
   "Opening the model …": "Öffnet das Modell …",
+  "Asking {0} for {1} …": "Fragt {0} nach {1} …",
+  "Or by its name on {0}": "Oder mit dem Namen bei {0}",
+  "Ask {0} what it is (fetches less than 1 MB)": "{0} fragen, was es ist (holt weniger als 1 MB)",
+  "Nothing is fetched before you press the button. It reads what the model is, and how large; then you decide about its weights.":
+    "Vor dem Druck auf den Knopf wird nichts geholt. Er liest, was das Modell ist und wie groß; über die Gewichte entscheidest du dann.",
+  "Kept in this browser:": "In diesem Browser aufgehoben:",
+  "Forget what is kept": "Aufgehobenes vergessen",
+  "“{0}” is no name of a model: write OWNER/NAME, such as {1}.":
+    "„{0}“ ist kein Name eines Modells: schreib BESITZER/NAME, etwa {1}.",
+  "Load the model: fetches about {0} from {1}, and keeps them in this browser":
+    "Modell laden: holt etwa {0} von {1} und hebt sie in diesem Browser auf",
+  "What this browser keeps of it already is not fetched again.":
+    "Was dieser Browser davon schon aufgehoben hat, wird nicht noch einmal geholt.",
+  "{0} could not be reached. Look at the network, and try again: what has come is kept. Or download the files of {1} elsewhere, and choose their folder":
+    "{0} war nicht zu erreichen. Prüfe das Netz und versuche es noch einmal: was schon da ist, ist aufgehoben. Oder lade die Dateien von {1} anderswo herunter und wähle ihren Ordner",
+  "{0} sends files of {1} from another server, and the policy of this page (connect-src) does not allow that one. Download them from {2}, and choose their folder here":
+    "{0} schickt Dateien von {1} von einem anderen Server, und den erlaubt die Richtlinie dieser Seite (connect-src) nicht. Lade sie von {2} herunter und wähle hier ihren Ordner",
+  "{0} has no model “{1}” that everybody may read. Look at the spelling, OWNER/NAME, or choose a name from the list":
+    "{0} hat kein Modell „{1}“, das alle lesen dürfen. Prüfe die Schreibweise, BESITZER/NAME, oder wähle einen Namen aus der Liste",
+  "{0} came from {1}, and it is no model that this page can run ({2}). Choose a GPT-2 or another name from the list":
+    "{0} kam von {1} und ist kein Modell, das diese Seite rechnen kann ({2}). Wähle ein GPT-2 oder einen anderen Namen aus der Liste",
   "Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does.":
     "Bis dahin ein Beispiel: zwei Schichten ohne Feedforward-Blöcke, die das Lab trainiert hat, Buchstaben zu wiederholen, so wie im Raum Trainieren.",
   "Load the model": "Modell laden",

@@ -2,6 +2,7 @@ import type { HeadKind } from "headwise/inspect";
 import type { ModelPlan, Precision } from "headwise/models";
 
 import type { Difference } from "./difference.js";
+import type { HubModel } from "./hubModels.js";
 import type { EngineChoice, Failure } from "./protocol.js";
 
 /** A head of a model. Layers count from 1, heads from 0. */
@@ -92,9 +93,12 @@ export interface Seen {
   readonly effect: Effect;
 }
 
+/** Where the files of a model come from: files of the visitor by name, or the hub; undefined: the example. */
+export type ModelSource = { readonly files: Readonly<Record<string, Blob>> } | HubModel | undefined;
+
 export type ModelRequest =
-  /** Says what would be loaded. Files by name; undefined: those of the example. */
-  | { readonly kind: "plan"; readonly files: Readonly<Record<string, Blob>> | undefined; readonly engine: EngineChoice }
+  /** Says what would be loaded. */
+  | { readonly kind: "plan"; readonly from: ModelSource; readonly engine: EngineChoice }
   /** Loads what was planned. */
   | { readonly kind: "open"; readonly precision: Precision }
   | { readonly kind: "see"; readonly order: ModelOrder }

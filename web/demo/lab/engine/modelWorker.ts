@@ -6,9 +6,11 @@ import { asParameters } from "../../train/model.js";
 import { REPEAT_CHARACTERS } from "../../train/repeat.js";
 import { readStored } from "../../train/storedWeights.js";
 import { asFailure } from "./asFailure.js";
+import { HubFiles } from "./hubFiles.js";
 import { openAttention } from "./openAttention.js";
 import type { ModelReply, ModelRequest } from "./modelProtocol.js";
-import { ReadModel } from "./readModel.js";
+import type { EngineChoice } from "./protocol.js";
+import { ReadModel, type NamedFiles } from "./readModel.js";
 import { TroubleError } from "./trouble.js";
 
 /** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
@@ -16,8 +18,6 @@ interface WorkerScope {
   postMessage(message: ModelReply): void;
   onmessage: ((event: MessageEvent<ModelRequest>) => void) | null;
 }
-
-type Files = Readonly<Record<string, Blob | Uint8Array>>;
 
 /** Not `self.location`: in a sandbox that is a data URL. A constant, because the bundler would resolve it. */
 const HERE = import.meta.url;
@@ -29,7 +29,7 @@ const scope = self as unknown as WorkerScope;
 const say = (reply: ModelReply) => scope.postMessage(reply);
 
 /** What was planned, until it is loaded. */
-let planned: { readonly hw: Attention; readonly files: Files };
+let planned: { readonly hw: Attention; readonly files: NamedFiles; readonly hub?: HubFiles };
 let model: ReadModel;
 let turn = Promise.resolve();
 
@@ -52,10 +52,17 @@ async function answer(request: ModelRequest): Promise<void> {
   }
 }
 
-async function plan({ files: given, engine }: Extract<ModelRequest, { kind: "plan" }>): Promise<void> {
-  const files = given ?? (await exampleFiles());
+async function plan({ from, engine }: Extract<ModelRequest, { kind: "plan" }>): Promise<void> {
+  if (from && "name" in from) {
+    const hub = new HubFiles(from);
+    return hub.explained(async () => planFiles(await hub.open(), engine, hub));
+  }
+  return planFiles(from ? from.files : await exampleFiles(), engine);
+}
+
+async function planFiles(files: NamedFiles, engine: EngineChoice, hub?: HubFiles): Promise<void> {
   const hw = await openAttention({ ...engine, maximumMemory: memoryFor(files) });
-  planned = { hw, files };
+  planned = { hw, files, ...(hub && { hub }) };
   say({ kind: "planned", plan: await inspectModel(files, { hw }) });
 }
 
@@ -66,12 +73,13 @@ async function open({ precision }: Extract<ModelRequest, { kind: "open" }>): Pro
     told = performance.now();
     say({ kind: "progress", loaded: loadedBytes, total: totalBytes });
   };
-  model = await ReadModel.open(planned.hw, planned.files, { onProgress, precision });
+  const load = () => ReadModel.open(planned.hw, planned.files, { onProgress, precision });
+  model = await (planned.hub ? planned.hub.explained(load) : load());
   say({ kind: "opened", facts: model.facts });
 }
 
 /** Room for the weights, also where BF16 becomes float32, and for what is computed with them. */
-function memoryFor(files: Files): number {
+function memoryFor(files: NamedFiles): number {
   const sizes = Object.entries(files).map(([name, file]) =>
     name.endsWith(".safetensors") ? ("size" in file ? file.size : file.length) : 0,
   );

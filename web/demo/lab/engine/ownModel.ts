@@ -2,11 +2,23 @@ import type { ModelPlan, Precision } from "headwise/models";
 
 import { named, type Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
-import type { HeadPlace, ModelFacts, ModelOrder, ModelReply, ModelRequest, Seen } from "./modelProtocol.js";
+import type { HubModel } from "./hubModels.js";
+import type {
+  HeadPlace,
+  ModelFacts,
+  ModelOrder,
+  ModelReply,
+  ModelRequest,
+  ModelSource,
+  Seen,
+} from "./modelProtocol.js";
 import worker from "./modelWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
 import type { EngineChoice } from "./protocol.js";
 import { t } from "../../texts/t.js";
+
+/** What the visitor gives; undefined: nothing, so that the example is shown. */
+export type GivenModel = readonly File[] | HubModel | undefined;
 
 interface Waiting {
   resolve(reply: ModelReply): void;
@@ -21,21 +33,15 @@ export class OwnModel {
   readonly #worker = moduleWorker(worker);
   readonly #waiting: Waiting[] = [];
 
-  /** @param files - undefined: the example. */
-  constructor(
-    files: readonly File[] | undefined,
-    engine: EngineChoice,
-    onProgress: (loaded: number, total: number) => void,
-  ) {
+  /** @param given - Files, or the name of a model on the hub; undefined: the example. */
+  constructor(given: GivenModel, engine: EngineChoice, onProgress: (loaded: number, total: number) => void) {
     this.#worker.onmessage = ({ data }: MessageEvent<ModelReply>) => {
       if (data.kind === "progress") onProgress(data.loaded, data.total);
       else if (data.kind === "failed") this.#waiting.shift()?.reject(new EngineError(data.reason));
       else this.#waiting.shift()?.resolve(data);
     };
     this.#worker.onerror = (event) => this.#fail(new Error(event.message || t`the worker could not be loaded`));
-    // A copy of a file does not know its folder any more.
-    const byPath = files?.map((file) => [file.webkitRelativePath || file.name, file] as const);
-    const request = { kind: "plan", files: byPath && Object.fromEntries(byPath), engine } as const;
+    const request = { kind: "plan", from: sourceOf(given), engine } as const;
     this.planned = this.#ask(request, "planned").then(({ plan }) => plan);
     this.planned.catch(() => undefined); // `planned` rejects where it is awaited
   }
@@ -80,4 +86,10 @@ export class OwnModel {
   #fail(error: Error): void {
     for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
   }
+}
+
+function sourceOf(given: GivenModel): ModelSource {
+  if (given === undefined || "name" in given) return given;
+  // A copy of a file does not know its folder any more.
+  return { files: Object.fromEntries(given.map((file) => [file.webkitRelativePath || file.name, file])) };
 }

@@ -1,6 +1,6 @@
 import type { Attention } from "headwise";
 import { detect, type DetectedHead } from "headwise/inspect";
-import { loadModel, type LoadModelOptions, type Model, type RunResult } from "headwise/models";
+import { loadModel, type LoadModelOptions, type Model, type OpenedFiles, type RunResult } from "headwise/models";
 import { random } from "headwise/train";
 
 import { weightsDifference, type Difference } from "./difference.js";
@@ -26,6 +26,9 @@ const ENCODER = /bert|mpnet/;
 
 type Run = RunResult<{ probs: true }>;
 
+/** Files of a model by name: in the page, or on the hub. */
+export type NamedFiles = Readonly<Record<string, Blob | Uint8Array>> | OpenedFiles;
+
 /** A model of the visitor: what it does with tokens, with changes and without. */
 export class ReadModel {
   readonly #model: Model;
@@ -41,7 +44,7 @@ export class ReadModel {
   /** Loads a model. Text can be read if tokenizer.json is one of the files. */
   static async open(
     hw: Attention,
-    files: Readonly<Record<string, Blob | Uint8Array>>,
+    files: NamedFiles,
     options: Pick<LoadModelOptions, "onProgress" | "precision"> = {},
   ): Promise<ReadModel> {
     const hasTokenizer = Object.keys(files).some((name) => /(^|\/)tokenizer\.json$/.test(name));

@@ -70,7 +70,7 @@ export const DOORS: readonly Door[] = [
   {
     id: "tensors",
     title: TITLES.tensors,
-    lede: t`Drop a whole model, the weights of a layer, or queries, keys and values, and see what its heads do. Nothing leaves this page.`,
+    lede: t`Drop a whole model, or name one; or drop the weights of a layer, or queries, keys and values; and see what the heads do. Your files stay in this page.`,
     load: () => import("./tensors/room.js"),
   },
   {

@@ -2,6 +2,7 @@ import "./room.css";
 import "./model/model.css";
 
 import type { Floats } from "../../engine/floats.js";
+import type { GivenModel } from "../../engine/ownModel.js";
 import { button, choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
@@ -26,11 +27,11 @@ const WEIGHTS = /^model\b.*\.safetensors$/;
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
-  /** The files of the visitor's model; undefined: the example. */
-  let modelFiles: readonly File[] | undefined;
+  /** The visitor's model; undefined: the example. */
+  let given: GivenModel;
   let board: ModelBoard | undefined;
-  const takeModel = (files: readonly File[] | undefined) => {
-    modelFiles = files;
+  const takeModel = (model: GivenModel) => {
+    given = model;
     board?.close();
     state.set({ mode: "model" });
     view.redraw();
@@ -59,8 +60,8 @@ function open(view: RoomView<typeof fields>): void {
     tensors.hidden = isWhole;
     model.hidden = !isWhole;
     if (isWhole) {
-      board ??= await openBoard(view, model, (files) => (files ? take(files) : takeModel(files)));
-      return board.show(settings, modelFiles);
+      board ??= await openBoard(view, model, (taken) => (taken && !("name" in taken) ? take(taken) : takeModel(taken)));
+      return board.show(settings, given);
     }
     const roles = rolesOf(settings);
     const assigned = shelf.assign(roles);
@@ -91,7 +92,7 @@ function open(view: RoomView<typeof fields>): void {
   });
   view.onCode(() => snippet(state.values));
   view.onCheck(async (settings) => {
-    if (settings.mode === "model" && board) return board.check(settings, modelFiles);
+    if (settings.mode === "model" && board) return board.check(settings, given);
     const call = callOf(shelf.assign(rolesOf(settings)), settings);
     const { output, probs } = await compute(view.engine, call);
     if (!probs) throw new Error(t`the definition would take minutes on tensors of this size`);
@@ -121,7 +122,7 @@ function isOfTensors(name: string): boolean {
 async function openBoard(
   view: RoomView<typeof fields>,
   place: HTMLElement,
-  take: (files: readonly File[] | undefined) => void,
+  take: (given: GivenModel) => void,
 ): Promise<ModelBoard> {
   const { ModelBoard } = await import("./model/board.js");
   const board = new ModelBoard(view, take);

@@ -2,7 +2,8 @@ import type { ModelPlan } from "headwise/models";
 
 import type { Difference } from "../../../engine/difference.js";
 import type { HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js";
-import { OwnModel } from "../../../engine/ownModel.js";
+import { HUB_HOST } from "../../../engine/hubModels.js";
+import { OwnModel, type GivenModel } from "../../../engine/ownModel.js";
 import { button, choices, lines, panel, slider } from "../../../shell/controls.js";
 import { card, element, setText } from "../../../shell/element.js";
 import { decimal } from "../../../shell/numbers.js";
@@ -13,15 +14,13 @@ import { ChosenHead } from "./chosenHead.js";
 import { EffectBars } from "./effectBars.js";
 import { HabitList } from "./habitList.js";
 import { HeadGrid } from "./headGrid.js";
-import { ModelFiles } from "./modelFiles.js";
+import { isOnHub, ModelFiles } from "./modelFiles.js";
 import { PlanCard } from "./planCard.js";
 import { planFinding } from "./planWords.js";
 import { changed, changesOf, isRandom, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
 import { changesWords, finding, lookFor } from "./words.js";
 import { t } from "../../../../texts/t.js";
-
-type Files = readonly File[] | undefined;
 
 /** A whole model: its files, what would be loaded, all its heads, and what happens when some are changed. */
 export class ModelBoard {
@@ -44,13 +43,13 @@ export class ModelBoard {
   readonly #results: HTMLElement;
 
   #model: OwnModel | undefined;
-  #key: { readonly files: Files; readonly engine: string } | undefined;
+  #key: { readonly given: GivenModel; readonly engine: string } | undefined;
   #facts: ModelFacts | undefined;
   #seen: Seen | undefined;
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
-  /** @param take - Called with files that are dropped on the board. */
-  constructor(view: RoomView<typeof fields>, take: (files: Files) => void) {
+  /** @param take - Called with a model that is given on the board. */
+  constructor(view: RoomView<typeof fields>, take: (given: GivenModel) => void) {
     this.#view = view;
     const { state } = view;
     const choose = (place: HeadPlace) => state.set({ head: placeName(place) });
@@ -60,7 +59,7 @@ export class ModelBoard {
     this.#plan = new PlanCard((precision) => {
       this.#plan.hide();
       this.#view.finding(t`The model is being read.`);
-      this.#files.reads(false);
+      this.#files.reads(this.#key?.given);
       void this.#model?.load(precision);
       this.#view.redraw();
     });
@@ -94,16 +93,16 @@ export class ModelBoard {
   }
 
   /** Shows these settings. Of another model it shows the plan first, until the visitor loads it; the example is loaded at once. */
-  async show(settings: Settings, files: Files): Promise<void> {
-    const model = this.#modelOf(files);
+  async show(settings: Settings, given: GivenModel): Promise<void> {
+    const model = this.#modelOf(given);
     try {
       const plan = await model.planned;
-      if (!model.opened && files) return this.#showPlan(model, plan);
+      if (!model.opened && given) return this.#showPlan(model, plan, given);
       const facts = await (model.opened ?? model.load("as-stored"));
-      this.#files.done(facts, files === undefined);
+      this.#files.done(facts, given);
       this.#facts = facts;
-      this.#showControls(settings, facts, files);
-      const seen = await model.see(orderOf(settings, facts, files === undefined));
+      this.#showControls(settings, facts, given);
+      const seen = await model.see(orderOf(settings, facts, given === undefined));
       if (model !== this.#model) return;
       this.#seen = seen;
       this.#view.random(isRandom(settings, facts) ? t`The tokens are random ones, which are repeated.` : "");
@@ -112,15 +111,15 @@ export class ModelBoard {
       if (model !== this.#model) return; // the visitor has gone on to another one
       this.#hide();
       if (this.#facts === undefined) this.close();
-      this.#files.done(this.#facts, files === undefined);
+      this.#files.done(this.#facts, given);
       throw error;
     }
   }
 
-  #showPlan(model: OwnModel, plan: ModelPlan): void {
+  #showPlan(model: OwnModel, plan: ModelPlan, given: GivenModel): void {
     if (model !== this.#model) return;
-    this.#files.done(undefined, false);
-    this.#plan.show(plan);
+    this.#files.done(undefined, given);
+    this.#plan.show(plan, isOnHub(given) ? HUB_HOST : undefined);
     this.#view.finding(planFinding(plan));
   }
 
@@ -137,35 +136,35 @@ export class ModelBoard {
     this.#ignoreTheme();
   }
 
-  async check(settings: Settings, files: Files): Promise<readonly Difference[]> {
+  async check(settings: Settings, given: GivenModel): Promise<readonly Difference[]> {
     if (!this.#model || !this.#facts || !this.#seen)
       throw new Error(t`no model is shown whose weights could be compared`);
-    const order = orderOf(settings, this.#facts, files === undefined);
+    const order = orderOf(settings, this.#facts, given === undefined);
     return this.#model.check(order, this.#chosenPlace());
   }
 
-  #modelOf(files: Files): OwnModel {
+  #modelOf(given: GivenModel): OwnModel {
     const { backend, threads } = this.#view.engine.choice;
     const choice = { backend: backend === "webgpu" ? backend : "wasm", ...(threads !== undefined && { threads }) } as const; // oxfmt-ignore
     const engine = JSON.stringify(choice);
-    if (this.#model && this.#key!.files === files && this.#key!.engine === engine) return this.#model;
+    if (this.#model && this.#key!.given === given && this.#key!.engine === engine) return this.#model;
     this.close();
     this.#hide();
     this.#plan.hide();
-    this.#key = { files, engine };
+    this.#key = { given, engine };
     this.#view.finding(t`The model is being read.`);
     this.#view.random("");
-    this.#files.reads(files === undefined);
-    this.#model = new OwnModel(files, choice, (loaded, total) => this.#files.progress(loaded, total));
+    this.#files.reads(given);
+    this.#model = new OwnModel(given, choice, (loaded, total) => this.#files.progress(loaded, total));
     return this.#model;
   }
 
-  #showControls(settings: Settings, facts: ModelFacts, files: Files): void {
+  #showControls(settings: Settings, facts: ModelFacts, given: GivenModel): void {
     this.#controls.hidden = false;
     this.#input.hidden = !facts.hasTokenizer;
     this.#text.hidden = !readsText(settings, facts);
     this.#numbers.hidden = readsText(settings, facts);
-    this.#text.querySelector("textarea")!.placeholder = textOf({ ...settings, text: "" }, facts, files === undefined);
+    this.#text.querySelector("textarea")!.placeholder = textOf({ ...settings, text: "" }, facts, given === undefined);
   }
 
   #hide(): void {

@@ -1,19 +1,25 @@
 import { button } from "../../../shell/controls.js";
 import { droppedFiles } from "../../../shell/drops.js";
 import { card, element } from "../../../shell/element.js";
+import { HUB_HOST, type HubModel } from "../../../engine/hubModels.js";
 import type { ModelFacts } from "../../../engine/modelProtocol.js";
+import type { GivenModel } from "../../../engine/ownModel.js";
+import { HubName } from "./hubName.js";
 import { factWords, progressWords } from "./words.js";
 import { t } from "../../../../texts/t.js";
 
-/** Where files of a model are given, and how far they are read. */
+/** Where a model is given, by files or by name, and how far it is read. */
 export class ModelFiles {
   readonly node: HTMLElement;
   readonly #example: HTMLButtonElement;
   readonly #about = element("p", { class: "hint", role: "status" });
   readonly #progress = element("progress", { "aria-label": t`Reading the weights` });
 
-  /** @param take - Gets the files; undefined: the example. */
-  constructor(take: (files: readonly File[] | undefined) => void) {
+  readonly #hubName: HubName;
+
+  /** @param take - Gets the model; undefined: the example. */
+  constructor(take: (given: GivenModel) => void) {
+    this.#hubName = new HubName((name) => take({ name }));
     this.#example = button(t`Show the example`, () => take(undefined));
     const input = (id: string, words: string, attributes: Readonly<Record<string, string>>) => {
       const node = element("input", { type: "file", id, ...attributes });
@@ -40,17 +46,17 @@ export class ModelFiles {
     };
     this.node = card(
       t`Your model`,
-      element("div", { class: "shelf" }, zone, this.#progress, this.#about, this.#example),
+      element("div", { class: "shelf" }, zone, this.#hubName.node, this.#progress, this.#about, this.#example),
     );
     this.#progress.hidden = true;
   }
 
   /** Says what is being read. */
-  reads(isExample: boolean): void {
-    this.#example.hidden = isExample;
+  reads(given: GivenModel): void {
+    this.#example.hidden = given === undefined;
     this.#progress.removeAttribute("value");
     this.#progress.hidden = false;
-    this.#about.textContent = t`Opening the model …`;
+    this.#about.textContent = isOnHub(given) ? t`Asking ${HUB_HOST} for ${given.name} …` : t`Opening the model …`;
   }
 
   progress(loaded: number, total: number): void {
@@ -60,9 +66,15 @@ export class ModelFiles {
   }
 
   /** Says what was read; undefined: it failed. */
-  done(facts: ModelFacts | undefined, isExample: boolean): void {
+  done(facts: ModelFacts | undefined, given: GivenModel): void {
+    const isExample = given === undefined;
+    if (isOnHub(given)) void this.#hubName.showKept();
     this.#progress.hidden = true;
     const what = t`Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does.`;
     this.#about.textContent = facts ? (isExample ? `${what} ` : "") + factWords(facts) : "";
   }
+}
+
+export function isOnHub(given: GivenModel): given is HubModel {
+  return given !== undefined && "name" in given;
 }

@@ -2,7 +2,7 @@ import type { ModelPlan, Precision } from "headwise/models";
 
 import { button } from "../../../shell/controls.js";
 import { card, element, setText } from "../../../shell/element.js";
-import { notesOf, planWords, PRECISIONS, precisionWords, refusalWords } from "./planWords.js";
+import { loadWords, notesOf, planWords, PRECISIONS, precisionWords, refusalWords } from "./planWords.js";
 import { t } from "../../../../texts/t.js";
 
 /** What would be loaded, in which precision, and the button that loads it. */
@@ -17,7 +17,7 @@ export class PlanCard {
 
   /** @param load - Called with the precision that the visitor has chosen. */
   constructor(load: (precision: Precision) => void) {
-    this.#load = button(t`Load the model`, () => load(this.#precision));
+    this.#load = button("", () => load(this.#precision));
     const precisions = element(
       "fieldset",
       { class: "control choices" },
@@ -28,8 +28,12 @@ export class PlanCard {
     this.node.hidden = true;
   }
 
-  /** Shows a plan. If it is shown already, the visitor's choice stays. */
-  show(plan: ModelPlan): void {
+  /**
+   * Shows a plan. If it is shown already, the visitor's choice stays.
+   *
+   * @param host - The server from which the weights would be fetched; undefined: they are files of the visitor.
+   */
+  show(plan: ModelPlan, host?: string): void {
     this.node.hidden = false;
     if (plan === this.#shown) return;
     this.#shown = plan;
@@ -37,7 +41,8 @@ export class PlanCard {
     this.#precision = first ?? "as-stored";
     setText(this.#about, planWords(plan));
     this.#choices.replaceChildren(...PRECISIONS.map((precision) => this.#choice(plan, precision)));
-    this.#notes.replaceChildren(...notesOf(plan).map((words) => element("li", {}, words)));
+    this.#notes.replaceChildren(...notesOf(plan, host).map((words) => element("li", {}, words)));
+    setText(this.#load, loadWords(plan, host));
     this.#load.disabled = refusalWords(plan) !== undefined;
   }
 

@@ -17,6 +17,12 @@ export function planWords({ config, parameters, storedBytes }: ModelPlan): strin
   return t`A model of the type ${TYPES[modelType] ?? modelType} with ${sizes}: ${many(parameters)} weights, ${bytes(storedBytes)} in the files.`;
 }
 
+/** What the button does: "Load the model: fetches about 475 MB from …" for a model of that server. */
+export function loadWords({ storedBytes }: Pick<ModelPlan, "storedBytes">, host: string | undefined): string {
+  if (host === undefined) return t`Load the model`;
+  return t`Load the model: fetches about ${bytes(storedBytes)} from ${host}, and keeps them in this browser`;
+}
+
 /** "float16: 237 MB", and why it cannot be chosen. */
 export function precisionWords(plan: ModelPlan, precision: Precision): string {
   const words = `${precision === "as-stored" ? t`as stored` : precision}: ${bytes(plan.bytes[precision])}`;
@@ -50,9 +56,10 @@ export function planFinding(plan: ModelPlan): string {
   return refusalWords(plan) ?? t`${planWords(plan)} No weight has been read yet.`;
 }
 
-/** What nothing reads. */
-export function notesOf({ unusedTensors, ignoredFields }: ModelPlan): string[] {
+/** What nothing reads, and of a model on a server what is not fetched. */
+export function notesOf({ unusedTensors, ignoredFields }: ModelPlan, host?: string): string[] {
   return [
+    ...(host !== undefined ? [t`What this browser keeps of it already is not fetched again.`] : []),
     ...(unusedTensors.length > 0 ? [t`Nothing reads ${tensors(unusedTensors)}.`] : []),
     ...(ignoredFields.length > 0 ? [t`These fields of config.json change nothing: ${names(ignoredFields)}.`] : []),
   ];
