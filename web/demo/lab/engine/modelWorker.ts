@@ -80,7 +80,7 @@ async function open({ precision }: Extract<ModelRequest, { kind: "open" }>): Pro
 
 /** Room for the weights, also where BF16 becomes float32, and for what is computed with them. */
 function memoryFor(files: NamedFiles): number {
-  const sizes = Object.entries(files).map(([name, file]) =>
+  const sizes = Object.entries<NamedFiles[string]>(files).map(([name, file]) =>
     name.endsWith(".safetensors") ? ("size" in file ? file.size : file.length) : 0,
   );
   const weights = sizes.reduce((sum, size) => sum + size, 0);
