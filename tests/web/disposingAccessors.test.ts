@@ -65,7 +65,7 @@ const CALLS: Record<string, Call> = {
   "what a layer has saved": async (hw) => {
     const layer = await layerOf(hw);
     const { saved } = await layer.forward(x, { save: true });
-    return layer.backward(saved!, disposing(x, saved!));
+    return layer.backward(saved, disposing(x, saved));
   },
 };
 

@@ -114,7 +114,7 @@ test("an unknown name, a model of another kind and a missing network are told, w
 
 test("the page of the lab may fetch from the hub, and from nowhere else", async () => {
   const { headers } = await fetch(lab.url);
-  expect(headers.get("content-security-policy")).toContain(`connect-src 'self' ${ORIGIN};`);
+  expect(headers.get("content-security-policy")).toContain(`connect-src 'self' ${ORIGIN} https://*.hf.co;`);
 });
 
 test("at the width of a phone the field and its buttons stay in the page", async () => {

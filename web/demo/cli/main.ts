@@ -111,7 +111,8 @@ async function servePage({ port, isolation, json }: CliOptions): Promise<void> {
   const { url } = await serve({
     port,
     isolation,
-    connect: [new URL(hub("owner/name")).origin], // "Your model" opens models by their names there
+    // "Your model" opens models by their names there. The hub sends those who ask for weights on to its stores.
+    connect: [new URL(hub("owner/name")).origin, "https://*.hf.co"],
     folders: {
       "/": fileURLToPath(new URL("./page/", import.meta.url)),
       "/model/": fileURLToPath(new URL("./model/", import.meta.url)),

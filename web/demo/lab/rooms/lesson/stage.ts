@@ -33,7 +33,7 @@ export function controls(seen: Lesson): string {
     `<input type="text" value="${asMarkup(placed.text)}" maxlength="400" data-field="text" spellcheck="false" autocomplete="off"${ENGLISH}></label>` +
     `<label>${t`Word`} <select data-field="word">${words.join("")}</select></label>` +
     `<label>${t`Head`} <select data-field="head">${heads.join("")}</select></label>` +
-    `<p class="hint">${modelName()} <span role="status">${asMarkup(readWords(placed))}</span></p></div>`
+    `<p class="hint" role="status">${asMarkup(readWords(placed))}</p></div>`
   );
 }
 
@@ -75,6 +75,7 @@ function card({ title, words, door, quiz }: Scene, number: number, current: numb
   return (
     `<section class="card scene" data-scene="${number}" aria-current="${number === current && "step"}"><h2>${heading}</h2>` +
     words.map((paragraph) => `<p>${asMarkup(paragraph)}</p>`).join("") +
+    (number === 1 ? `<p class="hint">${modelName()}</p>` : "") +
     (quiz ? question(quiz) : "") +
     `<p class="door"><a href="${asMarkup(address)}">${link}</a></p>${number === SCENES ? end() : ""}</section>`
   );
