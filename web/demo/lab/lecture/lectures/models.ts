@@ -54,7 +54,7 @@ export const models: Lecture = {
     {
       title: t`A head that is not missed`,
       room: "tensors",
-      settings: { mode: "model" },
+      settings: {},
       figure: ".model-heads",
       words: t`A whole model, head by head. Each head that has a habit has its name.`,
       quiz: {
