@@ -155,7 +155,13 @@ describe("options", () => {
   const settings = (options: object) => problem(x, x, x, options).settings;
 
   test("left out have their defaults", () => {
-    expect(settings({})).toMatchObject({ scale: undefined, softcap: 0, causal: "none", window: {}, emptyRows: "zero" });
+    expect(settings({})).toMatchObject({
+      scale: undefined,
+      softcap: undefined,
+      causal: "none",
+      window: {},
+      emptyRows: "zero",
+    });
     expect(problem(x, x, x).wanted).toMatchObject({ output: true, lse: false, probs: undefined, topK: undefined });
   });
 
