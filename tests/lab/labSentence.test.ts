@@ -17,7 +17,8 @@ import { percent } from "../../web/demo/model/links.js";
 import { spoken } from "../../web/demo/model/names.js";
 import { packed, unpacked } from "../../web/demo/model/packed.js";
 import { similarity } from "../../web/demo/model/similarity.js";
-import { firstRepetition, knownWords, PARK, PHONE, tellingHead } from "../../web/demo/model/story.js";
+import { firstRepetition, PARK, PHONE, tellingHead } from "../../web/demo/model/story.js";
+import { knownWords } from "../../web/demo/model/writtenWords.js";
 import { modelFiles } from "./demoModel.js";
 
 let hw: Attention;

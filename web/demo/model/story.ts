@@ -1,6 +1,6 @@
 import type { Encoding } from "./encoder.js";
 import { headsOf, rowOf } from "./heads.js";
-import { wholeWords, type Tokens } from "./writtenWords.js";
+import { knownWords, type Tokens } from "./writtenWords.js";
 
 /**
  * The default sentences. In the first one a word occurs twice with two meanings, and only its position tells them
@@ -14,11 +14,6 @@ export const FIRST_SENTENCES: readonly string[] = [...DEFAULT_SENTENCES, "We lef
 
 /** Two places of a word. */
 export type Twins = readonly [first: number, second: number];
-
-/** The indices of the words that the model knows, each as one token. A piece of a longer word is none. */
-export function knownWords(encoding: Tokens): number[] {
-  return wholeWords(encoding);
-}
 
 /** The first two occurrences of each known word that occurs more than once. */
 export function repetitions(encoding: Tokens): Twins[] {

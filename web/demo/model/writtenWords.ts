@@ -23,7 +23,7 @@ function writtenWords({ tokens, tokensLeftOut }: Tokens): number[][] {
 }
 
 /** The indices of the words that are one token each, and that the model knows. */
-export function wholeWords(encoding: Tokens): number[] {
+export function knownWords(encoding: Tokens): number[] {
   const { tokens, unknown } = encoding;
   return writtenWords(encoding).flatMap((word) => {
     const [first, ...others] = word.filter((i) => hasLetters(tokens[i]!));

@@ -62,7 +62,7 @@ import type { Step, StepOutputs } from "../step/step.js";
 import type { GpuFloats, GpuFloatWeight, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
-import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
+import { DTYPES, type Dtype, type FloatTensor, type FloatTensorLike, type FloatWeightLike } from "../tensor/tensor.js";
 import type { Eventually, ReadCall, Recorded } from "../turn/context.js";
 import { Disposing } from "../turn/disposable.js";
 import { along, type Part } from "../turn/late.js";
@@ -452,7 +452,7 @@ export class Attention extends Disposing {
     options: AllocateOptions = {},
   ): EngineTensor<D> {
     const call = this.#arguments("allocate");
-    const chosen = argument(call, "dtype", dtype).oneOf("dtype", Object.keys(BYTES) as Dtype[], "float32");
+    const chosen = argument(call, "dtype", dtype).oneOf("dtype", DTYPES, "float32");
     const extents = call.shape("tensor", shape);
     const zeros = readOptions(call, options, ["zeros"]).flag("zeros", true);
     return this.#engine.allocate(call.operation, { shape: extents, dtype: chosen as D, zeros }, (release) =>

@@ -5,8 +5,8 @@ import { arrayKind, isArray } from "../base/typedArray.js";
 import { checkGpuTensor, isGpuTensor, type GpuTensor } from "../tensor/gpuTensor.js";
 import type { Placement } from "../tensor/placement.js";
 import {
-  BYTES,
   DTYPE_OF_ARRAY,
+  DTYPES,
   elementCount,
   MAX_EXTENT,
   MAX_RANK,
@@ -20,8 +20,6 @@ import { readNested, type NestedNumbers } from "./nested.js";
 import { dtypeOfElements, numbersAs, type Element } from "./plainNumbers.js";
 import { readRecord } from "./record.js";
 import { Views } from "./views.js";
-
-const DTYPES = Object.keys(BYTES) as readonly Dtype[];
 
 /** The largest length of a list of numbers in the options. */
 const MAX_LIST = 2 ** 26;
@@ -114,12 +112,15 @@ export class CallArguments {
         `${this.operation}: ${argument}.data.length must be the product of shape ${describe(shape)}, ` +
           `got ${view.length} and ${size}`,
       );
-    const locate = () => this.placement.locate?.(this.operation, argument, data as object, view);
-    const address = locate();
+    const address = this.#locate(argument, data as object, view);
     if (address === undefined) this.#views.watch(argument, view);
-    else this.#needs.push(locate);
+    else this.#needs.push(() => this.#locate(argument, data as object, view));
     const half = arrayKind(data) === "Float16Array";
     return { data: view, shape, dtype, address, half } as unknown as CheckedTensor<D>;
+  }
+
+  #locate(argument: string, data: object, view: TensorData): number | undefined {
+    return this.placement.locate?.(this.operation, argument, data, view);
   }
 
   /** The caller's array of one of our views. Use only its identity. */
@@ -203,8 +204,8 @@ export class CallArguments {
   }
 
   /**
-   * Finds what the call needs, such as a cache. To read arguments runs accessors of the caller, which may dispose it: it is
-   * looked for once more when all is read.
+   * Finds what the call needs, such as a cache. Reading the arguments may run accessors of the caller, and these may dispose
+   * it. So it is looked for once more when all is read.
    *
    * @param find - Throws if it was disposed.
    */

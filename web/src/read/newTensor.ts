@@ -1,5 +1,12 @@
 import { isArray } from "../base/typedArray.js";
-import { BYTES, type Dtype, type HalfArray, type Nested, type TensorData, type TypedTensor } from "../tensor/tensor.js";
+import {
+  DTYPES,
+  type Dtype,
+  type HalfArray,
+  type Nested,
+  type TensorData,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import { CallArguments } from "./callArguments.js";
 import { readNested } from "./nested.js";
 import { argument } from "./options.js";
@@ -7,7 +14,6 @@ import { dtypeOfElements, numbersAs } from "./plainNumbers.js";
 
 /** The largest number of elements in plain arrays. */
 const MOST = 2 ** 26;
-const DTYPES = Object.keys(BYTES) as Dtype[];
 
 /**
  * Checks its arguments and makes a tensor. A typed array is not copied; plain arrays are.

@@ -82,6 +82,9 @@ export const BYTES: Readonly<Record<Dtype, number>> = {
   int32: 4,
 };
 
+/** The names of all dtypes. */
+export const DTYPES = Object.keys(BYTES) as readonly Dtype[];
+
 /** The class of arrays that holds each dtype. For float16 and bfloat16 it holds the 16-bit patterns. */
 export const ARRAYS = {
   float32: Float32Array,

@@ -2,8 +2,8 @@
 
 import { SHOWN, type Anatomy, type LayerAnatomy } from "../../../model/anatomy.js";
 import { tokenNames } from "../../../model/names.js";
-import { knownWords, repetitions, type Twins } from "../../../model/story.js";
-import type { Tokens } from "../../../model/writtenWords.js";
+import { repetitions, type Twins } from "../../../model/story.js";
+import { knownWords, type Tokens } from "../../../model/writtenWords.js";
 import type { Settings } from "./settings.js";
 
 const HEADS_PER_LAYER = 4;
