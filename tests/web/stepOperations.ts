@@ -167,6 +167,16 @@ export const ROW_OPERATIONS: readonly RowOperation[] = [
       recorder.rmsNorm(recorder.scale(x, 2 ** exponent), gain, { epsilon: 0 }),
     of: (row: readonly number[]) => normed(false, 0)(row.map((value) => Math.fround(value * 2 ** exponent))),
   })),
+  ...[
+    [-48, 1e-30],
+    [-62, 2 ** -126],
+    [-66, 2 ** -133],
+  ].map(([exponent, epsilon]) => ({
+    name: `an RMS norm of numbers times 2^${exponent} with an epsilon of ${epsilon}`,
+    build: (recorder: Recorder, x: StepTensor) =>
+      recorder.rmsNorm(recorder.scale(x, 2 ** exponent!), gain, { epsilon }),
+    of: (row: readonly number[]) => normed(false, epsilon!)(row.map((value) => Math.fround(value * 2 ** exponent!))),
+  })),
   ...[90, -70].map((exponent) => ({
     name: `a layer norm of numbers times 2^${exponent}`,
     build: (recorder: Recorder, x: StepTensor) =>

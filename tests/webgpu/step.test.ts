@@ -184,6 +184,16 @@ describeOnGpu("A step on WebGPU", () => {
     }
   });
 
+  test.each([1, 2 ** 100, 2 ** -100])(
+    "makes zeros of a row of equal numbers of %d, whatever their size",
+    async (size) => {
+      const gain = tensor(new Float32Array(4).fill(1), [4]);
+      const step = await hw.record((recorder) => ({ y: recorder.layerNorm(recorder.input("x", [1, 4]), gain) }));
+      const { y } = await step.run({ x: tensor(new Float32Array(4).fill(size), [1, 4]) });
+      expect([...y.data]).toEqual([0, 0, 0, 0]);
+    },
+  );
+
   test("norms rows that epsilon is larger than", async () => {
     const gain = tensor(new Float32Array(4).fill(1e30), [4]);
     const step = await hw.record((recorder) => ({

@@ -2,6 +2,7 @@
 // machine allows: one token reads all weights once. The model has the shape of GPT-2 small (124 million parameters) and
 // random weights.
 //
+//   --backend B     "wasm" (default) or "webgpu": the GPU of this machine, in Node
 //   --layers N      blocks (default 12)
 //   --tokens N      tokens that are timed, after 4 that warm up (default 12)
 //   --precision P   "float32", "bfloat16", "float16" or "int8" (default: all)
@@ -13,10 +14,12 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 
+import { openGpu } from "../../trust/soak/gpu.mjs";
 import { openRoofline } from "../harness/roofline.mjs";
 import { quantile } from "../harness/statistics.mjs";
 import { buildPrograms } from "../programs/build.mjs";
 import { print, record } from "../models/rows.mjs";
+import { probe } from "../webgpu/probes.mjs";
 import { configOf, randomFile } from "./gpt2Small.mjs";
 
 /** The share of what reading the weights once allows. Nothing fails because of these goals. */
@@ -27,7 +30,7 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const from = (file) => import(pathToFileURL(path.join(ROOT, "dist", file)).href);
 const text = { type: "string" };
 const { values } = parseArgs({
-  options: { layers: text, tokens: text, precision: text, threads: text, record: { type: "boolean" } },
+  options: { backend: text, layers: text, tokens: text, precision: text, threads: text, record: { type: "boolean" } },
 });
 const [layers, tokens] = [Number(values.layers ?? 12), Number(values.tokens ?? 12)];
 const threads = Number(values.threads ?? availableParallelism());
@@ -35,34 +38,47 @@ const threads = Number(values.threads ?? availableParallelism());
 const { createAttention } = await from("index.node.js");
 const { loadModel } = await from("models.js");
 
-await buildPrograms();
-const locate = (place) => new URL(place, pathToFileURL(ROOT)).href;
+const engines = { wasm: onWasm, webgpu: onWebgpu };
+const { open, readRate } = await engines[values.backend ?? "wasm"]();
 const rows = [];
 for (const precision of values.precision ? [values.precision] : Object.keys(GOALS)) rows.push(await measure(precision));
 print(COLUMNS, rows);
 if (values.record) record("generation", "node tests/bench/lab/generation.mjs", COLUMNS, rows);
 process.exit(0); // otherwise the probes' threads would keep the process alive
 
+async function onWasm() {
+  await buildPrograms();
+  const locate = (place) => new URL(place, pathToFileURL(ROOT)).href;
+  return {
+    open: () => createAttention({ backend: "wasm", threads, maximumMemory: 2 ** 31 }),
+    async readRate({ variant }, bytes) {
+      const probes = (await openRoofline({ variant, threads, locate, isNode: true })).watch(bytes);
+      for (let n = 0; n < 5; n++) probes.look();
+      return probes.rates().read;
+    },
+  };
+}
+
+/** The rate of a GPU is that of copying: it counts what is read and what is written. */
+async function onWebgpu() {
+  const gpu = await openGpu();
+  const device = await (await gpu.requestAdapter()).requestDevice();
+  const { copy } = await probe(device);
+  device.destroy();
+  return { open: () => createAttention({ backend: "webgpu", gpu }), readRate: () => copy };
+}
+
 async function measure(precision) {
   const isBfloat16 = precision === "bfloat16";
-  const hw = await createAttention({ backend: "wasm", threads, maximumMemory: 2 ** 31 });
+  const hw = await open();
   const files = {
     "config.json": new TextEncoder().encode(JSON.stringify(configOf(layers))),
     "model.safetensors": randomFile(isBfloat16 ? "BF16" : "F16", layers),
   };
   const model = await loadModel(hw, files, { precision: isBfloat16 ? "as-stored" : precision });
-  const times = [];
-  let begun = performance.now();
-  const steps = model.generate([1, 2, 3], { maxNewTokens: tokens + 4, temperature: 0 });
-  while (!(await steps.next()).done) {
-    times.push(performance.now() - begun);
-    begun = performance.now();
-  }
+  const times = await timesOf(model);
   const median = quantile(times.slice(4), 0.5);
-  const { variant } = hw.report;
-  const probes = (await openRoofline({ variant, threads, locate, isNode: true })).watch(model.bytes);
-  for (let n = 0; n < 5; n++) probes.look();
-  const { read } = probes.rates();
+  const read = await readRate(hw.report, model.bytes);
   const least = (1000 * model.bytes) / read;
   const row = [
     precision,
@@ -75,4 +91,16 @@ async function measure(precision) {
   model.dispose();
   hw.dispose();
   return row;
+}
+
+/** The milliseconds of each token. */
+async function timesOf(model) {
+  const times = [];
+  let begun = performance.now();
+  const steps = model.generate([1, 2, 3], { maxNewTokens: tokens + 4, temperature: 0 });
+  while (!(await steps.next()).done) {
+    times.push(performance.now() - begun);
+    begun = performance.now();
+  }
+  return times;
 }
