@@ -271,6 +271,33 @@ describe("the GPU's own clock", () => {
   });
 });
 
+test("The time that a GPU takes to compile is no part of its speed", async () => {
+  const engine: SyntheticEngine = { start: 5e-4, moves: 4e9, reads: 2e12, operations: 2e13, cores: 132 };
+  const choice = new Choice(16);
+  const compiled = new Set<string>();
+  const compile = (tiling: string, { shape }: AttentionProblem) => {
+    const kernel = JSON.stringify([tiling, shape]);
+    const seconds = compiled.has(kernel) ? 0 : 0.3;
+    compiled.add(kernel);
+    return seconds;
+  };
+  const seconds = (problem: AttentionProblem) => {
+    const { numHeads: heads, queryLength: queries, keyLength: keys } = problem.shape;
+    return secondsOf(engine, attentionWork(problem), { heads, queries, keys });
+  };
+  const { webgpu, race: results } = await race({
+    tilings: ["narrow", "wide"],
+    headDim: 128,
+    valueDim: 128,
+    around: { wasm: choice.assumed("wasm"), webgpu: choice.assumed("webgpu") },
+    prepare: async (tiling, problem) => void compile(tiling, problem),
+    gpu: (tiling, problem) => Promise.resolve(compile(tiling, problem) + seconds(problem)),
+    wasm: (problem) => Promise.resolve(10 * seconds(problem)),
+  });
+  expect(webgpu.start).toBeLessThan(2 * engine.start);
+  expect(results.filter(({ milliseconds }) => milliseconds["wide"] !== undefined).length).toBeGreaterThan(2);
+});
+
 test("Something moves when its calls would have gained by as much as the move costs, and never for less", () => {
   const residence = new Residence();
   const moves = (here: number, there: number) => residence.note(here, there, 1);

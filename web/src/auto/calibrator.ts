@@ -392,6 +392,10 @@ export class Calibrator {
       valueDim,
       step: this.#clockStep,
       around: { wasm: this.choice.speed("wasm"), webgpu: this.choice.assumed("webgpu") },
+      prepare: async (tiling, problem) => {
+        await this.#step();
+        await this.#onTiling(tiling, () => gpu.prepare(problem));
+      },
       gpu: async (tiling, problem) => {
         await this.#step();
         return this.#onTiling(tiling, () => this.#timed(() => gpu.attention(problem)));

@@ -63,6 +63,8 @@ export interface Contest {
   readonly around: Readonly<Record<EngineName, Speed>>;
   /** The step of the clock, in seconds. Default: it is exact. */
   readonly step?: number;
+  /** Compiles the kernels of a call. Default: they are compiled. */
+  readonly prepare?: (tiling: string, problem: AttentionProblem) => Promise<void>;
   /** Seconds of a call on the GPU, with a tiling. */
   gpu(tiling: string, problem: AttentionProblem): Promise<number>;
   /** Seconds of a call's kernels on the GPU, by its own clock; undefined without one. */
@@ -121,6 +123,8 @@ async function raceOnGpu(contest: Contest, times: Times): Promise<void> {
           !(times.isWorth(shape, first) && CAUTION * Math.max(times.expected(shape, tiling, first), least) <= left)
         )
           continue;
+        // A compiler may take longer than all calls together.
+        if (times.of(shape, tiling) === undefined) await contest.prepare?.(tiling, times.problem(shape));
         const seconds = await secondsOfRun(async () => {
           const one = await contest.gpu(tiling, times.problem(shape));
           left -= one;
