@@ -11,39 +11,54 @@ export interface Binding {
 }
 
 interface Kept {
+  readonly key: string;
+  readonly id: number;
   readonly group: GPUBindGroup;
-  readonly buffers: readonly GPUBuffer[];
+  spans: readonly Span[];
+  /** The group that was asked for after this one. A call that is repeated asks in the same order. */
+  next: Kept | undefined;
 }
 
 /** The bind groups of a device's calls. A call that is repeated with the same buffers finds them again. */
 export class BindGroups {
   readonly #device: GPUDevice;
-  /** By pipeline, buffers and ranges. The one that was not used for the longest time is first. */
+  /** By pipeline, buffers and ranges. The one that was not looked up for the longest time is first. */
   readonly #kept = new Map<string, Kept>();
   readonly #keysOf = new WeakMap<GPUBuffer, Set<string>>();
   readonly #numberOf = new WeakMap<GPUBuffer, number>();
   #buffers = 0;
+  #latest: Kept | undefined;
 
   constructor(device: GPUDevice) {
     this.#device = device;
   }
 
-  of({ id, layout }: Compiled, bindings: readonly Binding[]): GPUBindGroup {
+  of(compiled: Compiled, bindings: readonly Binding[]): GPUBindGroup {
+    const expected = this.#latest?.next;
+    const found = expected && isOf(expected, compiled, bindings) ? expected : this.#find(compiled, bindings);
+    if (this.#latest) this.#latest.next = found;
+    this.#latest = found;
+    return found.group;
+  }
+
+  #find({ id, layout }: Compiled, bindings: readonly Binding[]): Kept {
     const places = bindings.map(({ span }) => `${this.#number(span.buffer)}:${span.offset}:${span.bytes}`);
     const key = `${id}|${places.join("|")}`;
     const found = this.#kept.get(key);
     if (found) {
       this.#kept.delete(key);
       this.#kept.set(key, found);
-      return found.group;
+      return found;
     }
     const entries = bindings.map(({ binding, span: { buffer, offset, bytes } }) => ({
       binding,
       resource: { buffer, offset, size: bytes },
     }));
     const group = this.#device.createBindGroup({ layout, entries });
-    this.#keep(key, { group, buffers: bindings.map(({ span }) => span.buffer) });
-    return group;
+    const spans = bindings.map(({ span: { buffer, offset, bytes } }) => ({ buffer, offset, bytes }));
+    const made = { key, id, group, spans, next: undefined };
+    this.#keep(made);
+    return made;
   }
 
   /** Forgets all bind groups of a buffer: it was or will be destroyed. */
@@ -55,9 +70,10 @@ export class BindGroups {
     for (const key of [...this.#kept.keys()]) this.#forget(key);
   }
 
-  #keep(key: string, kept: Kept): void {
+  #keep(kept: Kept): void {
+    const { key } = kept;
     this.#kept.set(key, kept);
-    for (const buffer of kept.buffers) {
+    for (const { buffer } of kept.spans) {
       const keys = this.#keysOf.get(buffer) ?? new Set();
       this.#keysOf.set(buffer, keys.add(key));
     }
@@ -65,8 +81,12 @@ export class BindGroups {
   }
 
   #forget(key: string): void {
-    for (const buffer of this.#kept.get(key)?.buffers ?? []) this.#keysOf.get(buffer)?.delete(key);
+    const kept = this.#kept.get(key);
+    if (!kept) return;
+    for (const { buffer } of kept.spans) this.#keysOf.get(buffer)?.delete(key);
     this.#kept.delete(key);
+    kept.spans = []; // it may be the next of another one, and must not be found there
+    kept.next = undefined;
   }
 
   #number(buffer: GPUBuffer): number {
@@ -74,4 +94,13 @@ export class BindGroups {
     if (number === undefined) this.#numberOf.set(buffer, (number = this.#buffers++));
     return number;
   }
+}
+
+/** Whether a group is that of a pipeline with these bindings. */
+function isOf({ id, spans }: Kept, compiled: Compiled, bindings: readonly Binding[]): boolean {
+  if (id !== compiled.id || spans.length !== bindings.length) return false;
+  return bindings.every(({ span }, n) => {
+    const known = spans[n]!;
+    return span.buffer === known.buffer && span.offset === known.offset && span.bytes === known.bytes;
+  });
 }

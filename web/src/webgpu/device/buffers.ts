@@ -49,7 +49,10 @@ const LABEL: Readonly<Record<Purpose | "idle" | "kept", string>> = {
   idle: "headwise idle",
 };
 
+/** What is known of a buffer without asking the browser, which takes long. */
 interface Made {
+  readonly buffer: GPUBuffer;
+  readonly size: number;
   readonly purpose: Purpose;
   /** The how manieth buffer it is. */
   readonly serial: number;
@@ -71,8 +74,9 @@ export class Buffers {
   readonly #owned = new IterableWeakSet<GPUBuffer>();
   readonly #made = new WeakMap<GPUBuffer, Made>();
   /** The latest returned is last. */
-  #idle: GPUBuffer[] = [];
+  #idle: Made[] = [];
   #idleBytes = 0;
+  readonly #mostBytes: number;
   readonly #mostIdleBytes: number;
   /** Whether a buffer was taken since the timer began. */
   #wasUsed = false;
@@ -84,7 +88,8 @@ export class Buffers {
   constructor(device: GPUDevice, onFree: (buffer: GPUBuffer) => void = () => undefined) {
     this.#device = device;
     this.#onFree = onFree;
-    this.#mostIdleBytes = device.limits.maxBufferSize < SMALL_BUFFER_SIZE ? MOST_IDLE_BYTES_SMALL : MOST_IDLE_BYTES;
+    this.#mostBytes = device.limits.maxBufferSize;
+    this.#mostIdleBytes = this.#mostBytes < SMALL_BUFFER_SIZE ? MOST_IDLE_BYTES_SMALL : MOST_IDLE_BYTES;
   }
 
   /** How many buffers were made so far. */
@@ -104,13 +109,13 @@ export class Buffers {
   /** A pooled buffer of at least `bytes`; for a result of exactly the bytes that a binding needs. Its content is undefined. */
   take(purpose: Purpose, bytes: number): GPUBuffer {
     this.#wasUsed = true;
-    const size = purpose === "result" ? bindable(bytes) : roundedSize(bytes, this.#device.limits.maxBufferSize);
+    const size = purpose === "result" ? bindable(bytes) : roundedSize(bytes, this.#mostBytes);
     const found = this.#firstIdle(purpose, size);
-    if (!found) return this.#create(size, purpose, LABEL[purpose]);
-    this.#idle.splice(this.#idle.indexOf(found), 1);
+    if (found < 0) return this.#create(size, purpose, LABEL[purpose]);
+    const [{ buffer }] = this.#idle.splice(found, 1) as [Made];
     this.#idleBytes -= size;
-    found.label = LABEL[purpose];
-    return found;
+    buffer.label = LABEL[purpose];
+    return buffer;
   }
 
   /** Returns a buffer to the pool. The GPU may still use it, but only for commands submitted before the next call's. */
@@ -121,8 +126,9 @@ export class Buffers {
     }
     buffer.label = LABEL.idle;
     this.#owned.add(buffer);
-    this.#idle.push(buffer);
-    this.#idleBytes += buffer.size;
+    const made = this.#made.get(buffer)!;
+    this.#idle.push(made);
+    this.#idleBytes += made.size;
     this.#freeIdle(this.#mostIdleBytes);
     if (this.#idle.length > 0) this.#timer ??= this.#laterFree();
   }
@@ -132,7 +138,7 @@ export class Buffers {
     while (this.#idleBytes > most) {
       const oldest = this.#idle.shift()!;
       this.#idleBytes -= oldest.size;
-      this.free(oldest);
+      this.free(oldest.buffer);
     }
   }
 
@@ -180,13 +186,14 @@ export class Buffers {
     this.#idleBytes = 0;
   }
 
-  #firstIdle(purpose: Purpose, size: number): GPUBuffer | undefined {
-    let first: GPUBuffer | undefined;
+  /** Where the buffer that was made first lies among the idle ones that fit; −1 if none fits. */
+  #firstIdle(purpose: Purpose, size: number): number {
+    let first = -1;
     let least = Infinity;
-    for (const buffer of this.#idle) {
-      const made = this.#made.get(buffer)!;
-      if (buffer.size !== size || made.purpose !== purpose || made.serial >= least) continue;
-      first = buffer;
+    for (let n = 0; n < this.#idle.length; ++n) {
+      const made = this.#idle[n]!;
+      if (made.size !== size || made.purpose !== purpose || made.serial >= least) continue;
+      first = n;
       least = made.serial;
     }
     return first;
@@ -195,7 +202,7 @@ export class Buffers {
   #create(size: number, purpose: Purpose, label: string): GPUBuffer {
     const buffer = this.#device.createBuffer({ label, size, usage: USAGE[purpose] });
     this.#owned.add(buffer);
-    this.#made.set(buffer, { purpose, serial: this.#count++ });
+    this.#made.set(buffer, { buffer, size, purpose, serial: this.#count++ });
     return buffer;
   }
 }

@@ -32,6 +32,8 @@ const LIMITS = [
   "maxStorageBuffersPerShaderStage",
 ] as const;
 
+type LimitName = (typeof LIMITS)[number] | "minStorageBufferOffsetAlignment";
+
 /** Number of storage buffers of the attention kernels. */
 const STORAGE_BUFFERS = 8;
 
@@ -46,6 +48,8 @@ const LOSS_MILLISECONDS = 50;
 /** A GPUDevice as one instance uses it, until the device is lost or the instance is disposed. */
 export class Device {
   readonly gpuDevice: GPUDevice;
+  /** Its limits, read once: a call asks for them often, and each time an engine of JavaScript would ask the browser. */
+  readonly limits: Readonly<Record<LimitName, number>>;
   readonly adapter: AdapterReport;
   /** Whether kernels can be timed: the device has timestamp-query. */
   readonly canTime: boolean;
@@ -70,6 +74,7 @@ export class Device {
 
   constructor(gpuDevice: GPUDevice, info: GPUAdapterInfo, owned: boolean, profile: boolean, gpu: GPU | undefined) {
     this.gpuDevice = gpuDevice;
+    this.limits = limitsOf(gpuDevice);
     this.adapter = adapterReport(gpuDevice, info);
     this.canTime = gpuDevice.features.has("timestamp-query");
     this.timed = profile && this.canTime;
@@ -77,10 +82,6 @@ export class Device {
     this.#gpu = gpu;
     this.#loss = Loss.of(gpuDevice);
     this.#forgetLoss = this.#loss.listen((info) => this.#endWith((operation) => lossError(operation, info)));
-  }
-
-  get limits(): GPUSupportedLimits {
-    return this.gpuDevice.limits;
   }
 
   /** The limits and features that plans use. */
@@ -268,6 +269,11 @@ function tooFewBuffers(operation: string, limits: GPUSupportedLimits): Unsupport
     `${operation}: the kernels need a maxStorageBuffersPerShaderStage of ${STORAGE_BUFFERS}, ` +
       `got ${limits.maxStorageBuffersPerShaderStage}`,
   );
+}
+
+function limitsOf({ limits }: GPUDevice): Readonly<Record<LimitName, number>> {
+  const names: readonly LimitName[] = [...LIMITS, "minStorageBufferOffsetAlignment"];
+  return Object.fromEntries(names.map((name) => [name, limits[name]])) as Record<LimitName, number>;
 }
 
 function adapterReport(device: GPUDevice, info: GPUAdapterInfo | undefined): AdapterReport {

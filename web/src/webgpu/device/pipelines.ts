@@ -1,6 +1,6 @@
 import { HeadwiseError } from "../../base/errors.js";
 import type { Kernel } from "../kernels/kernel.js";
-import { bindingsOf, kernelKey, shaderSource, type Access } from "../kernels/shader.js";
+import { bindingList, kernelKey, shaderSource, type Access } from "../kernels/shader.js";
 import { ErrorScopes, isOutOfMemory, scopeError } from "./errorScopes.js";
 
 const COMPUTE_STAGE = 0x4;
@@ -43,9 +43,11 @@ export function hasHalves(device: GPUDevice): boolean {
 const pipelinesOf = new WeakMap<GPUDevice, Pipelines>();
 
 function pipelinesOn(device: GPUDevice): Pipelines {
-  const known = pipelinesOf.get(device) ?? { ready: new Map(), compiling: new Map(), ofFormulas: new Set() };
-  pipelinesOf.set(device, known);
-  return known;
+  const known = pipelinesOf.get(device);
+  if (known) return known;
+  const made = { ready: new Map(), compiling: new Map(), ofFormulas: new Set<string>() };
+  pipelinesOf.set(device, made);
+  return made;
 }
 
 /** The pipeline of a kernel if it is compiled. */
@@ -53,7 +55,7 @@ export function readyPipeline(device: GPUDevice, kernel: Kernel): Compiled | und
   const known = pipelinesOn(device);
   const key = kernelKey(kernel);
   const found = known.ready.get(key);
-  if (found) keep(known, kernel, key, found);
+  if (found && kernel.formula) keep(known, kernel, key, found);
   return found;
 }
 
@@ -91,8 +93,8 @@ async function compile(operation: string, device: GPUDevice, kernel: Kernel): Pr
   const scopes = new ErrorScopes(device);
   const { module, layout, compiling } = scopes.around(() => {
     const module = device.createShaderModule({ label, code: shaderSource(kernel) });
-    const entries = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
-      binding: Number(binding),
+    const entries = bindingList(kernel.name).map(({ binding, access }) => ({
+      binding,
       visibility: COMPUTE_STAGE,
       buffer: { type: BUFFER_TYPE[access] },
     }));

@@ -240,6 +240,21 @@ export function bindingsOf(name: KernelName): Readonly<Record<number, Access>> {
   return SOURCES[name].bindings;
 }
 
+interface BindingOf {
+  readonly binding: number;
+  readonly access: Access;
+}
+
+/** The bindings of each kernel as a list. */
+const BINDINGS: ReadonlyMap<string, readonly BindingOf[]> = new Map(
+  Object.entries(SOURCES).map(([name, { bindings }]) => [
+    name,
+    Object.entries(bindings).map(([binding, access]) => ({ binding: Number(binding), access })),
+  ]),
+);
+
+export const bindingList = (name: KernelName): readonly BindingOf[] => BINDINGS.get(name)!;
+
 /** The WGSL extensions that a kernel needs. */
 function extensionsOf({ name, constants, halves }: Kernel): string[] {
   const usesSubgroups = name === "lanes" || (constants["TOGETHER"] ?? 1) !== 1;
@@ -316,15 +331,7 @@ function formulaParts({ name, formula }: Kernel): string[] {
 /** A key for the kernel's pipeline. Equal kernels have equal keys. */
 export function kernelKey(kernel: Kernel): string {
   const { name, constants, query, stored, weight, halves, perLoad, formula, dropout } = kernel;
-  return JSON.stringify([
-    name,
-    query ?? null,
-    stored ?? null,
-    weight ?? null,
-    halves ?? null,
-    perLoad ?? null,
-    Object.entries(constants),
-    ...(formula ? [formula.id] : []),
-    ...(dropout ? [{ dropout }] : []),
-  ]);
+  let key = `${name} ${query} ${stored} ${weight} ${halves} ${perLoad} ${formula?.id} ${dropout}`;
+  for (const constant in constants) key += ` ${constant} ${constants[constant]}`;
+  return key;
 }
