@@ -237,6 +237,16 @@ export class Call {
     this.#commands.dispatch(kernel, bindings, grid, { operations, certain });
   }
 
+  /** Lists commands of a listing again. */
+  append(listing: Call, commands: Range): void {
+    this.#commands.append(listing.#commands, commands);
+  }
+
+  /** How much the call lists that only it can have: buffers of the caller, and commands that are no kernels. */
+  get ownCount(): number {
+    return this.#callers.count + this.#commands.countOfOthers;
+  }
+
   /** Reads a span back. The returned function copies its first bytes out of the mapped range. */
   read(source: Span, bytes = source.bytes): Deliver<ArrayBuffer> {
     const view = this.view(source, bytes);
@@ -327,9 +337,13 @@ export class Call {
 
   /** Writes the numbers, and records all commands into `encoder`; of a long call only some of its pieces. */
   record(encoder: GPUCommandEncoder, timer?: Timer, pieces: Range = { from: 0, to: this.operations.length }): void {
-    if (pieces.from === 0) this.#numbers.write(this.core.device.gpuDevice.queue);
+    if (pieces.from === 0) this.writeNumbers();
     this.#commands.record(encoder, this.operation, timer, pieces);
     if (pieces.to === this.operations.length) this.#readback.record(encoder);
+  }
+
+  writeNumbers(): void {
+    this.#numbers.write(this.core.device.gpuDevice.queue);
   }
 
   /** Waits for the bytes that the call reads back. */

@@ -35,6 +35,10 @@ export class Callers {
     this.#given.push(data);
   }
 
+  get count(): number {
+    return this.#given.length;
+  }
+
   /** Whether the device has accepted all of them before. */
   get areKnown(): boolean {
     return this.#given.every(({ buffer }) => this.#known.has(buffer));

@@ -57,13 +57,22 @@ export class Commands {
     this.#dispatches.push({ kernel, compiled, bindings, grid, ...work });
   }
 
+  /** Lists kernels of another list too. Once compiled, they are for both. */
+  append(other: Commands, { from, to }: Range): void {
+    for (let n = from; n < to; ++n) this.#dispatches.push(other.#dispatches[n]!);
+  }
+
   copyOut(from: Span, to: Span): void {
     this.#copiesOut.push({ from, to });
   }
 
   get isEmpty(): boolean {
-    const lists = [this.#clears, this.#copiesIn, this.#dispatches, this.#copiesOut];
-    return lists.every(({ length }) => length === 0);
+    return this.#dispatches.length === 0 && this.countOfOthers === 0;
+  }
+
+  /** The number of clears and copies. */
+  get countOfOthers(): number {
+    return this.#clears.length + this.#copiesIn.length + this.#copiesOut.length;
   }
 
   /** The floating-point operations of the dispatches. */

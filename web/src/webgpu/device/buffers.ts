@@ -162,8 +162,8 @@ export class Buffers {
   /**
    * A buffer outside the pool, filled with zeros. Its size is in whole words and large enough for a kernel's binding.
    */
-  make(bytes: number): GPUBuffer {
-    return this.#create(bindable(bytes), "storage", LABEL.kept);
+  make(bytes: number, purpose: Purpose = "storage"): GPUBuffer {
+    return this.#create(bindable(bytes), purpose, LABEL.kept);
   }
 
   free(buffer: GPUBuffer): void {

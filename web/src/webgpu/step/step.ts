@@ -3,6 +3,8 @@ import { withLength } from "../../position/checkedAngles.js";
 import type { RotaryProblem } from "../../position/rotaryProblem.js";
 import {
   withTensors,
+  type AttentionPart,
+  type LayerPart,
   type LinearPart,
   type StepArray,
   type StepOutput,
@@ -18,13 +20,16 @@ import type { GpuEngineLayer } from "../layer/layer.js";
 import { keptMatrix, recordProduct } from "../layer/linear.js";
 import { boundRows, recordMap, recordNorm, recordSoftmax, recordTake, recordTop } from "./rowOperations.js";
 import { StepBuffers } from "./stepBuffers.js";
+import { StepListing } from "./stepListing.js";
+
+type RowsPart = Exclude<StepPart, LinearPart | TurnPart | LayerPart | AttentionPart>;
 
 /** Lists the commands of a part in a run. What it returns is called when the run has succeeded. */
 type RecordPart = (call: Call, inputs: readonly StepArray[]) => Deliver<unknown> | undefined | void;
 
 /**
- * A step on the GPU. Its arrays and weights stay in buffers; each run lists the kernels of all parts in one call, because
- * those of a layer follow its cache. So a run is one submit.
+ * A step on the GPU. Its arrays and weights stay in buffers, and most kernels are listed once; those of a layer follow its
+ * cache, so each run lists them anew. A run is one submit.
  */
 export class GpuStep {
   readonly #device: GPUDevice;
@@ -37,13 +42,17 @@ export class GpuStep {
     refuseSharedCaches(problem);
     const buffers = new StepBuffers(call, problem);
     const placed = <T extends PlacedTensor>(tensor: T): T => buffers.place(call, tensor);
+    const listing = new StepListing(call, buffers);
     this.#device = call.core.device.gpuDevice;
     this.#buffers = buffers;
     this.#parts = problem.parts.map((part) => {
-      if (part.kind === "linear") return linearRecorder(call, buffers, part);
+      if (part.kind === "linear") return linearRecorder(call, buffers, listing, part);
       if (part.kind === "turn") return turnRecorder(withTensors(part, placed), inputOf(problem, part));
-      return recorderOf(withTensors(part, placed));
+      if (part.kind === "layer" || part.kind === "attention") return attendRecorder(withTensors(part, placed));
+      const rows = withTensors(part, placed);
+      return listing.part((later) => recordRows(later, rows));
     });
+    listing.close();
     this.#inputs = problem.inputs.map(placed);
     this.#outputs = problem.outputs.map(
       (output) => ({ ...output, x: { ...output.x, tensor: placed<PlacedTensor>(output.x.tensor) } }) as StepOutput,
@@ -65,6 +74,7 @@ export class GpuStep {
       throw new DeviceLostError(`${call.operation}: the step was lost with its GPU device`, {
         hint: "Record it again.",
       });
+    call.onFailure(() => this.#buffers.dropBindGroups());
     this.#inputs.forEach((tensor, n) => call.write(call.place(tensor), 0, inputs[n]!));
     const delivers = this.#parts.map((record) => record(call, inputs));
     const read = this.#outputs.map((output) => readRows(call, output));
@@ -79,40 +89,44 @@ export class GpuStep {
   }
 }
 
-function recorderOf(part: Exclude<StepPart, LinearPart | TurnPart>): RecordPart {
+/** A part whose commands follow a cache, or are cut into pieces: each run lists them anew. */
+function attendRecorder(part: LayerPart | AttentionPart): RecordPart {
+  if (part.kind === "layer")
+    return (call) => (part.layer as GpuEngineLayer).layer.forward(call, inRun(call, part.problem));
+  const { problem } = part;
+  return (call) => {
+    const bound = {
+      query: boundRows(call, problem.query),
+      key: boundRows(call, problem.key),
+      value: boundRows(call, problem.value),
+    };
+    return recordAttention(call, { ...problem, ...bound, operation: call.operation });
+  };
+}
+
+function recordRows(call: Call, part: RowsPart): void {
   switch (part.kind) {
-    case "layer":
-      return (call) => (part.layer as GpuEngineLayer).layer.forward(call, inRun(call, part.problem));
-    case "attention":
-      return (call) => {
-        const { key, value } = part.problem;
-        const bound = {
-          query: boundRows(call, part.problem.query),
-          key: boundRows(call, key),
-          value: boundRows(call, value),
-        };
-        return recordAttention(call, { ...part.problem, ...bound, operation: call.operation });
-      };
     case "norm":
-      return (call) => recordNorm(call, part);
+      return recordNorm(call, part);
     case "map":
-      return (call) => recordMap(call, part);
+      return recordMap(call, part);
     case "take":
-      return (call) => recordTake(call, part);
+      return recordTake(call, part);
     case "softmax":
-      return (call) => recordSoftmax(call, part);
+      return recordSoftmax(call, part);
     case "top":
-      return (call) => recordTop(call, part);
+      return recordTop(call, part);
   }
 }
 
-/** A product whose weight and bias stay on the GPU as a matrix. */
-function linearRecorder(call: Call, buffers: StepBuffers, part: LinearPart): RecordPart {
-  const { weight, scales, bias } = part.problem;
+/** A product whose weight and bias stay on the GPU as a matrix. An uploaded weight may be disposed between two runs. */
+function linearRecorder(call: Call, buffers: StepBuffers, listing: StepListing, part: LinearPart): RecordPart {
+  const { weight, scales, bias, uploaded } = part.problem;
   const matrixIn = keptMatrix(call, part.problem, (bytes) => buffers.keep(call, bytes));
   const ofMatrix = new Set<PlacedTensor | undefined>([weight, scales, bias]);
   const { problem } = withTensors(part, (tensor) => (ofMatrix.has(tensor) ? tensor : buffers.place(call, tensor)));
-  return (later) => recordProduct(later, inRun(later, problem), matrixIn(later));
+  const record = (later: Call) => void recordProduct(later, inRun(later, problem), matrixIn(later));
+  return uploaded ? record : listing.part(record);
 }
 
 /** The problem of an operation as a run has it. */

@@ -2,6 +2,7 @@ import { placeOf } from "../../step/lifetimes.js";
 import type { StepProblem } from "../../step/stepProblem.js";
 import { BYTES, elementCount, type BufferTensor, type PlacedTensor } from "../../tensor/tensor.js";
 import type { Call, Span } from "../call/call.js";
+import type { Purpose } from "../device/buffers.js";
 import type { GpuCore } from "../call/core.js";
 import { checkBytes } from "../plan/limits.js";
 import { shareBuffers } from "./sharedBuffers.js";
@@ -27,9 +28,9 @@ export class StepBuffers {
   }
 
   /** A buffer that lives as long as the step. */
-  keep({ operation, core }: Call, bytes: number): Span {
+  keep({ operation, core }: Call, bytes: number, purpose?: Purpose): Span {
     checkBytes(operation, "a tensor of the step", bytes, core.device.limits);
-    const buffer = core.buffers.make(bytes);
+    const buffer = core.buffers.make(bytes, purpose);
     this.#kept.push(buffer);
     return { buffer, offset: 0, bytes: buffer.size };
   }
@@ -42,6 +43,11 @@ export class StepBuffers {
     const copy = this.keep(call, tensor.data.byteLength);
     call.write(copy, 0, tensor.data);
     return onGpu(tensor, copy, 0);
+  }
+
+  /** A call that used the buffers has failed, perhaps because of a bind group. None of them is used again. */
+  dropBindGroups(): void {
+    for (const buffer of this.#kept) this.#core.bindGroups.drop(buffer);
   }
 
   release(): void {
