@@ -290,7 +290,7 @@ test("The time that a GPU takes to compile is no part of its speed", async () =>
     headDim: 128,
     valueDim: 128,
     around: { wasm: choice.assumed("wasm"), webgpu: choice.assumed("webgpu") },
-    prepare: async (tiling, problem) => void compile(tiling, problem),
+    prepare: (tiling, problem) => Promise.resolve(void compile(tiling, problem)),
     gpu: (tiling, problem) => Promise.resolve(compile(tiling, problem) + seconds(problem)),
     wasm: (problem) => Promise.resolve(10 * seconds(problem)),
   });
