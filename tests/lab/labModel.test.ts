@@ -1,17 +1,30 @@
 // Whole models in the room Your model, without a browser: the address, what is computed, what is said.
 
-import { readFileSync } from "node:fs";
-
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { hub, inspectModel } from "headwise/models";
+import { hub, inspectModel, loadModel } from "headwise/models";
 import { random } from "headwise/train";
 
 import { interventionsOf } from "../../web/demo/lab/engine/headChanges.js";
 import { isModelName, namesIn } from "../../web/demo/lab/engine/hubModels.js";
-import type { Habit, HeadChange, ModelFacts, ModelOrder, Seen } from "../../web/demo/lab/engine/modelProtocol.js";
-import { largestOf, movedShare, probabilitiesOf, rowCosines } from "../../web/demo/lab/engine/predictions.js";
+import type {
+  Habit,
+  HeadChange,
+  ModelFacts,
+  ModelOrder,
+  Seen,
+  WordStudy,
+} from "../../web/demo/lab/engine/modelProtocol.js";
+import {
+  largestOf,
+  logOdds,
+  movedShare,
+  probabilitiesOf,
+  probabilityOf,
+  rowCosines,
+} from "../../web/demo/lab/engine/predictions.js";
 import { MOST_TOKENS, ReadModel, repeatedTokens } from "../../web/demo/lab/engine/readModel.js";
+import type { OwnModel, StudyEvents } from "../../web/demo/lab/engine/ownModel.js";
 import { troubleWords } from "../../web/demo/lab/engine/trouble.js";
 import {
   loadWords,
@@ -23,12 +36,14 @@ import {
 import { changed, changesOf, EXAMPLE_TEXT, modelFields, numbersOf, orderOf, placeOf, textOf } from "../../web/demo/lab/rooms/tensors/model/settings.js"; // oxfmt-ignore
 import { share } from "../../web/demo/lab/rooms/tensors/model/share.js";
 import { changesWords, finding, habitOf, habitWords, leftWords, lookFor, sharesWords } from "../../web/demo/lab/rooms/tensors/model/words.js"; // oxfmt-ignore
+import { effectsOf, effectNumber, isDone, studyFinding, triedWords } from "../../web/demo/lab/rooms/tensors/model/studyWords.js"; // oxfmt-ignore
+import { WordQuestion } from "../../web/demo/lab/rooms/tensors/model/wordQuestion.js";
 import { State } from "../../web/demo/lab/shell/state.js";
 import { gpt2Files } from "../../web/demo/train/gpt2Files.js";
-import { asParameters, initialParameters, Model } from "../../web/demo/train/model.js";
+import { initialParameters, Model } from "../../web/demo/train/model.js";
 import { REPEAT_CHARACTERS } from "../../web/demo/train/repeat.js";
-import { readStored } from "../../web/demo/train/storedWeights.js";
 import { FAMILY_MODELS } from "../web/familyModels.js";
+import { exampleFiles } from "./exampleModel.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf, textFile, type Kind } from "../web/smallModels.js";
 
 let hw: Attention;
@@ -113,6 +128,14 @@ describe("Predictions", () => {
     expect(movedShare(Float64Array.of(1, 0), Float64Array.of(0, 1))).toBe(1);
   });
 
+  test("log-odds are those of the probability, and stay exact where it is almost 1 or 0", () => {
+    const scores = Float32Array.of(1, -2, 0.5);
+    const [p] = probabilitiesOf(scores);
+    expect(logOdds(scores, 0)).toBeCloseTo(Math.log(p! / (1 - p!)), 12);
+    expect(probabilityOf(logOdds(scores, 0))).toBeCloseTo(p!, 12);
+    expect([logOdds(Float32Array.of(100, 0), 0), logOdds(Float32Array.of(100, 0), 1)]).toEqual([100, -100]);
+  });
+
   test("states are compared by the cosine of each row", () => {
     const cosines = rowCosines(Float32Array.of(1, 0, 3, 4), Float32Array.of(0, 2, 6, 8), 2);
     expect(cosines).toEqual([0, 1]);
@@ -163,7 +186,13 @@ describe("A decoder of the lab as the files of a GPT-2", () => {
     const tokens = [5, 9, 1, 60, 5, 9, 33];
     const { data: wanted } = await model.logits({ data: Int32Array.from(tokens), shape: [1, tokens.length] });
     const read = await ReadModel.open(hw, gpt2Files(parameters, { heads: 4, length: 32, characters }));
-    const { effect } = await read.see({ input: { numbers: tokens }, at: undefined, changes: [], threshold: 0.5 });
+    const { effect } = await read.see({
+      input: { numbers: tokens },
+      at: undefined,
+      changes: [],
+      word: undefined,
+      threshold: 0.5,
+    });
     const probabilities = probabilitiesOf(wanted.slice(-characters.count));
     if (effect.kind !== "prediction") throw new Error("a GPT-2 predicts tokens");
     // Both sum the same products in float32, in other orders: logits of size 10 differ by some 1e-5.
@@ -176,15 +205,58 @@ describe("A decoder of the lab as the files of a GPT-2", () => {
 });
 
 /** The example of the room. */
-async function example(): Promise<ReadModel> {
-  const parameters = asParameters(readStored(readFileSync("web/demo/decoders/repeat.safetensors")));
-  return ReadModel.open(hw, gpt2Files(parameters, { heads: 4, length: 64, characters: REPEAT_CHARACTERS }));
+const example = () => ReadModel.open(hw, exampleFiles());
+
+/** The likeliest next token. */
+async function nextWord(model: ReadModel, text: string): Promise<number> {
+  const { effect } = await model.see(reading(text));
+  if (effect.kind !== "prediction") throw new Error("a GPT-2 predicts tokens");
+  return effect.candidates[0]!.token;
+}
+
+/** What a study knows at its end. */
+async function studied(model: ReadModel, order: ModelOrder): Promise<WordStudy> {
+  let latest: WordStudy | undefined;
+  for await (const study of model.study(order)) latest = study;
+  return latest!;
+}
+
+/** The log-odds of a token by its definition: from a run of the package with all heads, and one without each head. */
+async function oddsWithout(
+  files: Parameters<typeof loadModel>[1],
+  tokens: readonly number[],
+  at: number,
+  word: number,
+) {
+  const model = await loadModel(hw, files);
+  const { numHeads, vocabSize } = model.config;
+  const odds = async (headGain?: Record<string, number[]>) => {
+    const { logits } = await model.run([...tokens], { logits: true, ...(headGain && { headGain }) });
+    const scores = logits!.data.slice(at * vocabSize, (at + 1) * vocabSize);
+    const powers = Array.from(scores, (score) => Math.exp(score));
+    return Math.log(powers[word]! / powers.reduce((sum, power, token) => (token === word ? sum : sum + power), 0));
+  };
+  const all = await odds();
+  const without: number[] = [];
+  for (const name of model.names)
+    for (let head = 0; head < numHeads; head++)
+      without.push(await odds({ [name]: Array.from({ length: numHeads }, (_, other) => Number(other !== head)) }));
+  model.dispose();
+  return { all, without };
+}
+
+function expectStudy(found: WordStudy, { all, without }: { all: number; without: readonly number[] }): void {
+  expect(isDone(found)).toBe(true);
+  expect(found.without).toHaveLength(without.length);
+  // The scores of the last token alone are summed in another order than those of all tokens: float32 of size 10.
+  [all, ...without].forEach((odds, n) => expect(Math.abs([found.all, ...found.without][n]! - odds)).toBeLessThan(1e-4));
 }
 
 const reading = (text: string, changes = ""): ModelOrder => ({
   input: { text },
   at: undefined,
   changes: changesOf(changes),
+  word: undefined,
   threshold: 0.5,
 });
 const having = (habits: readonly Habit[], kind: string) => habits.filter((habit) => habit.kind === kind);
@@ -234,6 +306,36 @@ describe("The example", () => {
     expect(await moved("previous")).toBeLessThan(await moved("first"));
   });
 
+  test("a study has the log-odds of a word with each head off, as two runs of the package have them", async () => {
+    const word = await nextWord(model, EXAMPLE_TEXT);
+    const order = { ...reading(EXAMPLE_TEXT, "1.1:off"), word };
+    const found = await studied(model, order);
+    const { tokens } = await model.see(order);
+    const wanted = await oddsWithout(exampleFiles(), tokens, tokens.length - 1, word);
+    expectStudy(found, wanted);
+    expect(studyFinding(found, "L")).toMatch(
+      /^Layer 1 head 2 brings “L”: .* falls from more than 99\.9 % to 9\d\.\d %\./,
+    );
+  });
+
+  test("a study tells after each head what is known", async () => {
+    const tried = [];
+    for await (const study of model.study({ ...reading("abcab"), word: 3 })) tried.push(triedWords(study));
+    expect(tried).toHaveLength(8);
+    expect([tried[0], tried[7]]).toEqual(["1 of 8 heads have been tried.", "8 of 8 heads have been tried."]);
+  });
+
+  test("a word that is asked about is shown, also where it is unlikely", async () => {
+    const shown = async (word: number | undefined) => {
+      const { effect } = await model.see({ ...reading(EXAMPLE_TEXT), word });
+      return effect.kind === "prediction" ? effect.candidates.map(({ token }) => token) : [];
+    };
+    const likely = await shown(undefined);
+    const unlikely = [...Array(64).keys()].find((token) => !likely.includes(token))!;
+    expect(await shown(unlikely)).toEqual([...likely, unlikely]);
+    expect(await shown(likely[3])).toEqual(likely);
+  });
+
   test("its weights are those of the definition in double precision", async () => {
     const [difference] = await model.check(reading(EXAMPLE_TEXT), { layer: 2, head: 1 });
     expect(difference!.numbers).toBe(EXAMPLE_TEXT.length ** 2);
@@ -269,6 +371,18 @@ describe("Models of others", () => {
     expect(effect.kind === "prediction" && effect.moved).toBeGreaterThan(0);
     const differences = await model.check(numbers([]), { layer: 2, head: 3 });
     expect(differences[0]!.largest).toBeLessThan(1e-5);
+    model.dispose();
+  });
+
+  test.each([
+    ["qwen2", 1],
+    ["bert", undefined],
+  ] as const)("%s: a study asks at the token that is shown", async (kind, at) => {
+    const model = await open(kind);
+    const tokens = [3, 4, 5, 6, 7];
+    const found = await studied(model, { ...numbers(tokens), at, word: 9 });
+    const files = filesOf(CONFIGS[kind], randomWeights(shapesOf(kind)));
+    expectStudy(found, await oddsWithout(files, tokens, at ?? 2, 9));
     model.dispose();
   });
 
@@ -316,6 +430,52 @@ describe("Models of others", () => {
       /tokens\[0\] must be an integer from 0 to config\.vocabSize − 1/,
     );
     model.dispose();
+  });
+});
+
+describe("A question about a word", () => {
+  const seenOf = (label: string, ...tokens: number[]) => {
+    const effect = { kind: "prediction", candidates: [{ token: 7, label, before: 0.5, now: 0.5 }], moved: 0 };
+    return { tokens, at: tokens.length - 1, effect } as unknown as Seen;
+  };
+  const asking = (word: number | undefined): ModelOrder => ({ ...reading(""), word });
+  /** A model that notes what it is told to study. */
+  const noting = () => {
+    const told: string[] = [];
+    let events: StudyEvents | undefined;
+    const model = {
+      study: ({ word }: ModelOrder, heard: StudyEvents) => {
+        told.push(`study ${word}`);
+        events = heard;
+      },
+      endStudy: () => told.push("end"),
+    } as unknown as OwnModel;
+    return { model, told, fail: () => events!.failed(new Error("lost")) };
+  };
+
+  test("is studied once, and anew for other tokens; without a word nothing is studied", () => {
+    const { model, told } = noting();
+    const question = new WordQuestion({ found: () => {}, failed: () => {} });
+    question.ask(model, asking(7), FACTS, seenOf("L", 1, 2));
+    question.ask(model, asking(7), FACTS, seenOf("L", 1, 2));
+    expect(told).toEqual(["study 7"]);
+    expect([question.label, question.study!.without]).toEqual(["L", []]);
+    question.ask(model, asking(7), FACTS, seenOf("L", 1, 3));
+    question.ask(model, asking(undefined), FACTS, seenOf("L", 1, 3));
+    question.ask(model, asking(undefined), FACTS, seenOf("L", 1, 3));
+    expect(told).toEqual(["study 7", "study 7", "end"]);
+    expect(question.study).toBeUndefined();
+  });
+
+  test("whose study fails is told, and can be asked again", () => {
+    const { model, told, fail } = noting();
+    const failures: string[] = [];
+    const question = new WordQuestion({ found: () => {}, failed: ({ message }) => failures.push(message) });
+    question.ask(model, asking(7), FACTS, seenOf("L", 1, 2));
+    fail();
+    expect([failures, question.study]).toEqual([["lost"], undefined]);
+    question.ask(model, asking(7), FACTS, seenOf("L", 1, 2));
+    expect(told).toEqual(["study 7", "study 7"]);
   });
 });
 
@@ -427,6 +587,36 @@ describe("What is said", () => {
     expect(changesWords(changesOf("1.0:off,2.1:mean,2.2:previous"))).toBe(
       "layer 1 head 1 is off, layer 2 head 2 gives its mean everywhere and layer 2 head 3 looks at the token before only",
     );
+  });
+
+  describe("of a study:", () => {
+    /** Four heads of two layers, without which a word has these probabilities. */
+    const study = (all: number, ...without: number[]): WordStudy => {
+      const odds = (p: number) => Math.log(p / (1 - p));
+      return { word: 1, layers: 2, heads: 2, all: odds(all), without: without.map(odds) };
+    };
+
+    test("the head that brings the word, the next ones, and the one that hinders it", () => {
+      expect(studyFinding(study(0.41, 0.3, 0.09, 0.5, 0.35), "Paris")).toBe(
+        "Layer 1 head 2 brings “Paris”: without this head its probability falls from 41.0 % to 9.0 %. Next come layer 1 head 1 (30.0 % without it) and layer 2 head 2 (35.0 % without it). Layer 2 head 1 hinders “Paris”: without this head its probability rises from 41.0 % to 50.0 %.",
+      );
+    });
+
+    test("that no head matters by itself", () => {
+      expect(studyFinding(study(0.41, 0.41, 0.42, 0.4, 0.41), "Paris")).toBe(
+        "No head matters here by itself: without any one of them “Paris” stays at about 41.0 %.",
+      );
+    });
+
+    test("numbers with their signs, and how many heads have been tried", () => {
+      expect([0.04, 2.34, -0.42].map(effectNumber)).toEqual(["0.0", "+2.3", "−0.4"]);
+      const half = study(0.5, 0.25, 0.75);
+      expect(triedWords(half)).toBe("2 of 4 heads have been tried.");
+      expect(effectsOf(half).map(({ layer, head, effect }) => [layer, head, effect.toFixed(3)])).toEqual([
+        [1, 0, "1.099"],
+        [1, 1, "-1.099"],
+      ]);
+    });
   });
 
   test("what to look for, where no head has a habit with a name", () => {

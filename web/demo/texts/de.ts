@@ -1703,6 +1703,27 @@ export const GERMAN: Texts = {
   "What may stand in the place of “{0}”.": "Was an der Stelle von „{0}“ stehen kann.",
   "The bar is the probability now, the line what it was without the changes.":
     "Der Balken ist die Wahrscheinlichkeit jetzt, die Linie die ohne die Änderungen.",
+  "Click a bar to see which heads bring it.": "Klicke auf einen Balken, um zu sehen, welche Köpfe dazu beitragen.",
+  "Which heads bring “{0}”?": "Welche Köpfe bringen „{0}“?",
+  "Heads that have been tried": "Köpfe, die ausprobiert sind",
+  "{0} of {1} heads have been tried.": "{0} von {1} Köpfen sind ausprobiert.",
+  "What each head adds": "Was jeder Kopf beiträgt",
+  "A head with + helps the word, a head with − hinders it. The number is what the head adds to the log-odds: +{0} doubles the odds, −{1} halves them.":
+    "Ein Kopf mit + hilft dem Wort, ein Kopf mit − hemmt es. Die Zahl ist sein Beitrag zu den logarithmierten Chancen (Log-Odds): +{0} verdoppelt die Chancen, −{1} halbiert sie.",
+  "Each head is switched off alone. This does not show heads that act together, or heads that stand in for each other.":
+    "Jeder Kopf wird allein ausgeschaltet. Das zeigt nicht, welche Köpfe zusammen wirken und welche füreinander einspringen.",
+  "Click a number to switch its head off.": "Klicke auf eine Zahl, um ihren Kopf auszuschalten.",
+  "Switch {0} off": "{0} ausschalten",
+  "Switch {0} off; its number is {1}": "{0} ausschalten; seine Zahl ist {1}",
+  "No head matters here by itself: without any one of them “{0}” stays at about {1}.":
+    "Kein Kopf zählt hier für sich allein: Ohne irgendeinen von ihnen bleibt „{0}“ bei etwa {1}.",
+  "{0} brings “{1}”: without this head its probability {2}.":
+    "{0} bringt „{1}“: Die Wahrscheinlichkeit {2}, wenn dieser Kopf aus ist.",
+  "{0} hinders “{1}”: without this head its probability {2}.":
+    "{0} hemmt „{1}“: Die Wahrscheinlichkeit {2}, wenn dieser Kopf aus ist.",
+  "{0} ({1} without it)": "{0} (ohne ihn {1})",
+  "Next comes {0}.": "Danach kommt {0}.",
+  "Next come {0}.": "Danach kommen {0}.",
   "no tensor is chosen for {0}": "für {0} ist kein Tensor gewählt",
   "{0} should be a matrix, and has the shape [{1}]": "{0} sollte eine Matrix sein und hat die Form [{1}]",
   Key: "Schlüssel",

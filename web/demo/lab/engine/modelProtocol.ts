@@ -29,6 +29,8 @@ export interface ModelOrder {
   /** The token at which the prediction is shown; undefined: the last one, or BERT's first hidden one. */
   readonly at: number | undefined;
   readonly changes: readonly HeadChange[];
+  /** The token whose heads are looked for: it is always one of the candidates. undefined: none. */
+  readonly word: number | undefined;
   /** The smallest score with which a habit of a head is told. */
   readonly threshold: number;
 }
@@ -93,6 +95,16 @@ export interface Seen {
   readonly effect: Effect;
 }
 
+/** The log-odds of a token: with all heads, and with each head switched off alone. */
+export interface WordStudy {
+  readonly word: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly all: number;
+  /** One number for each head, layer by layer. While the study runs, those of the last heads are missing. */
+  readonly without: readonly number[];
+}
+
 /** Where the files of a model come from: files of the visitor by name, or the hub; undefined: the example. */
 export type ModelSource = { readonly files: Readonly<Record<string, Blob>> } | HubModel | undefined;
 
@@ -103,7 +115,9 @@ export type ModelRequest =
   | { readonly kind: "open"; readonly precision: Precision }
   | { readonly kind: "see"; readonly order: ModelOrder }
   /** Compares the weights of a head, without changes, with double precision. */
-  | { readonly kind: "check"; readonly order: ModelOrder; readonly place: HeadPlace };
+  | { readonly kind: "check"; readonly order: ModelOrder; readonly place: HeadPlace }
+  /** Studies the word of the order, and ends the study before this one. Without an order it only ends that. */
+  | { readonly kind: "study"; readonly id: number; readonly order: ModelOrder | undefined };
 
 export type ModelReply =
   | { readonly kind: "progress"; readonly loaded: number; readonly total: number }
@@ -111,4 +125,7 @@ export type ModelReply =
   | { readonly kind: "opened"; readonly facts: ModelFacts }
   | { readonly kind: "seen"; readonly seen: Seen }
   | { readonly kind: "checked"; readonly differences: readonly Difference[] }
+  /** What a study knows so far. `id` is that of its request. */
+  | { readonly kind: "studied"; readonly id: number; readonly study: WordStudy }
+  | { readonly kind: "unstudied"; readonly id: number; readonly reason: Failure }
   | { readonly kind: "failed"; readonly reason: Failure };

@@ -5,6 +5,7 @@ import { gpt2Files } from "../../train/gpt2Files.js";
 import { asParameters } from "../../train/model.js";
 import { REPEAT_CHARACTERS } from "../../train/repeat.js";
 import { readStored } from "../../train/storedWeights.js";
+import { afterMessages } from "./afterMessages.js";
 import { asFailure } from "./asFailure.js";
 import { HubFiles } from "./hubFiles.js";
 import { openAttention } from "./openAttention.js";
@@ -21,7 +22,7 @@ interface WorkerScope {
 
 /** Not `self.location`: in a sandbox that is a data URL. A constant, because the bundler would resolve it. */
 const HERE = import.meta.url;
-/** The page hears of the loading at most so often. */
+/** The page hears of the loading, and of a study, at most so often. */
 const TELL_MS = 50;
 const GIB = 2 ** 30;
 
@@ -31,13 +32,42 @@ const say = (reply: ModelReply) => scope.postMessage(reply);
 /** What was planned, until it is loaded. */
 let planned: { readonly hw: Attention; readonly files: NamedFiles; readonly hub?: HubFiles };
 let model: ReadModel;
-let turn = Promise.resolve();
+let turn: Promise<unknown> = Promise.resolve();
+/** The study that the page waits for. */
+let studied: number;
 
 scope.onmessage = ({ data }) => {
-  turn = turn.then(() => answer(data)).catch((error: unknown) => say({ kind: "failed", reason: asFailure(error) }));
+  if (data.kind === "study") void study(data);
+  else inTurn(() => answer(data)).catch((error: unknown) => say({ kind: "failed", reason: asFailure(error) }));
 };
 
-async function answer(request: ModelRequest): Promise<void> {
+/** Does one thing after the other. */
+function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  const result = turn.then(work);
+  turn = result.catch(() => undefined);
+  return result;
+}
+
+/** Other requests are answered between two heads. */
+async function study({ id, order }: Extract<ModelRequest, { kind: "study" }>): Promise<void> {
+  studied = id;
+  if (!order) return;
+  try {
+    const steps = model.study(order);
+    for (let told = -Infinity; ; await afterMessages()) {
+      const { value: found } = await inTurn(() => steps.next());
+      if (id !== studied || !found) return;
+      const isDone = found.without.length === found.layers * found.heads;
+      if (!isDone && performance.now() - told < TELL_MS) continue;
+      told = performance.now();
+      say({ kind: "studied", id, study: found });
+    }
+  } catch (error) {
+    say({ kind: "unstudied", id, reason: asFailure(error) });
+  }
+}
+
+async function answer(request: Exclude<ModelRequest, { kind: "study" }>): Promise<void> {
   switch (request.kind) {
     case "plan":
       return plan(request);

@@ -11,6 +11,7 @@ import type {
   ModelRequest,
   ModelSource,
   Seen,
+  WordStudy,
 } from "./modelProtocol.js";
 import worker from "./modelWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
@@ -25,18 +26,32 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A model of the visitor, in a worker of its own. It is planned first, and loaded later. It answers in the order of the calls. */
+/** What is heard of a study. */
+export interface StudyEvents {
+  /** After each head, or after several. */
+  found(study: WordStudy): void;
+  failed(error: Error): void;
+}
+
+/**
+ * A model of the visitor, in a worker of its own. It is planned first, and loaded later. It answers in the order of the
+ * calls; a study goes on between them.
+ */
 export class OwnModel {
   /** What would be loaded. No weight is read for it. */
   readonly planned: Promise<ModelPlan>;
   #opened: Promise<ModelFacts> | undefined;
   readonly #worker = moduleWorker(worker);
   readonly #waiting: Waiting[] = [];
+  /** The number of the latest study. What an earlier one still says is not heard. */
+  #studyId = 0;
+  #studyEvents: StudyEvents | undefined;
 
   /** @param given - Files, or the name of a model on the hub; undefined: the example. */
   constructor(given: GivenModel, engine: EngineChoice, onProgress: (loaded: number, total: number) => void) {
     this.#worker.onmessage = ({ data }: MessageEvent<ModelReply>) => {
       if (data.kind === "progress") onProgress(data.loaded, data.total);
+      else if ("id" in data) this.#hear(data);
       else if (data.kind === "failed") this.#waiting.shift()?.reject(new EngineError(data.reason));
       else this.#waiting.shift()?.resolve(data);
     };
@@ -67,10 +82,28 @@ export class OwnModel {
     return named((await this.#ask({ kind: "check", order, place }, "checked")).differences);
   }
 
-  /** Ends the worker, and all calls that wait. */
+  /** Studies the word of the order, and ends the study before this one. */
+  study(order: ModelOrder, events: StudyEvents): void {
+    this.#studyEvents = events;
+    this.#worker.postMessage({ kind: "study", id: ++this.#studyId, order } satisfies ModelRequest);
+  }
+
+  endStudy(): void {
+    this.#studyEvents = undefined;
+    this.#worker.postMessage({ kind: "study", id: ++this.#studyId, order: undefined } satisfies ModelRequest);
+  }
+
+  /** Ends the worker, the study, and all calls that wait. */
   close(): void {
     this.#worker.terminate();
+    this.#studyEvents = undefined;
     this.#fail(new Error(t`the model was closed`));
+  }
+
+  #hear(reply: Extract<ModelReply, { readonly id: number }>): void {
+    if (reply.id !== this.#studyId) return;
+    if (reply.kind === "studied") this.#studyEvents?.found(reply.study);
+    else this.#studyEvents?.failed(new EngineError(reply.reason));
   }
 
   #ask<K extends ModelReply["kind"]>(request: ModelRequest, kind: K): Promise<Extract<ModelReply, { kind: K }>> {

@@ -8,6 +8,20 @@ export function probabilitiesOf(scores: Float32Array): Float64Array {
   return all.map((value) => value / sum);
 }
 
+/** The logarithm of a token's probability divided by that of all others, in double precision. */
+export function logOdds(scores: Float32Array, token: number): number {
+  let highest = -Infinity;
+  scores.forEach((score, at) => at !== token && (highest = Math.max(highest, score)));
+  let others = 0;
+  scores.forEach((score, at) => at !== token && (others += Math.exp(score - highest)));
+  return scores[token]! - highest - Math.log(others);
+}
+
+/** The probability that has these log-odds. */
+export function probabilityOf(odds: number): number {
+  return 1 / (1 + Math.exp(-odds));
+}
+
 /** The indices of the `count` numbers that are largest in one of two lists, the largest first. */
 export function largestOf(a: ArrayLike<number>, b: ArrayLike<number>, count: number): number[] {
   const best: number[] = [];

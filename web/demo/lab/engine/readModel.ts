@@ -7,8 +7,8 @@ import { weightsDifference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
 import type { Floats } from "./floats.js";
 import { interventionsOf } from "./headChanges.js";
-import type { Effect, Habit, HeadChange, HeadPlace, ModelFacts, ModelOrder, Seen } from "./modelProtocol.js";
-import { largestOf, movedShare, probabilitiesOf, rowCosines } from "./predictions.js";
+import type { Effect, Habit, HeadChange, HeadPlace, ModelFacts, ModelOrder, Seen, WordStudy } from "./modelProtocol.js";
+import { largestOf, logOdds, movedShare, probabilitiesOf, rowCosines } from "./predictions.js";
 import { TroubleError } from "./trouble.js";
 
 /** The maps of more tokens could not be read as small pictures. */
@@ -77,7 +77,27 @@ export class ReadModel {
     const changed = order.changes.length === 0 ? plain : await this.#run(tokens, at, order.changes);
     const probs = this.#probsOf(changed);
     const habits = habitsOf(this.#habits(plain, tokens), this.#habits(changed, tokens), order.threshold);
-    return { tokens, labels, left, at, probs, habits, effect: this.#effect(plain, changed, at) };
+    return { tokens, labels, left, at, probs, habits, effect: this.#effect(plain, changed, at, order.word) };
+  }
+
+  /** Switches each head off, one after the other, and yields after each what is known of the word. */
+  async *study(order: ModelOrder): AsyncGenerator<WordStudy, void> {
+    const [{ tokens }, word] = [this.#tokensOf(order), order.word!];
+    const at = this.#placeOf(
+      order.at,
+      tokens.map((token) => this.#label(token)),
+    );
+    const oddsOf = ({ logits }: Pick<Run, "logits">) => logOdds(scoresAt(logits!, at), word);
+    const { layers, heads } = this.facts;
+    const all = oddsOf(await this.#plainRun(tokens, at));
+    const sizes = { names: this.#model.names, heads, tokens: tokens.length };
+    const without: number[] = [];
+    for (let layer = 1; layer <= layers; layer++)
+      for (let head = 0; head < heads; head++) {
+        const off = interventionsOf([{ layer, head, kind: "off" }], sizes);
+        without.push(oddsOf(await this.#model.run(tokens, { logits: this.#scored(tokens, at), ...off })));
+        yield { word, layers, heads, all, without: [...without] };
+      }
   }
 
   /** Compares the weights of a head, without changes, with their definition in double precision. */
@@ -163,22 +183,27 @@ export class ReadModel {
     return detect(maps, { data: Int32Array.from(tokens), shape: [tokens.length] }, { threshold: ANY_SCORE });
   }
 
-  #effect(plain: Run, changed: Run, at: number): Effect {
+  #effect(plain: Run, changed: Run, at: number, word: number | undefined): Effect {
     const isClassifier = this.#model.config.labels.length > 0;
     if (!plain.logits || !changed.logits || isClassifier) {
       const [before, now] = [plain.lastHiddenState.data, changed.lastHiddenState.data];
       return { kind: "states", cosines: rowCosines(before, now, this.facts.width) };
     }
-    const rowOf = ({ data, shape }: NonNullable<Run["logits"]>) => {
-      const row = shape.length === 1 ? 0 : at;
-      return probabilitiesOf(data.subarray(row * shape.at(-1)!, (row + 1) * shape.at(-1)!));
-    };
-    const [before, now] = [rowOf(plain.logits), rowOf(changed.logits)];
-    const candidates = largestOf(before, now, CANDIDATES).map((token) => {
+    const before = probabilitiesOf(scoresAt(plain.logits, at));
+    const now = probabilitiesOf(scoresAt(changed.logits, at));
+    const likely = largestOf(before, now, CANDIDATES);
+    const shown = word === undefined || likely.includes(word) ? likely : [...likely, word];
+    const candidates = shown.map((token) => {
       return { token, label: this.#label(token), before: before[token]!, now: now[token]! };
     });
     return { kind: "prediction", candidates, moved: movedShare(before, now) };
   }
+}
+
+/** The scores after a token: a row of the matrix, or, of the last token alone, all of them. */
+function scoresAt({ data, shape }: NonNullable<Run["logits"]>, at: number): Float32Array {
+  const [row, size] = [shape.length === 1 ? 0 : at, shape.at(-1)!];
+  return data.subarray(row * size, (row + 1) * size);
 }
 
 /** Random tokens, each once, and then the same again: what shows induction heads. */

@@ -33,7 +33,7 @@ function open(view: RoomView<typeof fields>): void {
   const takeModel = (model: GivenModel) => {
     given = model;
     board?.close();
-    state.set({ mode: "model" });
+    state.set({ mode: "model", word: "" }); // another model gives its tokens other numbers
     view.redraw();
   };
   const take = (files: readonly File[]) => {

@@ -1,7 +1,7 @@
 import type { ModelPlan } from "headwise/models";
 
 import type { Difference } from "../../../engine/difference.js";
-import type { HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js";
+import type { ChangeKind, HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js";
 import { HUB_HOST } from "../../../engine/hubModels.js";
 import { OwnModel, type GivenModel } from "../../../engine/ownModel.js";
 import { button, choices, lines, panel, slider } from "../../../shell/controls.js";
@@ -19,6 +19,8 @@ import { PlanCard } from "./planCard.js";
 import { planFinding } from "./planWords.js";
 import { changed, changesOf, isRandom, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
+import { WordCard } from "./wordCard.js";
+import { WordQuestion } from "./wordQuestion.js";
 import { changesWords, finding, lookFor } from "./words.js";
 import { t } from "../../../../texts/t.js";
 
@@ -35,7 +37,9 @@ export class ModelBoard {
   readonly #tokens: TokenStrip;
   readonly #grid: HeadGrid;
   readonly #habits: HabitList;
-  readonly #effect = new EffectBars();
+  readonly #effect: EffectBars;
+  readonly #question: WordQuestion;
+  readonly #word: WordCard;
   readonly #chosen: ChosenHead;
   readonly #hint = element("p", { class: "hint look-for", "aria-live": "polite" });
   readonly #changes = element("p", { class: "finding", role: "status" });
@@ -73,7 +77,17 @@ export class ModelBoard {
       slider(state, "threshold", t`A habit is told from a score of`, (value) => decimal(value, 1)),
     );
     this.#tokens = new TokenStrip((at) => state.set({ at: String(at) }));
-    this.#grid = new HeadGrid(choose, (place, isOn) => change(place, isOn ? undefined : "off"));
+    const turn = (place: HeadPlace, isOn: boolean) => change(place, isOn ? undefined : "off");
+    this.#grid = new HeadGrid(choose, turn);
+    this.#effect = new EffectBars((word) => state.set({ word: word === undefined ? "" : String(word) }));
+    this.#question = new WordQuestion({
+      found: () => this.#drawWord(),
+      failed: (error) => {
+        this.#drawWord();
+        view.fail(error);
+      },
+    });
+    this.#word = new WordCard(turn);
     this.#habits = new HabitList(choose);
     this.#chosen = new ChosenHead((kind) => change(this.#chosenPlace(), kind));
     this.#results = element(
@@ -84,7 +98,7 @@ export class ModelBoard {
         "div",
         { class: "run-columns model-heads" },
         card(t`Every head of every layer`, this.#changes, this.#undo, this.#grid.node, this.#hint),
-        element("div", { class: "column" }, this.#effect.node, this.#habits.node),
+        element("div", { class: "column" }, this.#effect.node, this.#word.node, this.#habits.node),
       ),
       this.#chosen.node,
     );
@@ -102,14 +116,17 @@ export class ModelBoard {
       this.#files.done(facts, given);
       this.#facts = facts;
       this.#showControls(settings, facts, given);
-      const seen = await model.see(orderOf(settings, facts, given === undefined));
+      const order = orderOf(settings, facts, given === undefined);
+      const seen = await model.see(order);
       if (model !== this.#model) return;
       this.#seen = seen;
+      this.#question.ask(model, order, facts, seen);
       this.#view.random(isRandom(settings, facts) ? t`The tokens are random ones, which are repeated.` : "");
       this.#draw();
     } catch (error) {
       if (model !== this.#model) return; // the visitor has gone on to another one
       this.#hide();
+      this.#question.end(model);
       if (this.#facts === undefined) this.close();
       this.#files.done(this.#facts, given);
       throw error;
@@ -127,6 +144,7 @@ export class ModelBoard {
   close(): void {
     const model = this.#model;
     this.#model = this.#key = this.#facts = this.#seen = undefined;
+    this.#question.forget();
     model?.close();
   }
 
@@ -178,8 +196,7 @@ export class ModelBoard {
     if (!facts || !seen) return;
     const { changes: list, threshold } = this.#view.state.values;
     const changes = changesOf(list).filter(({ layer, head }) => layer <= facts.layers && head < facts.heads);
-    const kinds = new Map(changes.map((change) => [placeName(change), change.kind]));
-    const changeOf = (place: HeadPlace) => kinds.get(placeName(place));
+    const changeOf = this.#changeOf();
     const chosen = this.#chosenPlace();
     this.#results.hidden = false;
     this.#view.finding(finding(facts, seen, changes));
@@ -190,8 +207,23 @@ export class ModelBoard {
     this.#tokens.show(facts, seen);
     this.#grid.show(seen, { threshold, chosen, changeOf });
     this.#habits.show(seen.habits);
-    this.#effect.show(facts, seen, changes.length > 0);
+    this.#effect.show(facts, seen, changes.length > 0, this.#question.study?.word);
+    this.#drawWord();
     this.#chosen.show(facts, seen, chosen, changeOf(chosen));
+  }
+
+  #drawWord(): void {
+    const { study, label } = this.#question;
+    if (!study) return this.#word.hide();
+    const changeOf = this.#changeOf();
+    this.#word.show(study, label, (place) => changeOf(place) === "off");
+  }
+
+  /** Says what a head is made to do now. */
+  #changeOf(): (place: HeadPlace) => ChangeKind | undefined {
+    const changes = changesOf(this.#view.state.values.changes);
+    const kinds = new Map(changes.map((change) => [placeName(change), change.kind]));
+    return (place) => kinds.get(placeName(place));
   }
 
   /** The head of the settings, else the surest induction head, else the one with the strongest habit. */

@@ -15,6 +15,8 @@ export const modelFields = {
   head: text("", 8),
   /** What heads are made to do, as in "1.0:off,2.3:mean". */
   changes: text("", 4000),
+  /** The number of the token whose heads are looked for. "": none. */
+  word: text("", 9),
   /** The smallest score of a habit that is told. */
   threshold: number(0.5, { min: 0.1, max: 0.9, step: 0.1 }),
 };
@@ -34,12 +36,14 @@ export function textOf({ text: given }: ModelSettings, { isCausal, type }: Model
 
 export function orderOf(settings: ModelSettings, facts: ModelFacts, isExample: boolean): ModelOrder {
   const { at, changes, threshold } = settings;
+  const word = /^\d+$/.test(settings.word) ? Number(settings.word) : Infinity;
   return {
     input: readsText(settings, facts)
       ? { text: textOf(settings, facts, isExample) }
       : { numbers: numbersOf(settings.numbers) },
     at: /^\d+$/.test(at) ? Number(at) : undefined,
     changes: changesOf(changes).filter(({ layer, head }) => layer <= facts.layers && head < facts.heads),
+    word: word < facts.vocabulary ? word : undefined,
     threshold,
   };
 }

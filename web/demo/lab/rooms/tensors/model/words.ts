@@ -154,7 +154,8 @@ function changedWords({ isCausal }: Pick<ModelFacts, "isCausal">, { effect, labe
     : t`in the place of “${token}” the probability of “${label}” ${moves}.`;
 }
 
-function movesWords(from: string, to: string, falls: boolean): string {
+/** "falls from 41.0 % to 9.0 %" */
+export function movesWords(from: string, to: string, falls: boolean): string {
   if (from === to) return t`stays at ${to}`;
   return falls ? t`falls from ${from} to ${to}` : t`rises from ${from} to ${to}`;
 }
@@ -237,6 +238,6 @@ export function sharesWords(before: number, now: number): string {
   return from === to ? to : `${from} → ${to}`;
 }
 
-function sentence(words: string): string {
+export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
