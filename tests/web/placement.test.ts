@@ -212,6 +212,20 @@ describe("a cache", () => {
     expect([layer.placement, cache.placement, cache.length]).toEqual(["webgpu", "webgpu", 20 * 256]);
   });
 
+  test.each([0, 1, 2])(
+    "on the GPU comes to a layer on wasm after %i other calls, also if the layer begins to move with that call",
+    async (calls) => {
+      const instance = await calibrated(syntheticInstance(FAST));
+      const [first, second] = [await makeLayer(instance.hw), await makeLayer(instance.hw)];
+      const cache = await first.kvCache();
+      await forwards(instance, first, 20, { cache });
+      expect(cache.placement).toBe("webgpu");
+      await forwards(instance, second, calls);
+      await second.forward(zeros(1, 256, 512), { cache });
+      expect([cache.placement, cache.length]).toEqual([second.placement, 21 * 256]);
+    },
+  );
+
   test("and a layer that must lie apart are refused together, before anything is computed", async () => {
     const instance = await calibrated(syntheticInstance(FAST));
     const layer = await makeLayer(instance.hw, 512, { placement: "wasm" });

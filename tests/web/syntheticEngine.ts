@@ -190,6 +190,8 @@ abstract class Synthetic implements Engine {
       placement: this.placement,
       bytes,
       forward: (forward: ForwardProblem) => {
+        if (forward.cache && (forward.cache as SyntheticCache).placement !== this.placement)
+          throw new Error("cache in another engine");
         const work = forwardWork(forward, problem.shape, bytes);
         const result = this.#compute("forward", forward.shape, work, forward.output.shape, forward);
         (forward.cache as SyntheticCache | undefined)?.grow(forward.contextLength);

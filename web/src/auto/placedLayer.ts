@@ -92,9 +92,9 @@ export class PlacedLayer extends Placed<EngineLayer> implements EngineLayer {
     const candidate = this.engines.calibrator && forwardCandidate(problem, this.#problem, this.bytes);
     const goes = candidate !== undefined && this.#pays(candidate, cache);
     const isTogether = !cache || cache.placement === this.placement;
-    if (goes && this.placement === "wasm") void this.#prepareMove(operation);
-    else if (goes || !isTogether) return after(goes ? "wasm" : this.placement, candidate);
-    return this.#rescued(problem, cache, candidate);
+    if (goes && this.placement === "webgpu") return after("wasm", candidate);
+    if (goes) void this.#prepareMove(operation);
+    return isTogether ? this.#rescued(problem, cache, candidate) : after(this.placement, candidate);
   }
 
   release(): void {
