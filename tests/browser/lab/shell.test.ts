@@ -34,6 +34,17 @@ test.each(["light", "dark"] as const)(
   },
 );
 
+test.each([1280, 1366])("the bar of a page %i pixels wide shows the names of all rooms whole", async (width) => {
+  await lab.enter("sentence");
+  await lab.page.setViewportSize({ width: width - 15, height: 900 }); // 15 pixels are the bar that scrolls a page
+  const hidden = await lab.page.evaluate(() => {
+    const { clientWidth, scrollWidth } = document.querySelector("#rooms")!;
+    return scrollWidth - clientWidth;
+  });
+  await lab.page.setViewportSize({ width: 1280, height: 900 });
+  expect(hidden).toBe(0);
+});
+
 test("the keyboard alone goes from room to room, sets and reads", async () => {
   await lab.enter("sentence");
   const focused = () => lab.page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
