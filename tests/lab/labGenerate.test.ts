@@ -391,9 +391,9 @@ describe("settings", () => {
 
   test("heads that are off become factors of their layers", () => {
     expect(gainsOf(read(""))).toEqual([]);
-    expect(gainsOf(read("off=1.1,3.0"))).toEqual([[1, 0], [], [0]]);
-    expect(switched("1.1", { layer: 1, head: 1 })).toBe("");
-    expect(placesOf("1.1,0.2,x,12.10")).toEqual([
+    expect(gainsOf(read("off=1.2,3.1"))).toEqual([[1, 0], [], [0]]);
+    expect(switched("1.2", { layer: 1, head: 1 })).toBe("");
+    expect(placesOf("1.2,0.3,x,12.11")).toEqual([
       { layer: 1, head: 1 },
       { layer: 12, head: 10 },
     ]);

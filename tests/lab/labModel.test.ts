@@ -33,11 +33,12 @@ import {
   precisionWords,
   refusalWords,
 } from "../../web/demo/lab/rooms/tensors/model/planWords.js";
-import { changed, changesOf, EXAMPLE_TEXT, modelFields, numbersOf, orderOf, placeOf, textOf } from "../../web/demo/lab/rooms/tensors/model/settings.js"; // oxfmt-ignore
+import { changed, changesOf, EXAMPLE_TEXT, modelFields, numbersOf, orderOf, textOf } from "../../web/demo/lab/rooms/tensors/model/settings.js"; // oxfmt-ignore
 import { share } from "../../web/demo/lab/rooms/tensors/model/share.js";
 import { changesWords, finding, habitOf, habitWords, leftWords, lookFor, sharesWords } from "../../web/demo/lab/rooms/tensors/model/words.js"; // oxfmt-ignore
 import { effectsOf, effectNumber, isDone, studyFinding, triedWords } from "../../web/demo/lab/rooms/tensors/model/studyWords.js"; // oxfmt-ignore
 import { WordQuestion } from "../../web/demo/lab/rooms/tensors/model/wordQuestion.js";
+import { placeName } from "../../web/demo/lab/shell/headPlace.js";
 import { State } from "../../web/demo/lab/shell/state.js";
 import { gpt2Files } from "../../web/demo/train/gpt2Files.js";
 import { initialParameters, Model } from "../../web/demo/train/model.js";
@@ -60,7 +61,7 @@ const settings = (query = "") => new State(modelFields, new URLSearchParams(quer
 
 describe("The address of a model", () => {
   test("says what heads are made to do; what is no change is left out", () => {
-    expect(changesOf("1.0:off, 2.11:mean,0.1:off,3.1:loud,x,1.0:mean")).toEqual([
+    expect(changesOf("1.1:off, 2.12:mean,0.2:off,3.2:loud,x,1.1:mean")).toEqual([
       { layer: 1, head: 0, kind: "off" },
       { layer: 2, head: 11, kind: "mean" },
     ]);
@@ -68,15 +69,10 @@ describe("The address of a model", () => {
 
   test("gets a change, another one of the same head, and none", () => {
     const place = { layer: 1, head: 3 };
-    const one = changed("2.0:off", place, "mean");
-    expect(one).toBe("1.3:mean,2.0:off");
-    expect(changed(one, place, "previous")).toBe("1.3:previous,2.0:off");
-    expect(changed(one, place, undefined)).toBe("2.0:off");
-  });
-
-  test("names heads", () => {
-    expect(placeOf("12.0")).toEqual({ layer: 12, head: 0 });
-    for (const wrong of ["0.1", "1", "1.x", "-1.2", ""]) expect(placeOf(wrong)).toBeUndefined();
+    const one = changed("2.1:off", place, "mean");
+    expect(one).toBe("1.4:mean,2.1:off");
+    expect(changed(one, place, "previous")).toBe("1.4:previous,2.1:off");
+    expect(changed(one, place, undefined)).toBe("2.1:off");
   });
 
   test("holds numbers of tokens; another word is an error that shows it", () => {
@@ -85,7 +81,7 @@ describe("The address of a model", () => {
   });
 
   test("gives an order; changes of heads that the model does not have are left out", () => {
-    const order = orderOf(settings("text=Hi&at=3&changes=2.3:off,2.4:off,3.0:off&threshold=0.4"), FACTS, false);
+    const order = orderOf(settings("text=Hi&at=4&changes=2.4:off,2.5:off,3.1:off&threshold=0.4"), FACTS, false);
     expect(order).toEqual({
       input: { text: "Hi" },
       at: 3,
@@ -281,7 +277,7 @@ describe("The example", () => {
 
   test("without its heads that look at the token before it does not know any more what follows", async () => {
     const { habits } = await model.see(reading(EXAMPLE_TEXT));
-    const off = having(habits, "previousToken").map(({ layer, head }) => `${layer}.${head}:off`);
+    const off = having(habits, "previousToken").map((place) => `${placeName(place)}:off`);
     const order = reading(EXAMPLE_TEXT, off.join());
     const seen = await model.see(order);
     for (const { before, now } of having(seen.habits, "induction")) expect(now).toBeLessThan(before / 2);
@@ -296,9 +292,10 @@ describe("The example", () => {
 
   test("a head that is made to look where it looks anyway changes less than one that is made to look elsewhere", async () => {
     const { habits } = await model.see(reading(EXAMPLE_TEXT));
-    const { layer, head } = having(habits, "previousToken")[0]!;
+    const place = having(habits, "previousToken")[0]!;
+    const { layer, head } = place;
     const moved = async (kind: string) => {
-      const seen = await model.see(reading(EXAMPLE_TEXT, `${layer}.${head}:${kind}`));
+      const seen = await model.see(reading(EXAMPLE_TEXT, `${placeName(place)}:${kind}`));
       const own = seen.probs[layer - 1]!.subarray(head * seen.tokens.length ** 2);
       expect(own[2 * seen.tokens.length + (kind === "first" ? 0 : 1)]).toBe(1);
       return seen.effect.kind === "prediction" ? seen.effect.moved : NaN;
@@ -363,7 +360,7 @@ describe("Models of others", () => {
 
   test.each(["gpt2", "llama", "mistral", "qwen2", "qwen3"] as const)("%s: random tokens are repeated", async (kind) => {
     const model = await open(kind);
-    const { tokens, labels, probs, effect } = await model.see(numbers([], "1.0:off,2.1:mean,2.2:first,2.3:previous"));
+    const { tokens, labels, probs, effect } = await model.see(numbers([], "1.1:off,2.2:mean,2.3:first,2.4:previous"));
     expect(tokens).toEqual(repeatedTokens(29, 32));
     expect(tokens.slice(0, 12)).toEqual(tokens.slice(12));
     expect(labels).toEqual(tokens.map(String));
@@ -389,7 +386,7 @@ describe("Models of others", () => {
   test("BERT: the token in the middle is predicted, since none is hidden", async () => {
     const model = await open("bert");
     expect(model.facts).toMatchObject({ isCausal: false, hasTokenizer: false });
-    const seen = await model.see(numbers([3, 4, 5, 6, 7], "1.1:off"));
+    const seen = await model.see(numbers([3, 4, 5, 6, 7], "1.2:off"));
     expect(seen.at).toBe(2);
     expect(seen.effect.kind).toBe("prediction");
     model.dispose();
@@ -410,7 +407,7 @@ describe("Models of others", () => {
     expect(plain.effect.kind === "states" && plain.effect.cosines.every((cosine) => Math.abs(cosine - 1) < 1e-12)).toBe(
       true,
     );
-    const changes = changesOf("2.0:off");
+    const changes = changesOf("2.1:off");
     const seen = await model.see({ ...numbers([3, 4, 5]), changes });
     expect(seen.effect.kind === "states" && Math.min(...seen.effect.cosines)).toBeLessThan(0.9999);
     expect(finding(model.facts, seen, changes)).toMatch(
@@ -584,7 +581,7 @@ describe("What is said", () => {
   });
 
   test("the changes, one after the other", () => {
-    expect(changesWords(changesOf("1.0:off,2.1:mean,2.2:previous"))).toBe(
+    expect(changesWords(changesOf("1.1:off,2.2:mean,2.3:previous"))).toBe(
       "layer 1 head 1 is off, layer 2 head 2 gives its mean everywhere and layer 2 head 3 looks at the token before only",
     );
   });

@@ -86,7 +86,7 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
   [
     "tensors: model with changes",
     tensors(
-      settings(tensorFields, "mode=model&threshold=0.1&changes=1.1:off,2.0:mean,2.5:first,3.0:previous,3.1:first"),
+      settings(tensorFields, "mode=model&threshold=0.1&changes=1.2:off,2.1:mean,2.6:first,3.1:previous,3.2:first"),
     ),
     /layer 1 head 1: \w+ 0\.\d\d[^]*next token: \d+ before, \d+ now/,
   ],

@@ -113,8 +113,8 @@ test("another head colours the text anew", async () => {
   const colours = () =>
     page.locator(".own-text span").evaluateAll((letters) => letters.map((letter) => letter.getAttribute("style")).join()); // oxfmt-ignore
   const before = await colours();
-  await page.locator('[data-head="2.1"]').click();
-  await page.locator('[data-head="2.1"][aria-pressed=true]').waitFor();
+  await page.locator('[data-head="2.2"]').click();
+  await page.locator('[data-head="2.2"][aria-pressed=true]').waitFor();
   expect(await colours()).not.toBe(before);
 });
 

@@ -175,7 +175,7 @@ test("the diagram’s numbers are the package’s, for each word and each head t
   await lab.page.locator("select[data-field=head]").selectOption("layer 2 head 3");
   await lab.page.locator("select[data-field=word]").selectOption("car");
   await lab.page.locator(".flow tr.asks", { hasText: "car" }).waitFor();
-  await lab.page.waitForFunction(() => location.hash.includes("head=6") && location.hash.includes("word=5"));
+  await lab.page.waitForFunction(() => location.hash.includes("head=2.3") && location.hash.includes("word=6"));
   await lab.ready("lesson");
   expect(await weightsShown(lab.page)).toEqual(await weightsWanted(PARK, 6, 5));
   await lab.page.locator(".flow tbody th", { hasText: "decided" }).click();
@@ -242,7 +242,7 @@ test("a question says whether an answer is right, and why, after it was answered
 });
 
 test("an address opens its scene, and a reload keeps it", async () => {
-  await lab.enter("lesson?scene=5&head=4");
+  await lab.enter("lesson?scene=5&head=2.1");
   await scene(lab.page, 5);
   expect(await lab.page.locator(".pane h2").textContent()).toMatch(/^Apart: 35\.\d before, 41\.\d after$/);
   await lab.page.reload();
@@ -320,7 +320,7 @@ const atRest = (page: Page) =>
   });
 
 test.each([
-  ["scene=6", "scene=4&head=5", 4],
+  ["scene=6", "scene=4&head=2.2", 4],
   ["", "scene=5", 5],
 ])("an address that is followed inside the page, from “%s” to “%s”, leads to its scene", async (from, to, number) => {
   const page = await lab.open();

@@ -50,7 +50,7 @@ describe("A model whose files are given", () => {
     const after = await bars();
     expect(after).not.toEqual(before);
     expect(after[0]).toMatch(/^[\d.]+ % → [\d.]+ %$/);
-    await page.waitForFunction(() => decodeURIComponent(location.hash).includes("changes=1.2:off"));
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes("changes=1.3:off"));
     await page.getByRole("button", { name: "Leave all heads as they are" }).click();
     await found(/^After “\d+” the model expects/);
     expect(await bars()).toEqual(before);
@@ -136,7 +136,7 @@ describe("The example", () => {
     expect(badges.slice(4)).toContain("induction");
     const [head] = await page.locator(".habit-list button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // oxfmt-ignore
     expect(head).toBeDefined();
-    await page.locator('[data-head="1.3"]').click();
+    await page.locator('[data-head="1.4"]').click();
     await page.getByRole("heading", { name: "Layer 1 head 4" }).waitFor();
     const labels = await page
       .locator("attention-map:visible")
@@ -153,7 +153,7 @@ describe("The example", () => {
   });
 
   test("a head is averaged, and looks elsewhere, from its own card", async () => {
-    await lab.enter("tensors?head=1.3", page);
+    await lab.enter("tensors?head=1.4", page);
     for (const [name, words] of [
       ["gives its mean everywhere", /^Layer 1 head 4 gives its mean everywhere: /],
       ["looks at the first token only", /^Layer 1 head 4 looks at the first token only: /],
@@ -173,7 +173,7 @@ describe("The example", () => {
     await found(/^After “R” the model expects “T”/);
     await page.locator(".token-strip button").nth(11).click();
     await found(/^After “W” the model expects “E”/);
-    await page.waitForFunction(() => location.hash.includes("at=11"));
+    await page.waitForFunction(() => location.hash.includes("at=12"));
     const address = await page.evaluate(() => location.hash.slice(2));
     await lab.enter(address, page);
     expect(await finding()).toMatch(/^After “W” the model expects “E”/);

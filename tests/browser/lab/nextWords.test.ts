@@ -11,6 +11,7 @@ import { initialParameters } from "../../../web/demo/train/model.js";
 import { REPEAT_CHARACTERS } from "../../../web/demo/train/repeat.js";
 import { exampleFiles } from "../../lab/exampleModel.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf, type Files } from "../../web/smallModels.js";
+import { placeName } from "../../../web/demo/lab/shell/headPlace.js";
 import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
@@ -62,7 +63,7 @@ function triedHeads(): Promise<{ title: string; counts: number[] }[]> {
       if (counts.at(-1) === progress.value) return;
       counts.push(progress.value);
       if (counts.length === 2)
-        click(found.length === 1 ? ".effect-bars li:nth-child(2) button" : "[data-effect='1.0']");
+        click(found.length === 1 ? ".effect-bars li:nth-child(2) button" : "[data-effect='1.1']");
       if (progress.value === progress.max) resolve(found);
     };
     new MutationObserver(look).observe(document.querySelector("main")!, {
@@ -100,7 +101,7 @@ describe("Next words", () => {
     expect(await brings("L").textContent()).toMatch(
       new RegExp(`^${name} brings “L”: without this head its probability`),
     );
-    await lab.page.locator(`[data-effect="${strongest.layer}.${strongest.head}"]`).click();
+    await lab.page.locator(`[data-effect="${placeName(strongest)}"]`).click();
     await lab.page.locator(".main-finding", { hasText: `${name} is off: ` }).waitFor();
     expect(await width("--now")).toBeLessThan((await width("--before")) - 1);
     expect(await width("--now")).toBeCloseTo(100 * strongest.without, 0);

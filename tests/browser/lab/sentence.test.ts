@@ -45,7 +45,7 @@ test("the sentence room computes what the package computes in Node, with and wit
     (await encoder.encode(PARK, options)).layers.flatMap((layer) => [...layer.probs]);
   await lab.enter("sentence?show=weights");
   expectClose(await lab.mapNumbers(), await probs({}));
-  await lab.enter("sentence?show=weights&gains=1,0,1,1,1.5,1,1,1&hidden=5&positions=false");
+  await lab.enter("sentence?show=weights&gains=1,0,1,1,1.5,1,1,1&hidden=6&positions=false");
   const headGain = [
     [1, 0, 1, 1],
     [1.5, 1, 1, 1],
@@ -172,7 +172,7 @@ test.each([400, 4000])("%d lines are no trouble, and the room says how many are 
 });
 
 test("a head that is switched off shows a map before, a map after, and where they differ", async () => {
-  await lab.enter("sentence?head=4");
+  await lab.enter("sentence?head=2.1");
   expect(await lab.page.locator(".before-after table").count()).toBe(0);
   await lab.page.getByLabel("layer 1 head 2 is on").click();
   await lab.page.locator(".before-after table").nth(2).waitFor();
@@ -208,7 +208,7 @@ test.each([
   ["at the first", "layer 1 head 1"],
   ["at itself", "layer 1 head 2"],
 ])("the visitor can jump to the head that looks most %s: %s", async (habit, head) => {
-  await lab.enter("sentence?head=7");
+  await lab.enter("sentence?head=2.4");
   await lab.page.getByRole("button", { name: `${habit}: ${head}` }).click();
   await lab.page.locator(".picture small", { hasText: head }).waitFor();
   expect(

@@ -94,7 +94,7 @@ describe("a training of eighty steps", () => {
     await page.getByLabel("layer 1 head 2 is on").uncheck();
     await page.getByText(/you switched layer 1 head 2 off/).waitFor();
     await page.locator(".main-finding", { hasText: "Without layer 1 head 2" }).waitFor();
-    await page.waitForFunction(() => location.hash.includes("off=1.1"));
+    await page.waitForFunction(() => location.hash.includes("off=1.2"));
     const shared = await page.evaluate(() => location.hash.slice(2));
     const other = await openStill();
     await lab.enter(shared, other);
@@ -125,7 +125,7 @@ describe("a training of eighty steps", () => {
   });
 
   test("a layer opens in “Your model”, with the same map", async () => {
-    await page.locator('[data-head="2.1"]').click();
+    await page.locator('[data-head="2.2"]').click();
     await page.getByRole("heading", { name: "Layer 2 head 2" }).waitFor();
     const maps = () =>
       page.evaluate(() => [

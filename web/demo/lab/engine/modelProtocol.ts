@@ -1,15 +1,12 @@
 import type { HeadKind } from "headwise/inspect";
 import type { ModelPlan, Precision } from "headwise/models";
 
+import type { HeadPlace } from "../shell/headPlace.js";
 import type { Difference } from "./difference.js";
 import type { HubModel } from "./hubModels.js";
 import type { EngineChoice, Failure } from "./protocol.js";
 
-/** A head of a model. Layers count from 1, heads from 0. */
-export interface HeadPlace {
-  readonly layer: number;
-  readonly head: number;
-}
+export type { HeadPlace };
 
 /**
  * What a head can be made to do: to give nothing, to give the mean of its rows in every row, to look at the first token

@@ -5,6 +5,8 @@ export interface Field<T> {
   readonly initial: T;
   /** The value of a text, limited to the legal range; undefined if the text is not a value. */
   parse(text: string): T | undefined;
+  /** The text of a value in the address; absent: as JavaScript writes the value. */
+  write?(value: T): string;
 }
 
 export interface NumberField extends Field<number> {
@@ -20,6 +22,11 @@ export interface ChoiceField<T extends string = string> extends Field<T> {
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 export type KeyOf<F extends Fields, Kind> = { [K in keyof F]: F[K] extends Kind ? K : never }[keyof F] & string;
+
+/** The text of a value in the address. */
+export function written<T>(field: Field<T>, value: T): string {
+  return field.write?.(value) ?? String(value);
+}
 
 export function flag(initial: boolean): Field<boolean> {
   return { initial, parse: (text) => (text === "true" ? true : text === "false" ? false : undefined) };
@@ -37,6 +44,16 @@ export function number(
     return Number.isNaN(value) ? undefined : onStep(Math.min(Math.max(value, min), max));
   };
   return { initial, min, max, step, parse };
+}
+
+/** A place among others, such as that of a word. Code counts from 0; the address counts from 1, as the page does. */
+export function ordinal(initial: number, { min = 0, max }: { min?: number; max: number }): NumberField {
+  const inAddress = number(initial + 1, { min: min + 1, max: max + 1 });
+  const parse = (text: string) => {
+    const counted = inAddress.parse(text);
+    return counted === undefined ? undefined : counted - 1;
+  };
+  return { ...number(initial, { min, max }), parse, write: (value) => String(value + 1) };
 }
 
 export function choice<T extends string>(initial: T, options: readonly T[]): ChoiceField<T> {

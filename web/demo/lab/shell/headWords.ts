@@ -1,6 +1,6 @@
 import { t } from "../../texts/t.js";
 
-// People count heads and layers from 1. Code, files and addresses count heads from 0.
+// People, addresses and names of files count heads and layers from 1. Code counts heads from 0.
 
 /** "head 1" is the first one, whose index is 0. */
 export function headLabel(head: number): string {

@@ -1,4 +1,4 @@
-import type { Fields, Values } from "./field.js";
+import { written, type Fields, type Values } from "./field.js";
 
 /** The settings of a room. They can be written to an address and read from it. */
 export class State<F extends Fields> {
@@ -32,7 +32,7 @@ export class State<F extends Fields> {
   /** The values that differ from the first values. */
   get query(): URLSearchParams {
     const changed = Object.entries(this.fields).filter(([name, { initial }]) => this.#values[name] !== initial);
-    return new URLSearchParams(changed.map(([name]) => [name, String(this.#values[name])]));
+    return new URLSearchParams(changed.map(([name, field]) => [name, written(field, this.#values[name])]));
   }
 
   onChange(listener: () => void): void {

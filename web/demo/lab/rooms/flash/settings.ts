@@ -1,4 +1,4 @@
-import { flag, number, type Values } from "../../shell/field.js";
+import { flag, number, ordinal, type Values } from "../../shell/field.js";
 
 /** The features of a head here. */
 export const DIM = 4;
@@ -9,8 +9,9 @@ export const fields = {
   tileQueries: number(4, { min: 1, max: 16 }),
   tileKeys: number(4, { min: 1, max: 16 }),
   causal: flag(true),
-  step: number(7, { min: 0, max: 48 * 48 }),
-  /** The row of the tile whose numbers are shown. */
+  /** The tile that is computed now, of those that are not skipped. */
+  step: ordinal(7, { max: 48 * 48 }),
+  /** The row of the tile whose numbers are shown, from 0, as the room counts rows. */
   row: number(2, { min: 0, max: 15 }),
   /** The length, as a power of two. */
   long: number(13, { min: 7, max: 17 }),

@@ -5,6 +5,7 @@ import type { Endless, Written } from "../../engine/generateProtocol.js";
 import { Generating } from "../../engine/generating.js";
 import { button, choices, lines, panel, slider } from "../../shell/controls.js";
 import { card, element, howTo } from "../../shell/element.js";
+import { placeName, placeOf } from "../../shell/headPlace.js";
 import { decimal } from "../../shell/numbers.js";
 import type { RoomView } from "../../shell/room.js";
 import { onThemeChange } from "../../shell/themeChange.js";
@@ -14,7 +15,7 @@ import { HeadStrips } from "./headStrips.js";
 import { JobsCard } from "./jobsCard.js";
 import { NextBars } from "./nextBars.js";
 import { PronounsCard } from "./pronounsCard.js";
-import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // oxfmt-ignore
+import { BEGINNINGS, gainsOf, placesOf, ringOf, STORY_BEGINNINGS, switched, type fields, type Settings } from "./settings.js"; // oxfmt-ignore
 import { TextView } from "./textView.js";
 import { beginningWords, finding, modelWords, speedWords, unreadWords } from "./words.js";
 import { t } from "../../../texts/t.js";

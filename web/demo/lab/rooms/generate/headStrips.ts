@@ -3,7 +3,7 @@ import type { Written } from "../../engine/generateProtocol.js";
 import { element } from "../../shell/element.js";
 import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
-import { placeName, type HeadPlace } from "./settings.js";
+import { placeName, type HeadPlace } from "../../shell/headPlace.js";
 import { headWords } from "./words.js";
 import { t } from "../../../texts/t.js";
 

@@ -1,4 +1,5 @@
 import { choice, number, text, type Values } from "../../shell/field.js";
+import { placeName, placeOf, type HeadPlace } from "../../shell/headPlace.js";
 
 export const BEGINNINGS = { text: "Kate and Ben lived near the park.", sums: "123+456=" } as const;
 
@@ -25,33 +26,18 @@ export const fields = {
   window: number(64, { min: 16, max: 256, step: 16 }),
   /** How many of the first tokens it keeps. */
   keep: number(4, { min: 1, max: 16 }),
-  /** The heads that are off, as in "1.0,4.3". Layers count from 1, heads from 0. */
+  /** The heads that are off, as in "1.1,4.4": layer and head, from 1. */
   off: text("", 400),
   /** The head that colours the text. */
-  head: text("1.0", 8),
+  head: text("1.1", 8),
 };
 export type Settings = Values<typeof fields>;
-
-export interface HeadPlace {
-  readonly layer: number;
-  readonly head: number;
-}
-
-/** Reads "1.0"; undefined if it is no head. */
-export function placeOf(name: string): HeadPlace | undefined {
-  const [, layer, head] = /^([1-9]\d?)\.(\d\d?)$/.exec(name.trim()) ?? [];
-  return layer === undefined ? undefined : { layer: Number(layer), head: Number(head) };
-}
 
 export function placesOf(list: string): readonly HeadPlace[] {
   return list
     .split(",")
     .map(placeOf)
     .filter((place) => place !== undefined);
-}
-
-export function placeName({ layer, head }: HeadPlace): string {
-  return `${layer}.${head}`;
 }
 
 /** The list with this head taken in or out. */

@@ -1,7 +1,7 @@
 import { textOf, unitOf, vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Written } from "../../engine/generateProtocol.js";
 import { card, element, setText } from "../../shell/element.js";
-import type { HeadPlace } from "./settings.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { storyVerdict } from "./verdict.js";
 import { headWords, sumWords, twinWords } from "./words.js";
 import { t } from "../../../texts/t.js";

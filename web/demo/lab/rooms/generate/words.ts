@@ -3,9 +3,10 @@ import type { Candidate } from "../../../generate/sampling.js";
 import type { CacheState, Endless, Written } from "../../engine/generateProtocol.js";
 import { graphemes } from "../../../model/graphemes.js";
 import { listed, percent } from "../../shell/amounts.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { headWords } from "../../shell/headWords.js";
 import { bytes, counted, decimal, grouped, many, rounded, scientific } from "../../shell/numbers.js";
-import type { HeadPlace, STORY_BEGINNINGS } from "./settings.js";
+import type { STORY_BEGINNINGS } from "./settings.js";
 import { t } from "../../../texts/t.js";
 
 const SIGNS: Readonly<Record<string, string>> = { " ": "␣", "\n": "⏎", "\t": "⇥" };

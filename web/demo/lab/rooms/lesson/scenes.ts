@@ -3,6 +3,7 @@
 import { percent } from "../../../model/links.js";
 import { spoken } from "../../../model/names.js";
 import { PARK } from "../../../model/story.js";
+import { encoderHeadName } from "../../shell/encoderHead.js";
 import { decimal, rounded } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
 import type { TITLES } from "../titles.js";
@@ -42,7 +43,7 @@ const ROUNDING = 1e-4;
 
 const quoted = (seen: Lesson, token: number) => t`“${spoken(lesson.namesOf(seen)[token]!)}”`;
 const asker = (seen: Lesson) => quoted(seen, seen.word);
-const sentence = ({ placed, head }: Lesson) => ({ texts: placed.text, head: String(head) });
+const sentence = ({ placed, head }: Lesson) => ({ texts: placed.text, head: encoderHeadName(head) });
 
 function vectors(seen: Lesson): Scene {
   const twins = lesson.twinsOf(seen.placed);
@@ -73,7 +74,7 @@ function scores(seen: Lesson): Scene {
     door: {
       words: t`the scores of ${asker(seen)}`,
       room: "sentence",
-      settings: { ...sentence(seen), show: "scores", from: String(seen.word), to: String(best) },
+      settings: { ...sentence(seen), show: "scores", from: String(seen.word + 1), to: String(best + 1) },
     },
     ...directions(seen, best === seen.word ? least : best),
   };

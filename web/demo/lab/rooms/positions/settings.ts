@@ -1,9 +1,9 @@
-import { choice, number, text, type Values } from "../../shell/field.js";
+import { choice, number, ordinal, text, type Values } from "../../shell/field.js";
 import { HANDS, type Hand } from "./handmade.js";
 import { KINDS, type Placing, type PlacedKind } from "./placing.js";
 import { DIM, LONGEST, wordsOf } from "./vocabulary.js";
 
-const word = { min: 0, max: LONGEST - 1 };
+const word = { max: LONGEST - 1 };
 
 export const fields = {
   words: text("They decided to park the car in the park.", 200),
@@ -12,12 +12,12 @@ export const fields = {
   base: number(4, { min: 0.5, max: 6, step: 0.1 }),
   /** How many places the whole text is moved. */
   offset: number(20, { min: 0, max: 64 }),
-  /** Two words, by index: one in its place, and another one that is put there. */
-  word: number(3, word),
-  other: number(5, word),
+  /** Two words: one in its place, and another one that is put there. */
+  word: ordinal(3, word),
+  other: ordinal(5, word),
   pair: number(2, { min: 0, max: DIM / 2 - 1 }),
-  query: number(8, word),
-  key: number(3, word),
+  query: ordinal(8, word),
+  key: ordinal(3, word),
   hand: choice<Hand>("back", HANDS),
   sharpness: number(40, { min: 1, max: 80 }),
 };

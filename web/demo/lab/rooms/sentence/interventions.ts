@@ -8,7 +8,7 @@ import type { State } from "../../shell/state.js";
 import { UNKNOWN_CLASS, unknownTitle } from "../../shell/unknownMark.js";
 import { t } from "../../../texts/t.js";
 import { namesOf, type Seen } from "./seen.js";
-import { type fields, formatGains, gainsOf, hiddenOf } from "./settings.js";
+import { type fields, formatGains, formatHidden, gainsOf, hiddenOf } from "./settings.js";
 
 /** Switches and sliders for the heads, and a choice of tokens to hide. */
 export class Interventions {
@@ -83,7 +83,7 @@ export class Interventions {
   #toggle(token: number): void {
     const hidden = hiddenOf(this.#state.values, Infinity);
     const after = hidden.includes(token) ? hidden.filter((other) => other !== token) : [...hidden, token];
-    this.#state.set({ hidden: after.join(",") });
+    this.#state.set({ hidden: formatHidden(after) });
   }
 }
 

@@ -4,6 +4,7 @@ import { Training, type TrainingEvent } from "../../engine/training.js";
 import type { KeptPair, Picture } from "../../engine/trainProtocol.js";
 import { button } from "../../shell/controls.js";
 import { card, element, setText } from "../../shell/element.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { save } from "../../shell/save.js";
 import { onThemeChange } from "../../shell/themeChange.js";
 import type { RoomView } from "../../shell/room.js";
@@ -15,7 +16,7 @@ import { Chosen } from "./chosen.js";
 import { History, scoresOf } from "./history.js";
 import { forgetTraining, keepTraining, keptTraining } from "./keptTrainings.js";
 import { Log } from "./log.js";
-import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, switched, TOKENS, VOCABULARY, type HeadPlace, type Settings } from "./settings.js"; // oxfmt-ignore
+import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, switched, TOKENS, VOCABULARY, type Settings } from "./settings.js"; // oxfmt-ignore
 import { Tiles } from "./tiles.js";
 import { Scrubber } from "./scrubber.js";
 import { finding, lookFor, speedWords } from "./words.js";

@@ -1,8 +1,8 @@
 import type { Picture } from "../../engine/trainProtocol.js";
 import { card, element, setText } from "../../shell/element.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { attentionMap } from "../../shell/maps.js";
 import type { HeadScores } from "./scores.js";
-import type { HeadPlace } from "./settings.js";
 import { cellWords, headWords, scoreWords, tokenNames } from "./words.js";
 import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";

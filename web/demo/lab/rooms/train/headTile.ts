@@ -1,10 +1,10 @@
 import { percent } from "../../shell/amounts.js";
 import { element, setText } from "../../shell/element.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import type { HeadScores } from "./scores.js";
 import { HABIT_NAMES, habitOf, headWords } from "./words.js";
-import type { HeadPlace } from "./settings.js";
 import { t } from "../../../texts/t.js";
 
 export interface TileState {

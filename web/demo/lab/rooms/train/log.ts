@@ -1,7 +1,7 @@
 import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import type { Moment } from "./moments.js";
-import type { HeadPlace } from "./settings.js";
 import { momentWords } from "./words.js";
 import { t } from "../../../texts/t.js";
 

@@ -1,5 +1,5 @@
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { HABITS, type Habit, type HeadScores } from "./scores.js";
-import type { HeadPlace } from "./settings.js";
 
 /** From this share of its attention on, a head has a habit; below the other one it has lost it. */
 export const BEGINS = 0.5;

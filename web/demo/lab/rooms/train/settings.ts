@@ -1,4 +1,5 @@
 import { choice, flag, number, text, type Values } from "../../shell/field.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 
 /** The longest sequence. Its second half repeats the first. */
 export const TOKENS = 64;
@@ -19,39 +20,36 @@ export const fields = {
   /** 1000 times the largest learning rate of AdamW. */
   rate: number(3, { min: 0.5, max: 10, step: 0.5 }),
   control: flag(true),
-  /** The heads of the two layers that are off, as in "1.0,2.3": layer and head. */
+  /** The heads of the two layers that are off, as in "1.1,2.4": layer and head, from 1. */
   off: text("", 200),
-  /** The head whose map is large, as in "2.1". The control's layer is 0. "": the one that took up a habit last. */
-  head: text("", 8),
+  /** The head whose map is large, as in "2.1" or "control.1". "": the one that took up a habit last. */
+  head: text("", 12),
 };
 export type Settings = Values<typeof fields>;
 
-/** A head of the two layers, or of the control, whose only layer has the number 0. Layers count from 1, heads from 0. */
-export interface HeadPlace {
-  readonly layer: number;
-  readonly head: number;
-}
+/** What addresses call the control's only layer. Its number is 0. */
+const CONTROL = "control";
 
 /** The settings that a model is made from. Changing any other one does not begin the training anew. */
 export function modelKey({ position, heads, width, spread, seed, rate, control }: Settings): string {
   return JSON.stringify([position, heads, width, spread, seed, rate, control]);
 }
 
-/** Reads "1.0,2.3". What is no head of the model is left out. */
+/** Reads "1.1,2.4". What is no head of the model is left out. */
 export function placesOf(list: string, heads: number): readonly HeadPlace[] {
   const places = list.split(",").map((item) => placeOf(item, heads));
   return places.filter((place) => place !== undefined);
 }
 
 export function placeOf(name: string, heads: number): HeadPlace | undefined {
-  const [, layer, head] = /^([012])\.(\d)$/.exec(name.trim()) ?? [];
-  if (layer === undefined || Number(head) >= heads) return undefined;
-  return { layer: Number(layer), head: Number(head) };
+  const [, layer, head] = /^(1|2|control)\.([1-9])$/.exec(name.trim()) ?? [];
+  if (layer === undefined || Number(head) > heads) return undefined;
+  return { layer: layer === CONTROL ? 0 : Number(layer), head: Number(head) - 1 };
 }
 
-/** Writes "1.0". */
+/** Writes "1.1" or "control.1". */
 export function placeName({ layer, head }: HeadPlace): string {
-  return `${layer}.${head}`;
+  return `${layer === 0 ? CONTROL : layer}.${head + 1}`;
 }
 
 /** The list with this head taken in or out, in the order of layers and heads. */

@@ -1,8 +1,9 @@
 import type { Picture } from "../../engine/trainProtocol.js";
 import { element } from "../../shell/element.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { HeadTile } from "./headTile.js";
 import type { HeadScores } from "./scores.js";
-import { placeName, type HeadPlace } from "./settings.js";
+import { placeName } from "./settings.js";
 import { t } from "../../../texts/t.js";
 
 const TITLES = [t`One layer`, t`Layer ${1}`, t`Layer ${2}`];

@@ -1,10 +1,10 @@
 import { REPEAT_CHARACTERS } from "../../../train/repeat.js";
 import { listed, percent } from "../../shell/amounts.js";
+import type { HeadPlace } from "../../shell/headPlace.js";
 import { headLabel, headWords as placeWords } from "../../shell/headWords.js";
 import { counted, decimal, grouped } from "../../shell/numbers.js";
 import type { Moment, Moments } from "./moments.js";
 import type { Habit, HeadScores } from "./scores.js";
-import type { HeadPlace } from "./settings.js";
 import { t } from "../../../texts/t.js";
 
 /** What is told when a head takes up a habit. */

@@ -6,6 +6,7 @@ import { HUB_HOST } from "../../../engine/hubModels.js";
 import { OwnModel, type GivenModel } from "../../../engine/ownModel.js";
 import { button, choices, lines, panel, slider } from "../../../shell/controls.js";
 import { card, element, setText } from "../../../shell/element.js";
+import { placeName, placeOf } from "../../../shell/headPlace.js";
 import { decimal } from "../../../shell/numbers.js";
 import type { RoomView } from "../../../shell/room.js";
 import { onThemeChange } from "../../../shell/themeChange.js";
@@ -17,7 +18,7 @@ import { HeadGrid } from "./headGrid.js";
 import { isOnHub, ModelFiles } from "./modelFiles.js";
 import { PlanCard } from "./planCard.js";
 import { planFinding } from "./planWords.js";
-import { changed, changesOf, isRandom, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
+import { changed, changesOf, isRandom, orderOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
 import { WordCard } from "./wordCard.js";
 import { WordQuestion } from "./wordQuestion.js";
@@ -76,7 +77,7 @@ export class ModelBoard {
       this.#numbers,
       slider(state, "threshold", t`A habit is told from a score of`, (value) => decimal(value, 1)),
     );
-    this.#tokens = new TokenStrip((at) => state.set({ at: String(at) }));
+    this.#tokens = new TokenStrip((at) => state.set({ at: String(at + 1) }));
     const turn = (place: HeadPlace, isOn: boolean) => change(place, isOn ? undefined : "off");
     this.#grid = new HeadGrid(choose, turn);
     this.#effect = new EffectBars((word) => state.set({ word: word === undefined ? "" : String(word) }));

@@ -1,6 +1,6 @@
 import type { HeadPlace, WordStudy } from "../../../engine/modelProtocol.js";
 import { element, setText } from "../../../shell/element.js";
-import { placeName } from "./settings.js";
+import { placeName } from "../../../shell/headPlace.js";
 import { changeWords, effectsOf, effectNumber } from "./studyWords.js";
 import { headWords } from "./words.js";
 import { t } from "../../../../texts/t.js";

@@ -1,8 +1,8 @@
 import type { ChangeKind, HeadPlace, Seen } from "../../../engine/modelProtocol.js";
 import { element, setText } from "../../../shell/element.js";
+import { placeName } from "../../../shell/headPlace.js";
 import { headLabel } from "../../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../../shell/inkPicture.js";
-import { placeName } from "./settings.js";
 import { CHANGE_SIGNS, habitName, habitOf, headWords } from "./words.js";
 import { t } from "../../../../texts/t.js";
 

@@ -1,5 +1,6 @@
-import { CHANGE_KINDS, type ChangeKind, type HeadChange, type HeadPlace, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
+import { CHANGE_KINDS, type ChangeKind, type HeadChange, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
 import { choice, number, text, type Values } from "../../../shell/field.js";
+import { placeName, placeOf, type HeadPlace } from "../../../shell/headPlace.js";
 import { t } from "../../../../texts/t.js";
 
 /** What a visitor sets for a whole model. */
@@ -9,11 +10,11 @@ export const modelFields = {
   text: text("", 2000),
   /** Numbers of tokens, as in "5 7 5 7". "": random ones that are repeated. */
   numbers: text("", 2000),
-  /** The token at which the prediction is shown. "": the one that suits the model. */
+  /** The token at which the prediction is shown, from 1. "": the one that suits the model. */
   at: text("", 4),
-  /** The head whose map is large, as in "2.1". Layers count from 1, heads from 0. "": the one with the strongest habit. */
+  /** The head whose map is large, as in "2.1": layer and head, from 1. "": the one with the strongest habit. */
   head: text("", 8),
-  /** What heads are made to do, as in "1.0:off,2.3:mean". */
+  /** What heads are made to do, as in "1.1:off,2.4:mean". */
   changes: text("", 4000),
   /** The number of the token whose heads are looked for. "": none. */
   word: text("", 9),
@@ -41,7 +42,7 @@ export function orderOf(settings: ModelSettings, facts: ModelFacts, isExample: b
     input: readsText(settings, facts)
       ? { text: textOf(settings, facts, isExample) }
       : { numbers: numbersOf(settings.numbers) },
-    at: /^\d+$/.test(at) ? Number(at) : undefined,
+    at: /^[1-9]\d*$/.test(at) ? Number(at) - 1 : undefined,
     changes: changesOf(changes).filter(({ layer, head }) => layer <= facts.layers && head < facts.heads),
     word: word < facts.vocabulary ? word : undefined,
     threshold,
@@ -66,20 +67,11 @@ export function numbersOf(list: string): number[] {
   return words.map(Number);
 }
 
-export function placeOf(name: string): HeadPlace | undefined {
-  const [, layer, head] = /^([1-9]\d{0,2})\.(\d{1,3})$/.exec(name.trim()) ?? [];
-  return layer === undefined ? undefined : { layer: Number(layer), head: Number(head) };
-}
-
-export function placeName({ layer, head }: HeadPlace): string {
-  return `${layer}.${head}`;
-}
-
 export function isSame(a: HeadPlace, b: HeadPlace): boolean {
   return a.layer === b.layer && a.head === b.head;
 }
 
-/** Reads "1.0:off,2.3:mean". What is no change is left out; of two changes of a head the first one counts. */
+/** Reads "1.1:off,2.4:mean". What is no change is left out; of two changes of a head the first one counts. */
 export function changesOf(list: string): readonly HeadChange[] {
   const found: HeadChange[] = [];
   for (const item of list.split(",")) {

@@ -17,6 +17,7 @@ const model = await loadModel(hw, randomFiles()); // yours: what <input type="fi
 const { names } = model; // of the attention layers
 const tokens = [5, 7, 2, 9, 5, 7, 2]; // or model.tokenizer.encode(text)
 const returns = { probs: true };
+// Below, layers and heads count from 0; in the room they count from 1.
 const before = await model.run(tokens, { returns, logits: "last" });
 for (const { layer, head, kind, score } of detect(
   names.map((name) => before.layers[name].probs),

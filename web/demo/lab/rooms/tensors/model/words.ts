@@ -83,7 +83,7 @@ export const CHANGE_SIGNS: Readonly<Record<ChangeKind, string>> = {
   previous: t`→ before`,
 };
 
-/** "layer 1 head 0 is off and layer 2 head 3 gives its mean everywhere" */
+/** "layer 1 head 1 is off and layer 2 head 4 gives its mean everywhere" */
 export function changesWords(changes: readonly HeadChange[]): string {
   return listed(changes.map((change) => `${headWords(change)} ${CHANGE_WORDS[change.kind]}`));
 }
