@@ -11,6 +11,7 @@ import { Encoder } from "../../../web/demo/model/encoder.js";
 import { headsOf, rowOf } from "../../../web/demo/model/heads.js";
 import { percent } from "../../../web/demo/model/links.js";
 import { PARK } from "../../../web/demo/model/story.js";
+import { encoderHeadName } from "../../../web/demo/lab/shell/encoderHead.js";
 import { LabPage, withoutOwnFont } from "./labPage.js";
 import { threadTimes } from "./pageThread.js";
 
@@ -284,9 +285,9 @@ test("the lists show the word and the head that are followed, and the arrow keys
   await lab.enter("lesson");
   const shown = (field: string) =>
     lab.page.locator(`select[data-field=${field}]`).evaluate((list: HTMLSelectElement) => Number(list.value));
-  for (const [field, first, entries] of [
-    ["head", 0, 8],
-    ["word", 3, 10],
+  for (const [field, first, entries, inAddress] of [
+    ["head", 0, 8, encoderHeadName],
+    ["word", 3, 10, (word: number) => String(word + 1)],
   ] as const) {
     // oxfmt-ignore
     const list = lab.page.locator(`select[data-field=${field}]`);
@@ -294,7 +295,7 @@ test("the lists show the word and the head that are followed, and the arrow keys
     await list.focus();
     for (let entry = first + 1; entry < entries; entry++) {
       await list.press("ArrowDown");
-      await lab.page.waitForFunction((wanted) => location.hash.includes(wanted), `${field}=${entry}`);
+      await lab.page.waitForFunction((wanted) => location.hash.includes(wanted), `${field}=${inAddress(entry)}`);
       await lab.ready("lesson");
       await lab.frames();
       expect([field, await shown(field)]).toEqual([field, entry]);

@@ -1428,6 +1428,32 @@ export const GERMAN: Texts = {
   "“{0}” means the {1}: {2} has {3} of its weight on “{4}”.":
     "„{0}“ meint „{1}“: {2} hat {3} seines Gewichts auf „{4}“.",
   "In the text above": "Im Text oben",
+  Experiments: "Experimente",
+  "Each button changes one thing, and sets the room so that it can be seen above: the text, its heads, temperature 1 and top k 40. The control is the same with another word, or with other heads.":
+    "Jeder Knopf ändert eine Sache und stellt den Raum so ein, dass sie oben zu sehen ist: den Text, seine Köpfe, Temperatur 1 und Top-k 40. Die Kontrolle ist dasselbe mit einem anderen Wort oder mit anderen Köpfen.",
+  "Swap one word": "Ein Wort tauschen",
+  "Switch off the heads that copy": "Die Köpfe ausschalten, die kopieren",
+  "Two heads look at the answer": "Zwei Köpfe sehen auf die Antwort",
+  "Reading …": "Liest …",
+  "“{0}” ({1})": "„{0}“ ({1})",
+  "all heads of layer {0}": "alle Köpfe von Schicht {0}",
+  "The last “{0}” is now “{1}”. Of all heads {2} moves most: {3} of its weight. {4} The model expected {5}, and expects {6} now.":
+    "Das letzte „{0}“ ist jetzt „{1}“. Von allen Köpfen bewegt sich {2} am meisten: {3} seines Gewichts. {4} Das Modell hat {5} erwartet und erwartet jetzt {6}.",
+  "It looked at “{0}” ({1}), and looks at “{2}” now ({3}).":
+    "Er hat auf „{0}“ gesehen ({1}) und sieht jetzt auf „{2}“ ({3}).",
+  "The control: another word, “{0}”, becomes “{1}” instead. The same head moves {2} of its weight, and the model expects {3}.":
+    "Die Kontrolle: Stattdessen wird ein anderes Wort, „{0}“, zu „{1}“. Derselbe Kopf bewegt {2} seines Gewichts, und das Modell erwartet {3}.",
+  "Heads that copy look at the earlier “{0}”. Here these have at least {1} of their weight there: {2}.":
+    "Köpfe, die kopieren, sehen auf das frühere „{0}“. Hier haben diese mindestens {1} ihres Gewichts dort: {2}.",
+  "With all heads the model expects {0}. Without any one of them “{1}” still has at least {2}. Without all of them it has {3}.":
+    "Mit allen Köpfen erwartet das Modell {0}. Fehlt nur einer von ihnen, hat „{1}“ noch mindestens {2}. Fehlen alle, hat es {3}.",
+  "The model says {0} instead.": "Das Modell sagt stattdessen {0}.",
+  "The control: as many other heads are off, {0}. “{1}” has {2}.":
+    "Die Kontrolle: Ebenso viele andere Köpfe sind aus, {0}. „{1}“ hat {2}.",
+  "With all heads the model expects {0}. Two heads look at that word: {1} with {2} of its weight, {3} with {4}. Without {5} the model expects {6}, though {7} has {8} on “{9}” then, too.":
+    "Mit allen Köpfen erwartet das Modell {0}. Zwei Köpfe sehen auf dieses Wort: {1} mit {2} seines Gewichts, {3} mit {4}. Ohne {5} erwartet das Modell {6}, obwohl {7} auch dann {8} auf „{9}“ hat.",
+  "The control: without {0} the model expects {1}. A weight says where a head looks. Only a change says what the answer depends on.":
+    "Die Kontrolle: Ohne {0} erwartet das Modell {1}. Ein Gewicht sagt, wohin ein Kopf sieht. Erst eine Änderung sagt, wovon die Antwort abhängt.",
   "Ask all heads": "Alle Köpfe fragen",
   "Reading stories …": "Liest Geschichten …",
   "The grammar knows whom “he” means, and what “it” means. Which head looks there? The weights are those of the word before the pronoun, when the model chooses it, with all heads on. Then the story is changed, and the head is switched off.":

@@ -3,6 +3,7 @@ import type { CacheDtype } from "headwise";
 import type { DecoderConfig } from "../../generate/decoderFile.js";
 import type { Taking } from "../../generate/sampling.js";
 import type { Difference } from "./difference.js";
+import type { ExperimentOrder, ExperimentResult } from "./experimentProtocol.js";
 import type { PronounStudy } from "./pronounProtocol.js";
 import type { EngineChoice, Failure } from "./protocol.js";
 
@@ -68,6 +69,7 @@ export type GenerateRequest =
   | { readonly kind: "endless"; readonly window: number; readonly keepFirst: number }
   /** Asks all heads what the pronouns mean: in stories that the decoder has not seen, and in this text. */
   | { readonly kind: "ask"; readonly text: Int32Array }
+  | { readonly kind: "try"; readonly order: ExperimentOrder }
   | { readonly kind: "check" };
 
 export type GenerateReply =
@@ -76,5 +78,6 @@ export type GenerateReply =
   | { readonly kind: "endless"; readonly endless: Endless; readonly isDone: boolean }
   /** No study: something else was asked for before it was done. */
   | { readonly kind: "asked"; readonly study: PronounStudy | undefined }
+  | { readonly kind: "tried"; readonly result: ExperimentResult }
   | { readonly kind: "checked"; readonly differences: readonly Difference[] }
   | { readonly kind: "failed"; readonly reason: Failure };

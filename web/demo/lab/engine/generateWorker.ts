@@ -5,6 +5,7 @@ import { readDecoder, tokensOf } from "../../generate/decoderFile.js";
 import { unseenStories } from "../../train/storyFigures.js";
 import { afterMessages } from "./afterMessages.js";
 import { asFailure } from "./asFailure.js";
+import { Experimenter } from "./experimenter.js";
 import { openAttention } from "./openAttention.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest } from "./generateProtocol.js";
 import { PronounAsker } from "./pronounStudy.js";
@@ -34,7 +35,7 @@ let asked = 0;
 let turn = Promise.resolve();
 
 scope.onmessage = ({ data }) => {
-  const order = data.kind === "take" || data.kind === "check" ? asked : ++asked;
+  const order = data.kind === "take" || data.kind === "check" || data.kind === "try" ? asked : ++asked;
   turn = turn
     .then(() => answer(data, () => order !== asked))
     .catch((error: unknown) => say({ kind: "failed", reason: asFailure(error) }));
@@ -65,6 +66,8 @@ async function answer(request: GenerateRequest, isOver: () => boolean): Promise<
       return endless(request, isOver);
     case "ask":
       return say({ kind: "asked", study: await pronounStudy(request.text, isOver) });
+    case "try":
+      return say({ kind: "tried", result: await new Experimenter(decoder, request.order.taking).run(request.order) });
     case "check":
       return say({ kind: "checked", differences: await writer!.check() });
     default:

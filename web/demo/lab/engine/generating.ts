@@ -2,6 +2,7 @@ import type { DecoderConfig } from "../../generate/decoderFile.js";
 import type { Taking } from "../../generate/sampling.js";
 import { named, type Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
+import type { ExperimentOrder, ExperimentResult } from "./experimentProtocol.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest, Writing, Written } from "./generateProtocol.js";
 import worker from "./generateWorker.js?worker&url";
 import { moduleWorker } from "./moduleWorker.js";
@@ -15,6 +16,7 @@ export interface GeneratingEvents {
   endless(endless: Endless, isDone: boolean): void;
   /** Without a study: something else was asked for before it was done. */
   asked(study: PronounStudy | undefined): void;
+  tried(result: ExperimentResult): void;
   failed(error: Error): void;
 }
 
@@ -29,6 +31,7 @@ export class Generating {
       else if (data.kind === "written") events.written(data.written, data.isDone);
       else if (data.kind === "endless") events.endless(data.endless, data.isDone);
       else if (data.kind === "asked") events.asked(data.study);
+      else if (data.kind === "tried") events.tried(data.result);
       else if (data.kind === "checked") this.#checks.shift()?.(named(data.differences));
       else events.failed(new EngineError(data.reason));
     };
@@ -65,6 +68,10 @@ export class Generating {
   /** Asks all heads what pronouns mean: in stories that the decoder has not seen, and in this text. */
   ask(text: Int32Array): void {
     this.#say({ kind: "ask", text });
+  }
+
+  try(order: ExperimentOrder): void {
+    this.#say({ kind: "try", order });
   }
 
   /** How far the weights of the newest token are from their definition in double precision. */

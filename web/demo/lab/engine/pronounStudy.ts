@@ -3,14 +3,14 @@ import { vocabularyOf } from "../../generate/decoderFile.js";
 import { softmax } from "../../generate/sampling.js";
 import { exchanged, withOtherArticle, withOtherNoun, type Exchange } from "../../stories/exchange.js";
 import { pronounsOf, type Pronoun, type PronounKind } from "../../stories/pronouns.js";
+import type { HeadPlace } from "../shell/headPlace.js";
+import { gainsWithout } from "./headGains.js";
 import type { Followed, HeadShare, Look, Moved, OwnPronoun, PronounFinding, PronounStudy } from "./pronounProtocol.js";
 
 /** A pronoun in its story. */
 interface Case extends Pronoun {
   readonly words: readonly string[];
 }
-
-type Place = Pick<HeadShare, "layer" | "head">;
 
 /** Asks a decoder of stories which of its heads finds what a pronoun means. */
 export class PronounAsker {
@@ -77,7 +77,7 @@ export class PronounAsker {
   }
 
   /** What the decoder says where each pronoun comes, with all heads or without one. */
-  async #lookAll(stories: readonly (readonly Case[])[], off?: Place): Promise<readonly Looked[]> {
+  async #lookAll(stories: readonly (readonly Case[])[], off?: HeadPlace): Promise<readonly Looked[]> {
     const looks: Looked[] = [];
     for (const cases of stories) {
       if (cases.length === 0) continue;
@@ -88,12 +88,9 @@ export class PronounAsker {
     return looks;
   }
 
-  #look(words: readonly string[], places?: readonly number[], off?: Place): Promise<readonly Looked[]> {
-    const { layers, heads } = this.#decoder.config;
+  #look(words: readonly string[], places?: readonly number[], off?: HeadPlace): Promise<readonly Looked[]> {
     const tokens = this.#tokensOf(words);
-    const gains = Array.from({ length: layers }, (_, layer) =>
-      Array.from({ length: heads }, (__, head) => Number(off?.layer !== layer + 1 || off.head !== head)),
-    );
+    const gains = gainsWithout(this.#decoder.config, off ? [off] : []);
     return this.#decoder.look(tokens, places ?? [tokens.length - 1], gains);
   }
 
@@ -236,7 +233,7 @@ function clueOf({ name, colour }: Exchange["own"], isBefore: boolean): string {
   return isBefore ? (colour ?? name) : name;
 }
 
-function weightsOf({ weights }: Looked, { layer, head }: Place): Float32Array {
+function weightsOf({ weights }: Looked, { layer, head }: HeadPlace): Float32Array {
   return weights[layer - 1]![head]!;
 }
 

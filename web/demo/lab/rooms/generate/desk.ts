@@ -1,6 +1,7 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
 import { candidates } from "../../../generate/sampling.js";
 import type { Difference } from "../../engine/difference.js";
+import type { ExperimentOrder, ExperimentResult } from "../../engine/experimentProtocol.js";
 import type { Endless, Written } from "../../engine/generateProtocol.js";
 import { Generating } from "../../engine/generating.js";
 import { button, choices, lines, panel, slider } from "../../shell/controls.js";
@@ -11,6 +12,8 @@ import type { RoomView } from "../../shell/room.js";
 import { onThemeChange } from "../../shell/themeChange.js";
 import { CacheTable } from "./cacheTable.js";
 import { EndlessCard } from "./endlessCard.js";
+import { settingsOf } from "./experiments.js";
+import { ExperimentsCard } from "./experimentsCard.js";
 import { HeadStrips } from "./headStrips.js";
 import { JobsCard } from "./jobsCard.js";
 import { NextBars } from "./nextBars.js";
@@ -35,6 +38,7 @@ export class Desk {
   readonly #table = new CacheTable();
   readonly #endless: EndlessCard;
   readonly #about = element("p", { class: "hint" });
+  readonly #experiments = new ExperimentsCard((order) => this.#try(order));
   readonly #jobs = new JobsCard();
   readonly #pronouns = new PronounsCard(() => this.#generating?.ask(this.#written!.tokens));
   readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": t`Stories to go on from` });
@@ -94,6 +98,7 @@ export class Desk {
         ),
         this.#strips.node,
       ),
+      this.#experiments.node,
       this.#jobs.node,
       this.#pronouns.node,
       card(
@@ -145,6 +150,7 @@ export class Desk {
     this.#begun = "";
     this.#config = this.#written = undefined;
     this.#endless.clear();
+    this.#experiments.clear();
     this.#pronouns.clear();
     const { backend, threads } = this.#view.engine.choice;
     const engine = { backend: backend === "webgpu" ? backend : "wasm", ...(threads && { threads }) } as const;
@@ -156,6 +162,7 @@ export class Desk {
       written: (written, isDone) => this.#hear(written, isDone),
       endless: (endless, isDone) => this.#hearEndless(endless, isDone),
       asked: (study) => this.#config && this.#pronouns.answer(this.#config, study),
+      tried: (result) => this.#hearTried(result),
       failed: (error) => this.#fail(error),
     });
   }
@@ -185,6 +192,16 @@ export class Desk {
   #hearEndless(endless: Endless, isDone: boolean): void {
     const { window, keep } = this.#view.state.values;
     if (this.#config) this.#endless.show(this.#config, endless, window + keep, isDone);
+  }
+
+  #try(order: ExperimentOrder): void {
+    if (this.#isWriting) this.#generating?.stop();
+    this.#generating?.try(order);
+  }
+
+  #hearTried(result: ExperimentResult): void {
+    if (this.#config) this.#experiments.answer(this.#config, result);
+    this.#view.state.set(settingsOf(result));
   }
 
   #fail(error: Error): void {
@@ -245,6 +262,7 @@ export class Desk {
     this.#strips.show(config, written, { off, chosen });
     this.#table.show(written.caches, config);
     this.#endless.offer(config);
+    this.#experiments.show(config);
     this.#jobs.show(config);
     this.#pronouns.show(config, written);
     this.#beginnings.hidden = !config.words;

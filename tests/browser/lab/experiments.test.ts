@@ -1,0 +1,71 @@
+import { beforeAll, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+
+import { LabPage } from "./labPage.js";
+
+const lab = new LabPage();
+let page: Page;
+
+beforeAll(async () => {
+  page = await lab.open();
+  await page.setViewportSize({ width: 390, height: 800 });
+});
+
+/** Clicks an experiment in a fresh room, and waits for what it has seen. */
+async function tried(name: string): Promise<{ seen: string; control: string; next: string }> {
+  await page.goto("about:blank");
+  await page.goto(`${lab.url}#/generate`);
+  await lab.ready("generate", page);
+  await page.getByRole("button", { name }).press("Enter");
+  const card = page.locator(".card:has(.experiments)");
+  await card.getByText(/^The control: /).waitFor();
+  const [seen, control] = await card.locator(".finding").allTextContents();
+  await page.waitForFunction(() => location.hash.includes("topK=40"));
+  await lab.ready("generate", page);
+  return { seen: seen!, control: control!, next: (await page.locator(".next-tokens b").first().textContent())! };
+}
+
+test("one click swaps a word: the head that moves most colours the text, and another word does not move it", async () => {
+  const { seen, control, next } = await tried("Swap one word");
+  const [, layer, head, moved] = /layer (\d) head (\d) moves most: (\d+) % of its weight/.exec(seen)!;
+  expect(Number(moved)).toBeGreaterThan(80);
+  expect(control).toMatch(/The same head moves (less than 1|\d) % of its weight/);
+  expect(next).toBe("rain");
+  expect(await page.locator(".own-text").first().textContent()).toMatch(/Leo sang: “Sun star$/);
+  expect(await page.locator("[data-head][aria-pressed=true]").getAttribute("data-head")).toBe(`${layer}.${head}`);
+});
+
+test("one click switches the heads that copy off: the list does not go on, and the page says what others would do", async () => {
+  const { seen, control, next } = await tried("Switch off the heads that copy");
+  expect(seen).toMatch(
+    /“rice” still has at least (\d\d|more than 99) %\. Without all of them it has (0|less than 1) %\./,
+  );
+  expect(control).toMatch(/all heads of layer 3\. “rice” has (9\d|100|more than 99) %\.$/);
+  expect(next).not.toBe("rice");
+  for (let head = 1; head <= 6; head++)
+    expect(await page.getByLabel(`layer 2 head ${head} is on`).isChecked()).toBe(false);
+});
+
+test("one click shows a head that looks at the answer, which the model does not give without another head", async () => {
+  const { seen, control, next } = await tried("Two heads look at the answer");
+  const [, needed, spared] = /Without layer 2 head (\d) the model expects “bench” \(\d+ %\), though layer 2 head (\d) has/.exec(seen)!; // oxfmt-ignore
+  expect(control).toContain(`without layer 2 head ${spared} the model expects “chair”`);
+  expect(next).toBe("bench");
+  expect(await page.getByLabel(`layer 2 head ${needed} is on`).isChecked()).toBe(false);
+  expect(await page.locator("[data-head][aria-pressed=true]").getAttribute("data-head")).toBe(`2.${spared}`);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await lab.axe(page)).toEqual([]);
+});
+
+test("an experiment ends what is being written, and sums have none", async () => {
+  await page.goto("about:blank");
+  await page.goto(`${lab.url}#/generate`);
+  await lab.ready("generate", page);
+  await page.getByRole("button", { name: "Write", exact: true }).click();
+  await page.getByRole("button", { name: "Swap one word" }).click();
+  await page.locator(".own-text", { hasText: /Leo sang: “Sun star$/ }).waitFor();
+  await page.getByRole("button", { name: "Write", exact: true }).waitFor(); // not "Stop"
+  await page.getByText("sums", { exact: true }).click();
+  await page.locator(".own-text", { hasText: "123+456=" }).waitFor();
+  expect(await page.locator(".experiments").isVisible()).toBe(false);
+});
