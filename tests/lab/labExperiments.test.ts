@@ -29,9 +29,9 @@ beforeAll(async () => {
   for (const order of Object.values(EXPERIMENTS))
     results.set(order.kind, await new Experimenter(decoder, order.taking).run(order));
 });
-afterAll(async () => {
+afterAll(() => {
   decoder.dispose();
-  await hw.dispose();
+  hw.dispose();
 });
 
 test("one word is swapped: the head that moves most moves to the word that comes next, and not for the control", () => {
@@ -65,10 +65,12 @@ test("of two heads that look at the answer one is needed; without it the other o
 });
 
 test("no sentence of an experiment has a fault", () => {
-  for (const kind of results.keys())
-    for (const sentence of Object.values(said(kind)))
+  for (const kind of results.keys()) {
+    const { seen, control } = said(kind);
+    for (const sentence of [seen, control])
       // "layer 2 head 5" is a name, not two heads.
       expect(faults(sentence.replaceAll(/layer \d head \d/gi, "this head"))).toEqual([]);
+  }
 });
 
 test("the settings of an experiment show what it says: the room's bars have its word and its chance", async () => {
