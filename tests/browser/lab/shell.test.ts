@@ -120,6 +120,26 @@ test("addresses from before still open their rooms, with their settings", async 
   }
 });
 
+test.each([
+  ["generate", "[data-head][aria-pressed=true]"],
+  ["tensors", "main h2 >> text=/^Layer \\d head \\d$/"],
+  ["sentence", ".picture small"],
+  ["lesson", "select[data-field=head] option:checked"],
+])(
+  "%s: head=2.2 of the address is layer 2 head 2, and head=2.0 is what the room shows without it",
+  async (room, shown) => {
+    const head = async (address: string) => {
+      await lab.enter(address);
+      const node = lab.page.locator(shown).first();
+      return (await node.getAttribute("aria-label")) ?? (await node.textContent());
+    };
+    expect((await head(`${room}?head=2.2`))!.toLowerCase()).toBe("layer 2 head 2");
+    const without = await head(room);
+    for (const none of ["2.0", "0"]) expect(await head(`${room}?head=${none}`)).toBe(without);
+    expect(await lab.page.locator(".failure:visible").count()).toBe(0);
+  },
+);
+
 test("what is set survives a reload, through the address", async () => {
   await lab.enter("masks");
   await lab.page.getByRole("button", { name: "Mistral" }).click();

@@ -1110,7 +1110,7 @@ export const GERMAN: Texts = {
   "the score so far; only in score": "der Score bis hierher; nur in score",
   "the positions of query and key": "die Positionen von Anfrage und Schlüssel",
   "their rows, from 0": "ihre Zeilen, ab 0",
-  "query head, key head, batch": "Anfragekopf, Schlüsselkopf, Batch",
+  "query head, key head, batch, from 0": "Anfragekopf, Schlüsselkopf, Batch, ab 0",
   "the numbers of queries, of keys, and of features of a head":
     "die Anzahl der Anfragen, der Schlüssel und der Merkmale eines Kopfs",
   "arithmetic, as in JavaScript": "Rechnen wie in JavaScript",

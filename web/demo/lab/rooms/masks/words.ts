@@ -214,7 +214,7 @@ export const LANGUAGE: readonly (readonly [term: string, words: string])[] = [
   ["s", t`the score so far; only in score`],
   ["q, k", t`the positions of query and key`],
   ["i, j", t`their rows, from 0`],
-  ["h, g, b", t`query head, key head, batch`],
+  ["h, g, b", t`query head, key head, batch, from 0`],
   ["Sq, Skv, D", t`the numbers of queries, of keys, and of features of a head`],
   ["+ - * / % **", t`arithmetic, as in JavaScript`],
   ["< <= > >= == !=", t`comparisons`],
