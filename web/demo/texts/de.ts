@@ -1450,8 +1450,8 @@ export const GERMAN: Texts = {
   "The model says {0} instead.": "Das Modell sagt stattdessen {0}.",
   "The control: as many other heads are off, {0}. “{1}” has {2}.":
     "Die Kontrolle: Ebenso viele andere Köpfe sind aus, {0}. „{1}“ hat {2}.",
-  "With all heads the model expects {0}. Two heads look at that word: {1} with {2} of its weight, {3} with {4}. Without {5} the model expects {6}, though {7} has {8} on “{9}” then, too.":
-    "Mit allen Köpfen erwartet das Modell {0}. Zwei Köpfe sehen auf dieses Wort: {1} mit {2} seines Gewichts, {3} mit {4}. Ohne {5} erwartet das Modell {6}, obwohl {7} auch dann {8} auf „{9}“ hat.",
+  "With all heads the model expects {0}. Two of the heads that look at that word: {1} has {2} of its weight there, {3} {4}. Without {5} the model expects {6}, though {7} has {8} on “{9}” then, too.":
+    "Mit allen Köpfen erwartet das Modell {0}. Zwei der Köpfe, die auf dieses Wort sehen: {1} hat {2} seines Gewichts dort, {3} {4}. Ohne {5} erwartet das Modell {6}, obwohl {7} auch dann {8} auf „{9}“ hat.",
   "The control: without {0} the model expects {1}. A weight says where a head looks. Only a change says what the answer depends on.":
     "Die Kontrolle: Ohne {0} erwartet das Modell {1}. Ein Gewicht sagt, wohin ein Kopf sieht. Erst eine Änderung sagt, wovon die Antwort abhängt.",
   "Ask all heads": "Alle Köpfe fragen",

@@ -61,7 +61,7 @@ function copyingWords(result: CopyingResult, heads: number): ExperimentWords {
 function weightWords({ expected: whole, needed, spared, without, still, control }: WeightResult): ExperimentWords {
   const [one, other] = [headWords(needed), headWords(spared)];
   return {
-    seen: t`With all heads the model expects ${expected(whole)}. Two heads look at that word: ${one} with ${share(needed.share)} of its weight, ${other} with ${share(spared.share)}. Without ${one} the model expects ${expected(without)}, though ${other} has ${share(still)} on “${whole.word}” then, too.`,
+    seen: t`With all heads the model expects ${expected(whole)}. Two of the heads that look at that word: ${one} has ${share(needed.share)} of its weight there, ${other} ${share(spared.share)}. Without ${one} the model expects ${expected(without)}, though ${other} has ${share(still)} on “${whole.word}” then, too.`,
     control: t`The control: without ${other} the model expects ${expected(control)}. A weight says where a head looks. Only a change says what the answer depends on.`,
   };
 }
