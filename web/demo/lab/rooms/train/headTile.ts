@@ -4,6 +4,7 @@ import type { HeadPlace } from "../../shell/headPlace.js";
 import { headLabel } from "../../shell/headWords.js";
 import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
 import type { HeadScores } from "./scores.js";
+import { placeName } from "./settings.js";
 import { HABIT_NAMES, habitOf, headWords } from "./words.js";
 import { t } from "../../../texts/t.js";
 
@@ -25,7 +26,7 @@ export class HeadTile {
   constructor(place: HeadPlace, onChoose: () => void, onSwitch: (() => void) | undefined) {
     this.place = place;
     const name = headWords(place);
-    this.#choose = element("button", { type: "button", "data-head": `${place.layer}.${place.head}` });
+    this.#choose = element("button", { type: "button", "data-head": placeName(place) });
     this.#choose.onclick = onChoose;
     const label = element("label", {}, headLabel(place.head));
     if (onSwitch) {
