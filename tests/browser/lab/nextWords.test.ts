@@ -128,7 +128,7 @@ describe("Next words", () => {
     await lastCell().waitFor();
     await cells().first().focus();
     for (const key of ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp"]) await keyboard.press(key);
-    expect(await lab.page.evaluate(() => (document.activeElement as HTMLElement).dataset["effect"])).toBe("1.2");
+    expect(await lab.page.evaluate(() => (document.activeElement as HTMLElement).dataset["effect"])).toBe("1.3");
     expect(await lab.page.locator(".effect-grid [tabindex='0']").count()).toBe(1);
     await keyboard.press("Space");
     await lab.page.locator(".main-finding", { hasText: /^Layer 1 head 3 is off/ }).waitFor();
