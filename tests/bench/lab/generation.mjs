@@ -39,8 +39,10 @@ const threads = Number(values.threads ?? availableParallelism());
 const { createAttention } = await from("index.node.js");
 const { loadModel } = await from("models.js");
 
-const engines = { wasm: onWasm, webgpu: onWebgpu };
-const { open, readRate } = await engines[values.backend ?? "wasm"]();
+const ENGINES = { wasm: onWasm, webgpu: onWebgpu };
+const engine = ENGINES[values.backend ?? "wasm"];
+if (!engine) throw new Error(`--backend: must be one of ${Object.keys(ENGINES).join(", ")}, got ${values.backend}`);
+const { open, readRate } = await engine();
 const rows = [];
 for (const precision of values.precision ? [values.precision] : Object.keys(GOALS)) rows.push(await measure(precision));
 print(COLUMNS, rows);
@@ -64,6 +66,7 @@ async function onWasm() {
 /** The rate of a GPU is that of copying: it counts what is read and what is written. */
 async function onWebgpu() {
   const gpu = await openGpu();
+  if (!gpu) throw new Error("--backend webgpu: there is no WebGPU adapter here");
   const device = await (await gpu.requestAdapter()).requestDevice();
   const { copy } = await probe(device);
   device.destroy();

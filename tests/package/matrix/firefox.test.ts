@@ -43,7 +43,7 @@ function everyShader() {
   return [...byKey].map(([name, kernel]) => {
     const code = shaderSource(kernel);
     const features = Object.entries(FEATURES).filter(([extension]) => code.includes(`enable ${extension};`));
-    const bindings = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => [binding, BUFFERS[access]]);
+    const bindings = bindingsOf(kernel.name).map(({ binding, access }) => [String(binding), BUFFERS[access]]);
     return {
       name,
       code,

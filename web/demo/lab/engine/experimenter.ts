@@ -1,7 +1,7 @@
 import type { Decoder, Looked } from "../../generate/decoder.js";
 import { tokensOf, vocabularyOf } from "../../generate/decoderFile.js";
 import { candidates, type Taking } from "../../generate/sampling.js";
-import type { HeadPlace } from "../shell/headPlace.js";
+import { isSameHead, type HeadPlace } from "../shell/headPlace.js";
 import type { CopyingResult, ExperimentOrder, ExperimentResult, Expected, Looking, SwapResult, WeightResult } from "./experimentProtocol.js"; // oxfmt-ignore
 import { gainsWithout } from "./headGains.js";
 
@@ -61,7 +61,7 @@ export class Experimenter {
     const whole = await this.#read(text);
     const expected = this.#expected(whole);
     const heads = this.#onAnswer(whole, 1);
-    const others = this.#heads.filter((place) => !heads.some((head) => isSame(head, place))).slice(-heads.length);
+    const others = this.#heads.filter((place) => !heads.some((head) => isSameHead(head, place))).slice(-heads.length);
     const chance = async (off: readonly HeadPlace[]) => this.#chanceOf(expected.word, await this.#read(text, off));
     const alone: number[] = [];
     for (const head of heads) alone.push(await chance([head]));
@@ -139,8 +139,4 @@ export class Experimenter {
 function movedShare(before: Looked, after: Looked, { layer, head }: HeadPlace): number {
   const [was, is] = [before, after].map(({ weights }) => weights[layer - 1]![head]!) as [Float32Array, Float32Array];
   return was.reduce((sum, weight, place) => sum + Math.max(0, weight - is[place]!), 0);
-}
-
-function isSame(a: HeadPlace, b: HeadPlace): boolean {
-  return a.layer === b.layer && a.head === b.head;
 }

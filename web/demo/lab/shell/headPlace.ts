@@ -14,3 +14,7 @@ export function placeOf(name: string): HeadPlace | undefined {
 export function placeName({ layer, head }: HeadPlace): string {
   return `${layer}.${head + 1}`;
 }
+
+export function isSameHead(a: HeadPlace, b: HeadPlace): boolean {
+  return a.layer === b.layer && a.head === b.head;
+}

@@ -4,7 +4,7 @@ import { ARRAYS, type Dtype, type GpuData, type PlacedTensor, type TensorDataOf 
 import { bindable, SMALLEST_BINDING, type Purpose } from "../device/buffers.js";
 import type { Kernel } from "../kernels/kernel.js";
 import { packParams, type Params } from "../kernels/params.js";
-import { bindingList } from "../kernels/shader.js";
+import { bindingsOf } from "../kernels/shader.js";
 import { gridOf } from "../plan/limits.js";
 import { endOfSubmit, piecesOf } from "../plan/pieces.js";
 import { Callers, noteDevice } from "./callers.js";
@@ -230,7 +230,7 @@ export class Call {
   ): void {
     if (workgroups === 0) return;
     const grid = gridOf(this.operation, kernel.name, workgroups, this.core.device.limits);
-    const bindings = bindingList(kernel.name).map(({ binding, access }) => ({
+    const bindings = bindingsOf(kernel.name).map(({ binding, access }) => ({
       binding,
       span: given[binding] ?? this.#spare(access === "read" ? "read" : String(binding)),
     }));

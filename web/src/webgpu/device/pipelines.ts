@@ -1,6 +1,6 @@
 import { HeadwiseError } from "../../base/errors.js";
 import type { Kernel } from "../kernels/kernel.js";
-import { bindingList, kernelKey, shaderSource, type Access } from "../kernels/shader.js";
+import { bindingsOf, kernelKey, shaderSource, type Access } from "../kernels/shader.js";
 import { ErrorScopes, isOutOfMemory, scopeError } from "./errorScopes.js";
 
 const COMPUTE_STAGE = 0x4;
@@ -93,7 +93,7 @@ async function compile(operation: string, device: GPUDevice, kernel: Kernel): Pr
   const scopes = new ErrorScopes(device);
   const { module, layout, compiling } = scopes.around(() => {
     const module = device.createShaderModule({ label, code: shaderSource(kernel) });
-    const entries = bindingList(kernel.name).map(({ binding, access }) => ({
+    const entries = bindingsOf(kernel.name).map(({ binding, access }) => ({
       binding,
       visibility: COMPUTE_STAGE,
       buffer: { type: BUFFER_TYPE[access] },

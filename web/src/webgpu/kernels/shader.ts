@@ -236,24 +236,20 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   },
 };
 
-export function bindingsOf(name: KernelName): Readonly<Record<number, Access>> {
-  return SOURCES[name].bindings;
-}
-
-interface BindingOf {
+interface Bound {
   readonly binding: number;
   readonly access: Access;
 }
 
-/** The bindings of each kernel as a list. */
-const BINDINGS: ReadonlyMap<string, readonly BindingOf[]> = new Map(
+/** As lists, made once: each dispatch of a call asks for one. */
+const BINDINGS: ReadonlyMap<string, readonly Bound[]> = new Map(
   Object.entries(SOURCES).map(([name, { bindings }]) => [
     name,
     Object.entries(bindings).map(([binding, access]) => ({ binding: Number(binding), access })),
   ]),
 );
 
-export const bindingList = (name: KernelName): readonly BindingOf[] => BINDINGS.get(name)!;
+export const bindingsOf = (name: KernelName): readonly Bound[] => BINDINGS.get(name)!;
 
 /** The WGSL extensions that a kernel needs. */
 function extensionsOf({ name, constants, halves }: Kernel): string[] {

@@ -1,7 +1,7 @@
 import { CHANGE_KINDS, type ChangeKind, type HeadPlace, type ModelFacts, type Seen } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
 import { card, element, setText } from "../../../shell/element.js";
 import { attentionMap } from "../../../shell/maps.js";
-import { isSame } from "./settings.js";
+import { isSameHead } from "../../../shell/headPlace.js";
 import { CHANGE_WORDS, cellWords, habitWords, headWords } from "./words.js";
 import { t } from "../../../../texts/t.js";
 
@@ -41,7 +41,7 @@ export class ChosenHead {
     // oxfmt-ignore
     const words = headWords(place);
     setText(this.#title, words[0]!.toUpperCase() + words.slice(1));
-    const own = habits.filter((habit) => isSame(habit, place)).map(habitWords);
+    const own = habits.filter((habit) => isSameHead(habit, place)).map(habitWords);
     setText(this.#habits, own.length > 0 ? `${own.join(", ")}.` : t`No habit with a name reaches the threshold.`);
     for (const [each, input] of this.#inputs) input.checked = each === kind;
     if (this.#labels !== labels.join("\n")) {

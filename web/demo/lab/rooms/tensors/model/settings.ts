@@ -1,6 +1,6 @@
 import { CHANGE_KINDS, type ChangeKind, type HeadChange, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
 import { choice, number, text, type Values } from "../../../shell/field.js";
-import { placeName, placeOf, type HeadPlace } from "../../../shell/headPlace.js";
+import { isSameHead, placeName, placeOf, type HeadPlace } from "../../../shell/headPlace.js";
 import { t } from "../../../../texts/t.js";
 
 /** What a visitor sets for a whole model. */
@@ -67,10 +67,6 @@ export function numbersOf(list: string): number[] {
   return words.map(Number);
 }
 
-export function isSame(a: HeadPlace, b: HeadPlace): boolean {
-  return a.layer === b.layer && a.head === b.head;
-}
-
 /** Reads "1.1:off,2.4:mean". What is no change is left out; of two changes of a head the first one counts. */
 export function changesOf(list: string): readonly HeadChange[] {
   const found: HeadChange[] = [];
@@ -78,14 +74,14 @@ export function changesOf(list: string): readonly HeadChange[] {
     const [name = "", word] = item.split(":");
     const place = placeOf(name);
     const kind = CHANGE_KINDS.find((known) => known === word?.trim());
-    if (place && kind && !found.some((other) => isSame(other, place))) found.push({ ...place, kind });
+    if (place && kind && !found.some((other) => isSameHead(other, place))) found.push({ ...place, kind });
   }
   return found;
 }
 
 /** The list with another change of this head; undefined: none. In the order of layers and heads. */
 export function changed(list: string, place: HeadPlace, kind: ChangeKind | undefined): string {
-  const others: HeadChange[] = changesOf(list).filter((change) => !isSame(change, place));
+  const others: HeadChange[] = changesOf(list).filter((change) => !isSameHead(change, place));
   return [...others, ...(kind ? [{ ...place, kind }] : [])]
     .sort((a, b) => a.layer - b.layer || a.head - b.head)
     .map((change) => `${placeName(change)}:${change.kind}`)

@@ -2,7 +2,7 @@ import type { Candidate, ChangeKind, Habit, HeadChange, HeadPlace, ModelFacts, S
 import { listed } from "../../../shell/amounts.js";
 import { headWords } from "../../../shell/headWords.js";
 import { bytes, counted, decimal, grouped } from "../../../shell/numbers.js";
-import { isSame } from "./settings.js";
+import { isSameHead } from "../../../shell/headPlace.js";
 import { share } from "./share.js";
 import { t } from "../../../../texts/t.js";
 
@@ -63,7 +63,7 @@ export function habitWords(habit: Habit): string {
 
 /** The strongest habit that a head has now, for the words under its map. */
 export function habitOf(habits: readonly Habit[], place: HeadPlace, threshold: number): Habit | undefined {
-  const own = habits.filter((habit) => isSame(habit, place) && habit.now >= threshold);
+  const own = habits.filter((habit) => isSameHead(habit, place) && habit.now >= threshold);
   return own.reduce<Habit | undefined>((best, habit) => (best && best.now >= habit.now ? best : habit), undefined);
 }
 
@@ -199,7 +199,7 @@ function lookForHeads({ isCausal }: ModelFacts, { habits }: Seen): string {
 }
 
 function lookForEffects({ habits, effect }: Seen, changes: readonly HeadChange[]): string {
-  const others = habits.filter((habit) => !changes.some((change) => isSame(change, habit)));
+  const others = habits.filter((habit) => !changes.some((change) => isSameHead(change, habit)));
   const hit = others.filter(({ before, now }) => before - now >= 0.1).sort((a, b) => b.before - b.now - (a.before - a.now)); // oxfmt-ignore
   const lost = hit.slice(0, 3).map((habit) => `${headWords(habit)} (${habitWords(habit)})`);
   const chain = chainWords(lost);
