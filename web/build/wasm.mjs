@@ -124,7 +124,9 @@ async function publishInline(linked, small) {
   writeIfChanged(inlineModule.glue, Buffer.from(glue));
   const wasm = labelled(linked("wasm"), { variant: "simd", threads: false });
   writeIfChanged(path.join(dist, "wasm", "headwise.inline.wasm"), wasm);
-  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(wasm.toString("base64"))};\n`));
+  const { deflateSync } = await import("fflate"); // zlib's bytes depend on the version of Node
+  const text = Buffer.from(deflateSync(wasm, { level: 9 })).toString("base64");
+  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(text)};\n`));
 }
 
 function refuse(name, glue, forbidden) {

@@ -1,3 +1,4 @@
+import { inflateSync } from "fflate/browser";
 import factory from "inline-module:glue";
 import text from "inline-module:wasm";
 
@@ -25,5 +26,10 @@ export const inlineHost: Host = {
   },
 };
 
-/** The module is not compressed, because jsdom and others have no DecompressionStream. */
-const bytes = () => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+/** A library inflates the module, because jsdom and others have no DecompressionStream. */
+function bytes(): Uint8Array<ArrayBuffer> {
+  const characters = atob(text);
+  const deflated = new Uint8Array(characters.length);
+  for (let n = 0; n < deflated.length; ++n) deflated[n] = characters.charCodeAt(n);
+  return inflateSync(deflated);
+}

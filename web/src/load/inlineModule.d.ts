@@ -8,7 +8,7 @@ declare module "inline-module:glue" {
 }
 
 declare module "inline-module:wasm" {
-  /** The module in base64. */
+  /** The module, deflated, in base64. */
   const text: string;
   export default text;
 }
