@@ -110,6 +110,17 @@ describe("bind groups", () => {
     groups.of(pipeline(1), bind(b, 256));
     expect(made.groups).toBe(before + 1);
   });
+
+  test("are kept if they are used all the time, also where they are found because they follow another one", () => {
+    const { groups, made, a, b } = open();
+    const others = 5000;
+    for (let n = 0; n < others; ++n) {
+      groups.of(pipeline(1), bind(a));
+      groups.of(pipeline(2), bind(a)); // follows the other one each time
+      groups.of(pipeline(1), bind(b, 256 * n));
+    }
+    expect(made.groups).toBe(2 + others);
+  });
 });
 
 test("the numbers of a call begin at multiples of 256 bytes, and are written at once", () => {

@@ -15,6 +15,8 @@ interface Kept {
   readonly id: number;
   readonly group: GPUBindGroup;
   spans: readonly Span[];
+  /** Whether it was asked for again since it was last put at the end of all that are kept. */
+  isUsed: boolean;
   /** The group that was asked for after this one. A call that is repeated asks in the same order. */
   next: Kept | undefined;
 }
@@ -22,7 +24,7 @@ interface Kept {
 /** The bind groups of a device's calls. A call that is repeated with the same buffers finds them again. */
 export class BindGroups {
   readonly #device: GPUDevice;
-  /** By pipeline, buffers and ranges. The one that was not looked up for the longest time is first. */
+  /** By pipeline, buffers and ranges. The first one is forgotten; if it was used, it comes to the end instead. */
   readonly #kept = new Map<string, Kept>();
   readonly #keysOf = new WeakMap<GPUBuffer, Set<string>>();
   readonly #numberOf = new WeakMap<GPUBuffer, number>();
@@ -35,7 +37,7 @@ export class BindGroups {
 
   of(compiled: Compiled, bindings: readonly Binding[]): GPUBindGroup {
     const expected = this.#latest?.next;
-    const found = expected && isOf(expected, compiled, bindings) ? expected : this.#find(compiled, bindings);
+    const found = expected && isOf(expected, compiled, bindings) ? used(expected) : this.#find(compiled, bindings);
     if (this.#latest) this.#latest.next = found;
     this.#latest = found;
     return found.group;
@@ -45,18 +47,14 @@ export class BindGroups {
     const places = bindings.map(({ span }) => `${this.#number(span.buffer)}:${span.offset}:${span.bytes}`);
     const key = `${id}|${places.join("|")}`;
     const found = this.#kept.get(key);
-    if (found) {
-      this.#kept.delete(key);
-      this.#kept.set(key, found);
-      return found;
-    }
+    if (found) return used(found);
     const entries = bindings.map(({ binding, span: { buffer, offset, bytes } }) => ({
       binding,
       resource: { buffer, offset, size: bytes },
     }));
     const group = this.#device.createBindGroup({ layout, entries });
     const spans = bindings.map(({ span: { buffer, offset, bytes } }) => ({ buffer, offset, bytes }));
-    const made = { key, id, group, spans, next: undefined };
+    const made = { key, id, group, spans, isUsed: false, next: undefined };
     this.#keep(made);
     return made;
   }
@@ -71,13 +69,22 @@ export class BindGroups {
   }
 
   #keep(kept: Kept): void {
+    if (this.#kept.size === MOST) this.#forgetOne();
     const { key } = kept;
     this.#kept.set(key, kept);
     for (const { buffer } of kept.spans) {
       const keys = this.#keysOf.get(buffer) ?? new Set();
       this.#keysOf.set(buffer, keys.add(key));
     }
-    if (this.#kept.size > MOST) this.#forget(this.#kept.keys().next().value!);
+  }
+
+  #forgetOne(): void {
+    for (const [key, kept] of this.#kept) {
+      if (!kept.isUsed) return this.#forget(key);
+      kept.isUsed = false;
+      this.#kept.delete(key);
+      this.#kept.set(key, kept); // comes last, so the loop ends
+    }
   }
 
   #forget(key: string): void {
@@ -94,6 +101,11 @@ export class BindGroups {
     if (number === undefined) this.#numberOf.set(buffer, (number = this.#buffers++));
     return number;
   }
+}
+
+function used(kept: Kept): Kept {
+  kept.isUsed = true;
+  return kept;
 }
 
 /** Whether a group is that of a pipeline with these bindings. */
