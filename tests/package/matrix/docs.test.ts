@@ -115,6 +115,7 @@ describe("listings run in the page", () => {
       this.program = controls.locator("xpath=preceding-sibling::pre[1]/code");
     }
     readonly button = (name: string) => this.#controls.getByRole("button", { name });
+    readonly drawn = (selector: string) => this.#controls.locator(`.listing-drawn ${selector}`);
     /** Runs it. Gives the lines that it prints. */
     async run(): Promise<string[]> {
       await this.button("Run").click();
@@ -142,11 +143,29 @@ describe("listings run in the page", () => {
     for (const listing of listings) {
       const program = await listing.program.innerText();
       const [printed, promised] = [await listing.run(), promisedBy(program)];
+      const draws = program.startsWith("<");
+      if (draws) expect(await listing.drawn("*").count()).toBeGreaterThan(0);
       if (!saysTheEngine(program) && promised.length > 0) expect(printed).toEqual(promised);
-      else expect(printed[0]).not.toBe("");
+      else expect(printed[0] === "").toBe(draws);
     }
     await page.close();
     expect(failures).toEqual([]);
+  });
+
+  test("the elements of headwise/viz are drawn under their listing, and go when it is reset", async () => {
+    const { page, listings } = await open("viz");
+    const [first] = listings;
+    for (let time = 0; time < 2; ++time) {
+      expect(await first!.run()).toEqual([""]);
+      for (const name of ["attention-map", "attention-heads"]) await first!.drawn(`${name} canvas`).first().waitFor();
+    }
+    const changed = (await first!.program.innerText()).replace('"cat"', '"dog"');
+    await first!.program.fill(changed);
+    await first!.run();
+    expect(await first!.drawn("attention-heads").getByText("dog").count()).toBeGreaterThan(0);
+    await first!.button("Reset").click();
+    expect(await first!.drawn("*").count()).toBe(0);
+    await page.close();
   });
 
   test("a reader changes one, reads its error, and takes it back", async () => {

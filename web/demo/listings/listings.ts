@@ -1,6 +1,7 @@
-// In the pages of the documents: listings that run in the page itself, with the package, and that the reader may change.
+// In the pages of the documents: listings of JavaScript and HTML that run in the page itself, with the package, and that the
+// reader may change.
 
-import { runProgram, runsHere } from "./program.js";
+import { moduleOf, pageOf, runProgram, runsHere, type Listing } from "./program.js";
 
 /** The entries of the package and their files, by name. `web/build/docs.mjs` puts them in. */
 declare const IMPORTS: Readonly<Record<string, string>>;
@@ -16,11 +17,12 @@ map.textContent = JSON.stringify({ imports: Object.fromEntries(addresses) as obj
 document.head.append(map);
 
 const entries = new Set(Object.keys(IMPORTS));
-for (const code of document.querySelectorAll<HTMLElement>("pre > code.js"))
-  if (runsHere(code.innerText, entries)) makeLive(code);
+for (const [kind, read] of Object.entries({ js: moduleOf, html: pageOf }))
+  for (const code of document.querySelectorAll<HTMLElement>(`pre > code.${kind}`))
+    if (runsHere(read(code.innerText).program, entries)) makeLive(code, read);
 
 /** Lets a reader change a listing, run it, and take it back. */
-function makeLive(code: HTMLElement): void {
+function makeLive(code: HTMLElement, read: (source: string) => Listing): void {
   const original = code.innerHTML;
   code.setAttribute("contenteditable", "plaintext-only");
   if (!code.isContentEditable) code.contentEditable = "true"; // an older browser
@@ -32,10 +34,13 @@ function makeLive(code: HTMLElement): void {
   const printed = document.createElement("output");
   printed.className = "listing-printed";
   printed.ariaLive = "polite";
+  const drawn = document.createElement("div");
+  drawn.className = "listing-drawn";
   const run = button("Run", () => void show());
   const reset = button("Reset", () => {
     code.innerHTML = original;
     printed.textContent = "";
+    drawn.replaceChildren();
     reset.hidden = true;
   });
   reset.hidden = true;
@@ -47,7 +52,7 @@ function makeLive(code: HTMLElement): void {
   });
   const controls = document.createElement("div");
   controls.className = "listing-controls";
-  controls.append(run, reset, printed);
+  controls.append(run, reset, printed, drawn);
   code.parentElement!.after(controls);
 
   async function show(): Promise<void> {
@@ -57,8 +62,10 @@ function makeLive(code: HTMLElement): void {
     printed.classList.remove("failed");
     const print = (text: string) => printed.append(`${text}\n`);
     try {
-      await runProgram(code.innerText, print);
-      if (!printed.textContent) print("(it prints nothing)");
+      const { program, markup } = read(code.innerText);
+      drawn.innerHTML = markup;
+      await runProgram(program, print);
+      if (!printed.textContent && !drawn.childElementCount) print("(it prints nothing)");
     } catch (error) {
       printed.classList.add("failed");
       print(messageOf(error));

@@ -8,7 +8,24 @@ const consoles: Partial<Console>[] = ((globalThis as { listingConsoles?: Partial
 /** What only Node has. */
 const OF_NODE = /\bprocess\.|\bimport\.meta\b|\brequire\(|\bBuffer\b/;
 
-/** Whether a listing runs in a page: it imports nothing but the package, and uses nothing of Node. */
+/** A listing that runs: a module, and the elements that are there before it. */
+export interface Listing {
+  readonly program: string;
+  readonly markup: string;
+}
+
+/** A listing of JavaScript. */
+export const moduleOf = (source: string): Listing => ({ program: source, markup: "" });
+
+/** A listing of HTML: its only script is the module. */
+export function pageOf(source: string): Listing {
+  const scripts = [...source.matchAll(/<script\b[^>]*>/g)];
+  const [whole, program] = /<script type="module">(.*?)<\/script>/s.exec(source) ?? [];
+  if (whole === undefined || scripts.length > 1) return { program: "", markup: source };
+  return { program: program!, markup: source.replace(whole, "") };
+}
+
+/** Whether a program runs in a page: it imports nothing but the package, and uses nothing of Node. */
 export function runsHere(source: string, entries: ReadonlySet<string>): boolean {
   const imported = [...source.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name!);
   return imported.length > 0 && imported.every((name) => entries.has(name)) && !OF_NODE.test(source);
