@@ -6,6 +6,7 @@ import { kernelKey } from "../../web/src/webgpu/kernels/shader.js";
 import { rowKernel } from "../../web/src/webgpu/step/rowOperations.js";
 import { planProjection } from "../../web/src/webgpu/layer/projection.js";
 import { headShares } from "../../web/src/webgpu/layer/views.js";
+import { ACTIVATIONS, type NumberMap } from "../../web/src/step/stepProblem.js";
 import { planColumnSums, planWeightGradient } from "../../web/src/webgpu/layer/weightGradient.js";
 import type { AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
 import { flatKernel } from "../../web/src/webgpu/plan/flatKernels.js";
@@ -54,6 +55,18 @@ export const LAYER_GRADIENTS: readonly Kernel[] = [
   flatKernel("gather_rows"),
 ];
 
+const ROW_OF_SUM = {
+  tensor: { data: new Float32Array(1), shape: [1], dtype: "float32" },
+  offset: 0,
+  stride: 0,
+} as const;
+
+/** Maps of products: each function, each other operand, and both. */
+const MAPPED: readonly NumberMap[] = [...ACTIVATIONS, undefined].flatMap((f) => {
+  const map = { f, divisor: 1, scale: 1, times: undefined, plus: undefined };
+  return [map, { ...map, times: ROW_OF_SUM }, { ...map, plus: ROW_OF_SUM }];
+});
+
 /** The kernels of steps. */
 export const OF_STEPS: readonly Kernel[] = [
   ...[0, 1, 2, 3, 4, 5, 6].map((FUNCTION) =>
@@ -65,6 +78,10 @@ export const OF_STEPS: readonly Kernel[] = [
   ...[true, false].map((flag) => rowKernel("norm_rows", { CENTRED: flag, SHIFT: flag })),
   rowKernel("softmax_rows"),
   rowKernel("top_rows"),
+  ...MAPPED.flatMap((map) => [1, 8, 100].flatMap((rows) => [48, 1024].flatMap((in4) => {
+    const { product, sum } = planProjection({ rows, columns: 64 }, { in4, tile4: 16, dtype: "float32" }, { map });
+    return sum ? [sum.kernel] : [product.kernel];
+  }))), // oxfmt-ignore
 ];
 
 /** The kernels of views and patches of layers. */
@@ -129,7 +146,7 @@ function projectingKernels(dtype: "float32" | "float16" | "bfloat16"): Kernel[] 
   ] as const;
   return tiles.flatMap(({ tile4, finishes }) =>
     [1, 8, 100].flatMap((rows) => {
-      const plan = planProjection({ rows, columns: 64 }, { in4: 1024, tile4, dtype }, finishes);
+      const plan = planProjection({ rows, columns: 64 }, { in4: 1024, tile4, dtype }, { finishes });
       return [plan.product.kernel, ...(plan.sum ? [plan.sum.kernel] : [])];
     }),
   );

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { planProjection, PROJECT_TILE } from "../../web/src/webgpu/layer/projection.js";
 
 const plan = (rows: number, inputs: number, columns: number, tile4: 16 | 32 = 16) =>
-  planProjection({ rows, columns }, { in4: Math.ceil(inputs / 4), tile4, dtype: "float32" }, false);
+  planProjection({ rows, columns }, { in4: Math.ceil(inputs / 4), tile4, dtype: "float32" });
 
 describe("a plan of a projection", () => {
   test("parts cover the depth once, in whole tiles, and no part is empty", () => {

@@ -66,6 +66,9 @@ export interface MapPart extends RowPart {
   readonly plus: Rows | undefined;
 }
 
+/** What a map makes of each number of x. */
+export type NumberMap = Pick<MapPart, "f" | "divisor" | "scale" | "times" | "plus">;
+
 /** y[n] = scale · table[numbers[n]] */
 export interface TakePart extends RowPart {
   readonly kind: "take";
@@ -111,6 +114,8 @@ export interface AttentionPart {
 export interface LinearPart {
   readonly kind: "linear";
   readonly problem: LinearProblem;
+  /** What is made of each number of the result. Recorders give none; joinedMaps.ts does. */
+  readonly map?: NumberMap | undefined;
 }
 
 export interface LayerPart {
@@ -208,7 +213,8 @@ function partWith(part: StepPart, change: Change): StepPart {
     case "linear": {
       const { x, weight, scales, bias, output } = part.problem;
       const tensors = { x: change(x), weight: change(weight), scales: some(scales), bias: some(bias) };
-      return { ...part, problem: { ...part.problem, ...tensors, output: withInto(output, change) } };
+      const map = part.map && { ...part.map, times: rows(part.map.times), plus: rows(part.map.plus) };
+      return { ...part, map, problem: { ...part.problem, ...tensors, output: withInto(output, change) } };
     }
     case "layer": {
       const { x, settings, output } = part.problem;

@@ -27,6 +27,11 @@ struct Shape {
   pairs: u32,        // that turn, of a head; 0 without rotary embedding
   interleaved: u32,
   key_angles: u32,   // the row of `angles` of the first key
+  // the map, only with FUNCTION: two f32 as bits, where the first row of `other` begins, and how far apart its rows lie
+  divisor: u32,
+  scale: u32,
+  other_at: u32,
+  other_stride: u32,
   first_workgroup: u32,  // of this dispatch
   grid_width: u32,
 }
@@ -58,11 +63,26 @@ fn size_of(squares: vec4<f32>) -> vec4<f32> {
 
 fn row_at(row: u32) -> u32 { return row / shape.length * shape.batch + row % shape.length * shape.position; }
 
+with map {
+@group(0) @binding(8) var<storage, read> other: array<u32>;  // the rows that the map multiplies by, or adds
+
+/// scale f(number / divisor) times + plus
+fn mapped(number: f32, row: u32, column: u32) -> f32 {
+  let at = shape.other_at + row * shape.other_stride + column;
+  var word = scaled_function_of(word_of(number));
+  if (TIMES) { word = product_of(word, other[at]); }
+  if (PLUS) { word = sum_of(word, other[at]); }
+  return float_from(word);
+}
+}
+
 fn store_plain(row: u32, column4: u32, value: vec4<f32>) {
-  let column = 4u * (column4 - shape.first4);
-  let at = row_at(row) + column * shape.feature;
-  for (var n = 0u; n < 4u; n++) {
-    if (column + n < shape.columns) { y[at + n * shape.feature] = value[n]; }
+  let first = 4u * (column4 - shape.first4);
+  let at = row_at(row) + first * shape.feature;
+  for (var n = 0u; n < 4u && first + n < shape.columns; n++) {
+    var number = value[n];
+    with map { number = mapped(number, row, first + n); }
+    y[at + n * shape.feature] = number;
   }
 }
 

@@ -26,6 +26,7 @@ import formulaRanges from "./formula_ranges.wgsl";
 import formulaRules from "./formula_rules.wgsl";
 import formulaScored from "./formula_scored.wgsl";
 import formulaTiles from "./formula_tiles.wgsl";
+import functions from "./functions.wgsl";
 import finitePart from "./finite_part.wgsl";
 import floatBits from "./float_bits.wgsl";
 import gatherRows from "./gather_rows.wgsl";
@@ -166,15 +167,35 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   },
   project: {
     parts: [projectStore, project],
-    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write", 7: "read" },
+    bindings: {
+      0: "uniform",
+      1: "read",
+      2: "read",
+      3: "read",
+      4: "read",
+      5: "write",
+      6: "write",
+      7: "read",
+      8: "read",
+    },
   },
   project_rows: {
     parts: [projectStore, projectTail, projectRows],
-    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write", 7: "read" },
+    bindings: {
+      0: "uniform",
+      1: "read",
+      2: "read",
+      3: "read",
+      4: "read",
+      5: "write",
+      6: "write",
+      7: "read",
+      8: "read",
+    },
   },
   project_sum: {
     parts: [projectStore, projectTail, projectSum],
-    bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read", 7: "read" },
+    bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read", 7: "read", 8: "read" },
   },
   turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write", 3: "read" } },
@@ -216,7 +237,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
   },
   map_rows: {
-    parts: [...WORDS, mapRows],
+    parts: [mapRows],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
   },
   take_rows: {
@@ -303,11 +324,17 @@ export function shaderSource(kernel: Kernel): string {
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
   const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
+  const maps = "FUNCTION" in constants;
   const ownParts = [...formulaParts(kernel), ...(kernel.dropout ? [dropout] : [])];
-  const parts = [...SOURCES[name].parts, ...loads, ...(ownParts.length > 0 ? [highProduct, ...ownParts] : [])];
+  const parts = [
+    ...(maps ? [...WORDS, functions] : []),
+    ...SOURCES[name].parts,
+    ...loads,
+    ...(ownParts.length > 0 ? [highProduct, ...ownParts] : []),
+  ];
   const all = [...enabled, ...aliases, ...lines, "", ...parts].join("\n");
   const text = withPart(withPart(all, "formula", formula !== undefined), "dropout", kernel.dropout === true);
-  return unrolled(text, { ...constants, PER: perLoad });
+  return unrolled(withPart(text, "map", maps), { ...constants, PER: perLoad });
 }
 
 /** The formulas, and the functions that they use. Only a pass through tiles of keys skips some. */

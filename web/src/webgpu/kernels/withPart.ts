@@ -1,10 +1,10 @@
 import { closingBrace } from "./unroll.js";
 
 /** What only some calls have, and a kernel has a part of its text for. */
-export type Part = "formula" | "dropout";
+export type Part = "formula" | "dropout" | "map";
 
 /**
- * Writes out what a kernel does only if a call has formulas, or dropout: `with formula { … }` becomes the text between the
+ * Writes out what a kernel does only if a call has formulas, dropout, or a map of its results: `with formula { … }` becomes the text between the
  * braces. Without it the part goes, with the white space before it. So other calls have the same text as if it had never
  * been there.
  */

@@ -110,7 +110,8 @@ function product(
   const position = 4 * row4;
   const batch = length * position;
   const form = { rows, length, first4, columns: position, batch, position, feature: 1 };
-  project(call, x, matrix, form, target, ends?.inStore ? finishOf(ends, columns, headDim, angles) : undefined);
+  const finish = ends?.inStore ? finishOf(ends, columns, headDim, angles) : undefined;
+  project(call, x, matrix, form, target, { finish });
   if (ends && !ends.inStore) {
     const inRow = { ...columns, keyFirst4: columns.keyFirst4 - first4 };
     turnHeads(call, ends, target, weights.gains!, inRow, headDim, angles, rows, row4);

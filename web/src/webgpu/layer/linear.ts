@@ -5,6 +5,7 @@ import type {
   PlacedLinearGradients,
   UploadWeightProblem,
 } from "../../linear/linearProblem.js";
+import type { NumberMap } from "../../step/stepProblem.js";
 import { product } from "../../tensor/product.js";
 import { BYTES, type PlacedFloats, type PlacedWeights } from "../../tensor/tensor.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
@@ -47,15 +48,16 @@ export function keptMatrix(call: Call, problem: LinearProblem, keep: Room): (cal
   return (later) => ({ ...unbiased(later), columns });
 }
 
-/** Lists the commands of Y = X W + b with a matrix that is there. */
+/** Lists the commands of Y = X W + b, or of a map of it, with a matrix that is there. */
 export function recordProduct(
   call: Call,
   { rows, inputDim, outputDim, x, output, location }: LinearProblem,
   matrix: Matrix,
+  map?: NumberMap,
 ): Deliver<PlacedOutput> {
   const narrow = narrowStep(output.dtype, rows * outputDim);
   const y = outputRoom(call, output, rows * outputDim, narrow, location);
-  project(call, rowsOf(call, x, rows, inputDim).span, matrix, inOrder(rows, outputDim), y);
+  project(call, rowsOf(call, x, rows, inputDim).span, matrix, inOrder(rows, outputDim), y, { map });
   return writeOutput(call, output, y, rows * outputDim, narrow, location);
 }
 

@@ -1,4 +1,5 @@
 import type { WeightDtype } from "../../linear/weight.js";
+import { ACTIVATIONS, type NumberMap } from "../../step/stepProblem.js";
 import type { Call, Span } from "../call/call.js";
 import type { Step } from "../plan/flatKernels.js";
 import type { Kernel } from "../kernels/kernel.js";
@@ -51,6 +52,13 @@ export interface Product {
   readonly feature: number;
 }
 
+/** What is done to the numbers of a product before they are stored: at most one of the two. */
+export interface Ends {
+  readonly finish?: Finish | undefined;
+  /** It reads at most one tensor. */
+  readonly map?: NumberMap | undefined;
+}
+
 /** Up to this many rows are computed by a kernel that reads each weight once. */
 export const FEW_ROWS = 16;
 /** Numbers of rows that a workgroup of that kernel can compute. */
@@ -87,7 +95,7 @@ export interface ProjectionPlan {
 export function planProjection(
   { rows, columns }: Pick<Product, "rows" | "columns">,
   { in4, tile4, dtype }: Pick<Matrix, "in4" | "tile4" | "dtype">,
-  finishes: boolean,
+  { finishes = false, map }: { readonly finishes?: boolean; readonly map?: NumberMap | undefined } = {},
 ): ProjectionPlan {
   const columnTiles = divideUp(columns, 4 * tile4);
   const few = rows <= FEW_ROWS;
@@ -95,19 +103,20 @@ export function planProjection(
   const together = few ? rowsTogether(rows, tile4) : PROJECT_TILE.rows;
   const tiles = divideUp(rows, together) * columnTiles;
   const { parts, part4 } = splitDepth(in4, divideUp(few ? ENOUGH_WORKGROUPS : ENOUGH_TILES, tiles));
+  const mapped = map && { HEADS: false, SCALED, ...mapConstants(map) };
+  const ends = (parts === 1 && mapped) || { HEADS: few || finishes, SCALED };
   const product: Kernel = few
     ? {
         name: "project_rows",
         weight: dtype,
-        constants: { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together, HEADS: true, SCALED },
+        constants: { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together, ...ends },
       }
-    : {
-        name: "project",
-        weight: dtype,
-        constants: { ROW_THREADS, COLUMN_THREADS: tile4 / 2, HEADS: finishes, SCALED },
-      };
+    : { name: "project", weight: dtype, constants: { ROW_THREADS, COLUMN_THREADS: tile4 / 2, ...ends } };
   const most = ROWS[tile4].at(-1)!;
-  const sum: Kernel = { name: "project_sum", constants: { LANES: tile4, ROWS: most, HEADS: true, SCALED } };
+  const sum: Kernel = {
+    name: "project_sum",
+    constants: { LANES: tile4, ROWS: most, ...(mapped ?? { HEADS: true, SCALED }) },
+  };
   return {
     product: { kernel: product, workgroups: tiles * parts },
     sum: parts > 1 ? { kernel: sum, workgroups: divideUp(rows, most) * columnTiles } : undefined,
@@ -130,26 +139,50 @@ function splitDepth(in4: number, wanted: number): { readonly parts: number; read
 }
 
 /** Projects rows of whole vec4, [rows, in4]. */
-export function project(call: Call, x: Span, matrix: Matrix, product: Product, target: Span, finish?: Finish): void {
+export function project(
+  call: Call,
+  x: Span,
+  matrix: Matrix,
+  product: Product,
+  target: Span,
+  { finish, map }: Ends = {},
+): void {
   const { rows, length, first4, columns, batch, position, feature } = product;
-  const plan = planProjection(product, matrix, finish !== undefined);
+  const plan = planProjection(product, matrix, { finishes: finish !== undefined, map });
   const { columnTiles, parts, part4 } = plan;
   const sizes = [rows, length, matrix.in4, matrix.columns4, first4, columnTiles, columns, batch, position, feature];
-  const numbers = [...sizes, parts, part4, ...finishNumbers(finish)];
+  const numbers = [...sizes, parts, part4, ...finishNumbers(finish), ...mapNumbers(map)];
   const partSums = plan.sum && call.room(16 * parts * rows * columnTiles * matrix.tile4);
-  const ends = {
+  const other = otherRows(map);
+  const given = {
+    1: x,
+    2: matrix.weight,
     3: matrix.columns,
     ...(finish?.angles && { 4: finish.angles }),
     5: target,
+    ...(partSums && { 6: partSums }),
     ...(matrix.scales && { 7: matrix.scales }),
+    ...(other && { 8: call.place(other.tensor) }),
   };
-  const given = { 1: x, 2: matrix.weight, ...ends, ...(partSums && { 6: partSums }) };
   const numbersOf = (first: number, count: number) => call.numbers([...numbers, first], count);
   const { product: step, sum } = plan;
   if (step.kernel.name === "project")
     call.dispatchLong(step.kernel, step.workgroups, rows * 4 * matrix.in4 * columns, numbersOf, given);
   else call.dispatch(step.kernel, step.workgroups, { 0: numbersOf(0, step.workgroups), ...given });
   if (sum) call.dispatch(sum.kernel, sum.workgroups, { 0: numbersOf(0, sum.workgroups), ...given });
+}
+
+/** The constants of kernels that apply a map. */
+export function mapConstants({ f, times, plus }: NumberMap) {
+  return { FUNCTION: f ? ACTIVATIONS.indexOf(f) + 1 : 0, TIMES: times !== undefined, PLUS: plus !== undefined };
+}
+
+const otherRows = (map: NumberMap | undefined) => map?.times ?? map?.plus;
+
+function mapNumbers(map: NumberMap | undefined): number[] {
+  if (!map) return [0, 0, 0, 0];
+  const { offset = 0, stride = 0 } = otherRows(map) ?? {};
+  return [floatBits(map.divisor), floatBits(map.scale), offset, stride];
 }
 
 function finishNumbers(finish: Finish | undefined): number[] {

@@ -1,5 +1,4 @@
 import {
-  ACTIVATIONS,
   type MapPart,
   type NormPart,
   type Rows,
@@ -11,6 +10,7 @@ import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
 import type { Call, Span } from "../call/call.js";
 import { insideTensor } from "../call/span.js";
 import type { Kernel } from "../kernels/kernel.js";
+import { floatBits, mapConstants } from "../layer/projection.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
 
@@ -24,7 +24,7 @@ export function recordNorm(call: Call, { norm, rows, width, x, gain, shift, epsi
     call,
     "norm_rows",
     constants,
-    { rows, width, x, number: wordOf(epsilon) },
+    { rows, width, x, number: floatBits(epsilon) },
     {
       2: call.place(gain),
       ...(shift && { 3: call.place(shift) }),
@@ -35,7 +35,7 @@ export function recordNorm(call: Call, { norm, rows, width, x, gain, shift, epsi
 
 /** y = softmax(scale · x) */
 export function recordSoftmax(call: Call, { rows, width, x, scale, y }: SoftmaxPart): void {
-  dispatchRows(call, "softmax_rows", {}, { rows, width, x, number: wordOf(scale) }, { 2: call.place(y) });
+  dispatchRows(call, "softmax_rows", {}, { rows, width, x, number: floatBits(scale) }, { 2: call.place(y) });
 }
 
 /** The k largest numbers of each row, and their columns. */
@@ -45,17 +45,13 @@ export function recordTop(call: Call, { rows, width, x, k, values, indices }: To
 }
 
 /** y = scale · f(x / divisor) · times + plus */
-export function recordMap(call: Call, { f, rows, width, x, divisor, scale, times, plus, y }: MapPart): void {
+export function recordMap(call: Call, part: MapPart): void {
+  const { rows, width, x, divisor, scale, times, plus, y } = part;
   const count = rows * width;
   const workgroups = divideUp(count, FLAT_WORKGROUP);
-  const constants = {
-    FUNCTION: f ? ACTIVATIONS.indexOf(f) + 1 : 0,
-    TIMES: times !== undefined,
-    PLUS: plus !== undefined,
-  };
   const places = [x, times, plus].flatMap((given) => [given?.offset ?? 0, given?.stride ?? 0]);
-  call.dispatch(flatKernel("map_rows", constants), workgroups, {
-    0: call.numbers([count, width, ...places, wordOf(divisor), wordOf(scale)], workgroups),
+  call.dispatch(flatKernel("map_rows", mapConstants(part)), workgroups, {
+    0: call.numbers([count, width, ...places, floatBits(divisor), floatBits(scale)], workgroups),
     1: call.place(x.tensor),
     ...(times && { 2: call.place(times.tensor) }),
     ...(plus && { 3: call.place(plus.tensor) }),
@@ -69,7 +65,7 @@ export function recordTake(call: Call, { rows, width, numbers, table, scales, sc
   const constants = { INT8: dtype === "int8", BRAIN: dtype === "bfloat16", HALF: dtype === "float16" };
   const workgroups = divideUp(rows * width, FLAT_WORKGROUP);
   call.dispatch(flatKernel("take_rows", constants), workgroups, {
-    0: call.numbers([rows * width, width, wordOf(scale)], workgroups),
+    0: call.numbers([rows * width, width, floatBits(scale)], workgroups),
     1: call.place(numbers),
     2: call.place(table),
     ...(scales && { 3: call.place(scales) }),
@@ -118,9 +114,4 @@ function dispatchRows(
     1: call.place(x.tensor),
     ...given,
   });
-}
-
-/** The bits of a float32. */
-function wordOf(number: number): number {
-  return new Uint32Array(Float32Array.of(number).buffer)[0]!;
 }

@@ -1,6 +1,7 @@
 import { DeviceLostError, UnsupportedError } from "../../base/errors.js";
 import { withLength } from "../../position/checkedAngles.js";
 import type { RotaryProblem } from "../../position/rotaryProblem.js";
+import { withJoinedMaps } from "../../step/joinedMaps.js";
 import {
   withTensors,
   type AttentionPart,
@@ -38,8 +39,9 @@ export class GpuStep {
   readonly #inputs: readonly PlacedTensor[];
   readonly #outputs: readonly StepOutput[];
 
-  private constructor(call: Call, problem: StepProblem) {
-    refuseSharedCaches(problem);
+  private constructor(call: Call, recorded: StepProblem) {
+    refuseSharedCaches(recorded);
+    const problem = withJoinedMaps(recorded);
     const buffers = new StepBuffers(call, problem);
     const placed = <T extends PlacedTensor>(tensor: T): T => buffers.place(call, tensor);
     const listing = new StepListing(call, buffers);
@@ -124,8 +126,8 @@ function linearRecorder(call: Call, buffers: StepBuffers, listing: StepListing, 
   const { weight, scales, bias, uploaded } = part.problem;
   const matrixIn = keptMatrix(call, part.problem, (bytes) => buffers.keep(call, bytes));
   const ofMatrix = new Set<PlacedTensor | undefined>([weight, scales, bias]);
-  const { problem } = withTensors(part, (tensor) => (ofMatrix.has(tensor) ? tensor : buffers.place(call, tensor)));
-  const record = (later: Call) => void recordProduct(later, inRun(later, problem), matrixIn(later));
+  const { problem, map } = withTensors(part, (tensor) => (ofMatrix.has(tensor) ? tensor : buffers.place(call, tensor)));
+  const record = (later: Call) => void recordProduct(later, inRun(later, problem), matrixIn(later), map);
   return uploaded ? record : listing.part(record);
 }
 
