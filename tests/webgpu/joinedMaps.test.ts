@@ -14,6 +14,9 @@ import { createOnSharedDevice, describeOnGpu } from "./gpu.js";
 
 const OUT = 70;
 
+/** What a product of a step is given to, where a second step is to give it as an output. */
+type Keep = (product: StepTensor) => StepTensor;
+
 type Map = (recorder: Recorder, product: StepTensor, other: StepTensor) => StepTensor;
 
 const row = randomTensor(3, [OUT]);
@@ -75,13 +78,13 @@ describeOnGpu("A map of a product in a step", () => {
    * @returns By how many kernels the first one has fewer.
    */
   async function saved(
-    build: (recorder: Recorder, linear: Recorder["linear"]) => Readonly<Record<string, StepTensor>>,
+    build: (recorder: Recorder, keep: Keep) => Readonly<Record<string, StepTensor>>,
     inputs: object,
   ): Promise<number> {
-    const joined = await computed((recorder) => build(recorder, (...given) => recorder.linear(...given)), inputs);
+    const joined = await computed((recorder) => build(recorder, (product) => product), inputs);
     const apart = await computed((recorder) => {
       const products: StepTensor[] = [];
-      const outputs = build(recorder, (...given) => products[products.push(recorder.linear(...given)) - 1]!);
+      const outputs = build(recorder, (product) => products[products.push(product) - 1]!);
       return { ...outputs, ...Object.fromEntries(products.map((product, n) => [`product${n}`, product])) };
     }, inputs);
     for (const [name, { data }] of Object.entries(joined.results))
@@ -96,10 +99,12 @@ describeOnGpu("A map of a product in a step", () => {
     if (rows > 3) x.data[2 * depth] = Infinity;
     const inputs = { x, wide: randomTensor(5, [rows, OUT + 9]) };
     const weight = weights(depth)[dtype];
-    return saved((recorder, linear) => {
+    return saved((recorder, keep) => {
       const given = recorder.input("x", [rows, depth]);
       const other = recorder.columns(recorder.input("wide", [rows, OUT + 9]), 4, OUT + 4);
-      const all = maps.map((map, n) => [`y${n}`, map(recorder, linear(given, weight, row), other)] as const);
+      const all = maps.map(
+        (map, n) => [`y${n}`, map(recorder, keep(recorder.linear(given, weight, row)), other)] as const,
+      );
       return Object.fromEntries(all);
     }, inputs);
   }
@@ -127,25 +132,31 @@ describeOnGpu("A map of a product in a step", () => {
   const given = (recorder: Recorder) => recorder.input("x", [3, 8]);
 
   test("takes what is computed between the product and the map", async () => {
-    const build = (recorder: Recorder, linear: Recorder["linear"]) => {
-      const product = linear(given(recorder), weight);
+    const build = (recorder: Recorder, keep: Keep) => {
+      const product = keep(recorder.linear(given(recorder), weight));
       return { y: recorder.multiply(product, recorder.softmax(recorder.input("z", [3, 12]))) };
     };
     expect(await saved(build, { x, z: randomTensor(4, [3, 12]) })).toBe(1);
   });
 
   test("of two products is computed by one of them", async () => {
-    const build = (recorder: Recorder, linear: Recorder["linear"]) => {
+    const build = (recorder: Recorder, keep: Keep) => {
       const all = given(recorder);
-      return { y: recorder.activation(linear(all, weight), "silu", linear(all, randomTensor(6, [8, 12]))) };
+      return {
+        y: recorder.activation(
+          keep(recorder.linear(all, weight)),
+          "silu",
+          keep(recorder.linear(all, randomTensor(6, [8, 12]))),
+        ),
+      };
     };
     expect(await saved(build, { x })).toBe(1);
   });
 
   test("keeps another shape of the same rows", async () => {
-    const build = (recorder: Recorder, linear: Recorder["linear"]) => {
+    const build = (recorder: Recorder, keep: Keep) => {
       const tokens = recorder.reshape(given(recorder), [1, 3, 8]);
-      return { y: recorder.activation(recorder.reshape(linear(tokens, weight), [3, 12]), "gelu") };
+      return { y: recorder.activation(recorder.reshape(keep(recorder.linear(tokens, weight)), [3, 12]), "gelu") };
     };
     expect(await saved(build, { x })).toBe(1);
   });
@@ -189,14 +200,70 @@ describeOnGpu("A map of a product in a step", () => {
       }),
     ],
   ])("needs a kernel of its own if the product is %s", async (_, build) => {
-    const all = (recorder: Recorder, linear: Recorder["linear"]) =>
-      build(recorder, linear(given(recorder), weight), recorder.input("other", [3, 12]));
+    const all = (recorder: Recorder, keep: Keep) =>
+      build(recorder, keep(recorder.linear(given(recorder), weight)), recorder.input("other", [3, 12]));
     expect(await saved(all, { x, other: randomTensor(8, [3, 12]) })).toBe(0);
   });
 
+  describe("behind a layer", () => {
+    const WIDTH = 16;
+    const ofWidth = (width: number) =>
+      Object.fromEntries(["Wq", "Wk", "Wv", "Wo"].map((name, n) => [name, randomTensor(10 + n, [width, width])]));
+
+    test.each([
+      ["of several heads", WIDTH, { numHeads: 2 }],
+      ["of a wide head with a norm", 80, { numHeads: 1, qkNorm: { kind: "rms" } }],
+    ] as const)("%s has the bits of a kernel of its own", async (_, width, options) => {
+      const layer = await hw.multiHeadAttention({ ...options, weights: ofWidth(width) } as never);
+      const build = (recorder: Recorder, keep: Keep) => {
+        const all = recorder.input("x", [2, 3, width]);
+        return { y: recorder.add(all, keep(recorder.layer(layer, all))) };
+      };
+      expect(await saved(build, { x: randomTensor(14, [2, 3, width]) })).toBe(1);
+    });
+
+    test("follows new weights of the layer, and its cache", async () => {
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: ofWidth(WIDTH) } as never);
+      const caches = [await layer.kvCache(), await layer.kvCache()];
+      const steps = await Promise.all(
+        caches.map((cache, n) =>
+          hw.record((recorder) => {
+            const one = recorder.input("x", [1, WIDTH]);
+            const heard = recorder.layer(layer, one, { cache, causal: true });
+            return { y: recorder.add(one, heard), ...(n === 1 && { heard }) };
+          }),
+        ),
+      );
+      for (let token = 0; token < 4; token++) {
+        if (token === 2) await layer.update({ Wo: randomTensor(15, [WIDTH, WIDTH]) });
+        const [joined, apart] = await Promise.all(
+          steps.map((step) => step.run({ x: randomTensor(20 + token, [1, WIDTH]) })),
+        );
+        expect(bits(joined!.y)).toEqual(bits(apart!.y));
+      }
+    });
+
+    test.each([
+      ["does not end with a product", { outputProjection: false }],
+      ["has another layout", { layout: "BES" }],
+    ] as const)("needs a kernel of its own if the layer %s", async (_, options) => {
+      const { Wo, ...weights } = ofWidth(WIDTH);
+      const given = "layout" in options ? { ...weights, Wo } : weights;
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: given, ...options } as never);
+      const build = (recorder: Recorder, keep: Keep) => {
+        const all = recorder.input("x", [2, WIDTH, WIDTH]);
+        return { y: recorder.add(all, keep(recorder.layer(layer, all))) };
+      };
+      expect(await saved(build, { x: randomTensor(14, [2, WIDTH, WIDTH]) })).toBe(0);
+    });
+  });
+
   test("joins only the first of two maps after each other", async () => {
-    const build = (recorder: Recorder, linear: Recorder["linear"]) => ({
-      y: recorder.add(recorder.activation(linear(given(recorder), weight), "gelu"), randomTensor(7, [12])),
+    const build = (recorder: Recorder, keep: Keep) => ({
+      y: recorder.add(
+        recorder.activation(keep(recorder.linear(given(recorder), weight)), "gelu"),
+        randomTensor(7, [12]),
+      ),
     });
     expect(await saved(build, { x })).toBe(1);
   });

@@ -1,13 +1,18 @@
+import { product } from "../tensor/product.js";
+import type { PlacedFloats, PlacedTensor } from "../tensor/tensor.js";
 import { placeOf } from "./lifetimes.js";
 import {
   withTensors,
+  type LayerPart,
   type LinearPart,
   type MapPart,
   type Rows,
   type StepPart,
   type StepProblem,
 } from "./stepProblem.js";
-import type { PlacedTensor } from "../tensor/tensor.js";
+
+/** A part whose result is a product. */
+type ProductPart = LinearPart | LayerPart;
 
 /**
  * The same step, in which products also compute the maps of their results: the kernel of a product applies the map to each
@@ -15,27 +20,30 @@ import type { PlacedTensor } from "../tensor/tensor.js";
  *
  * A map is joined with a product if it reads all of the result as it lies, nothing else reads it, and the map reads at most
  * one other tensor. A product has at most one map. It moves to the place of the map, where that other tensor is there.
+ *
+ * @param canMap - Whether the engine computes maps in the last product of a layer.
  */
-export function withJoinedMaps(problem: StepProblem): StepProblem {
+export function withJoinedMaps(problem: StepProblem, canMap: (part: LayerPart) => boolean): StepProblem {
   const { places } = problem;
   const uses = usesOf(problem);
   /** By the number of the array in which their results lie. */
-  const products = new Map<number, LinearPart>();
+  const products = new Map<number, ProductPart>();
   const joined = new Set<StepPart>();
   const gone = new Set<number>();
-  const join = (part: MapPart): LinearPart | undefined => {
+  const join = (part: MapPart): StepPart | undefined => {
     const n = placeOf(places, part.x.tensor);
-    const product = products.get(n);
+    const ended = products.get(n);
     // The product writes the array, and the map reads it.
-    if (!product || uses[n] !== 2 || (part.times && part.plus) || !readsAll(part, product)) return undefined;
-    joined.add(product);
+    if (!ended || uses[n] !== 2 || (part.times && part.plus) || !readsAll(part, resultOf(ended))) return undefined;
+    joined.add(ended);
     gone.add(n);
-    const { output } = product.problem;
-    const into = { ...output.into!, place: part.y };
-    return { kind: "linear", map: part, problem: { ...product.problem, output: { ...output, into } } };
+    const { output } = ended.problem;
+    const changed = { output: { ...output, into: { ...output.into!, place: part.y } } };
+    return { ...ended, map: part, problem: { ...ended.problem, ...changed } } as ProductPart;
   };
   const parts = problem.parts.map((part) => {
-    if (part.kind === "linear") products.set(placeOf(places, part.problem.output.into!.place), part);
+    if (part.kind === "linear" || (part.kind === "layer" && canMap(part)))
+      products.set(placeOf(places, resultOf(part)), part);
     return part.kind === "map" ? (join(part) ?? join(swapped(part)) ?? part) : part;
   });
   return {
@@ -44,6 +52,8 @@ export function withJoinedMaps(problem: StepProblem): StepProblem {
     places: places.filter((_, n) => !gone.has(n)),
   };
 }
+
+const resultOf = ({ problem }: ProductPart): PlacedFloats => problem.output.into!.place;
 
 /** How many inputs, outputs and arguments of parts lie in each array. */
 function usesOf({ parts, inputs, outputs, places }: StepProblem): readonly number[] {
@@ -59,9 +69,9 @@ function usesOf({ parts, inputs, outputs, places }: StepProblem): readonly numbe
   return uses;
 }
 
-function readsAll({ rows, width, x: { offset, stride } }: MapPart, { problem }: LinearPart): boolean {
+function readsAll({ rows, width, x: { offset, stride } }: MapPart, { shape }: PlacedFloats): boolean {
   const isDense = offset === 0 && (stride === width || rows === 1);
-  return isDense && rows === problem.rows && width === problem.outputDim;
+  return isDense && width === shape.at(-1) && rows * width === product(shape);
 }
 
 /** A plain sum or product with its operands the other way round, which changes no bit. Other maps stay as they are. */

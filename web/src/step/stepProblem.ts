@@ -111,14 +111,18 @@ export interface AttentionPart {
   readonly problem: AttentionProblem;
 }
 
-export interface LinearPart {
-  readonly kind: "linear";
-  readonly problem: LinearProblem;
+/** A part that ends with a product. */
+interface EndsWithProduct {
   /** What is made of each number of the result. Recorders give none; joinedMaps.ts does. */
   readonly map?: NumberMap | undefined;
 }
 
-export interface LayerPart {
+export interface LinearPart extends EndsWithProduct {
+  readonly kind: "linear";
+  readonly problem: LinearProblem;
+}
+
+export interface LayerPart extends EndsWithProduct {
   readonly kind: "layer";
   readonly layer: EngineLayer;
   readonly problem: ForwardProblem;
@@ -182,11 +186,13 @@ export function withTensors<P extends StepPart>(part: P, change: Change): P {
 function partWith(part: StepPart, change: Change): StepPart {
   const some = <T extends PlacedTensor | undefined>(tensor: T): T => tensor && change(tensor);
   const rows = <R extends Rows | undefined>(x: R): R => x && { ...x, tensor: change(x.tensor) };
+  const mapWith = <M extends NumberMap | undefined>(map: M): M =>
+    map && { ...map, times: rows(map.times), plus: rows(map.plus) };
   switch (part.kind) {
     case "norm":
       return { ...part, x: rows(part.x), gain: change(part.gain), shift: some(part.shift), y: change(part.y) };
     case "map":
-      return { ...part, x: rows(part.x), times: rows(part.times), plus: rows(part.plus), y: change(part.y) };
+      return { ...mapWith(part), x: rows(part.x), y: change(part.y) };
     case "take":
       return {
         ...part,
@@ -213,13 +219,16 @@ function partWith(part: StepPart, change: Change): StepPart {
     case "linear": {
       const { x, weight, scales, bias, output } = part.problem;
       const tensors = { x: change(x), weight: change(weight), scales: some(scales), bias: some(bias) };
-      const map = part.map && { ...part.map, times: rows(part.map.times), plus: rows(part.map.plus) };
-      return { ...part, map, problem: { ...part.problem, ...tensors, output: withInto(output, change) } };
+      return {
+        ...part,
+        map: mapWith(part.map),
+        problem: { ...part.problem, ...tensors, output: withInto(output, change) },
+      };
     }
     case "layer": {
       const { x, settings, output } = part.problem;
       const changed = { x: change(x), settings: withMasks(settings, change), output: withInto(output, change) };
-      return { ...part, problem: { ...part.problem, ...changed } };
+      return { ...part, map: mapWith(part.map), problem: { ...part.problem, ...changed } };
     }
   }
 }

@@ -8,6 +8,7 @@ import type { LayerProblem } from "../../layer/layerProblem.js";
 import { updatedProblem, type LayerUpdate } from "../../layer/layerUpdate.js";
 import { withOwnWeights } from "../../layer/ownWeights.js";
 import type { PlacedLayerViews } from "../../layer/views.js";
+import type { NumberMap } from "../../step/stepProblem.js";
 import type { PlacedTensor } from "../../tensor/tensor.js";
 import { attendOn, deliverAttended, type Attended } from "../attention/attention.js";
 import { rowSection, SECTION } from "../attention/attentionArrays.js";
@@ -60,6 +61,12 @@ export class GpuLayer {
     return this.#weights?.bytes ?? 0;
   }
 
+  /** Whether `forward` can compute a map of its output: rows side by side, which a product stores. */
+  get canMap(): boolean {
+    const { layout, shape } = this.#problem;
+    return layout === "BSE" && shape.outputProjection;
+  }
+
   /** Uploads the weights to the device, as part of the call that needs them. */
   upload(call: Call): GpuWeights {
     if (this.#weights?.device === call.core.device.gpuDevice) return this.#weights;
@@ -67,9 +74,11 @@ export class GpuLayer {
     return (this.#weights = new GpuWeights(call, this.#problem, this.#ends));
   }
 
+  /** @param map - What is made of each number of the output, if `canMap`. */
   forward(
     call: Call,
     problem: ForwardProblem,
+    map?: NumberMap,
   ): Deliver<PlacedResult & PlacedLayerViews & { readonly saved?: GpuSaved }> {
     this.#assertThere(call);
     refuseWithWeights(problem);
@@ -96,7 +105,7 @@ export class GpuLayer {
     const views = viewInside(call, problem, { ...inside.heads, headOutputs }, output, this.#problem.shape.outputDim);
     const saved = problem.save ? this.#savedCall(call, problem, planned, inside, attended) : undefined;
     const deliver = output
-      ? this.#projected(call, problem, output, attended)
+      ? this.#projected(call, problem, output, attended, map)
       : this.#asAttended(call, problem, planned, attended);
     return (mapped) => {
       inside.growth?.commit();
@@ -169,6 +178,7 @@ export class GpuLayer {
     { shape, output, wanted, location }: ForwardProblem,
     { matrix }: Section,
     { wide, collect }: Attended,
+    map: NumberMap | undefined,
   ): Deliver<PlacedResult> {
     if (!wanted.output || !wide) return collect as Deliver<PlacedResult>;
     const { batchSize, queryLength: length } = shape;
@@ -177,7 +187,7 @@ export class GpuLayer {
     const narrow = narrowStep(output.dtype, rows * columns);
     const y = outputRoom(call, output, rows * columns, narrow, location);
     const { batch, position, feature } = stridesOf(this.#problem.layout, 1, length, columns);
-    project(call, wide, matrix, { rows, length, first4: 0, columns, batch, position, feature }, y);
+    project(call, wide, matrix, { rows, length, first4: 0, columns, batch, position, feature }, y, { map });
     const read = writeOutput(call, output, y, rows * columns, narrow, location);
     return (result) => ({ ...collect(result), output: read(result) });
   }

@@ -41,7 +41,7 @@ export class GpuStep {
 
   private constructor(call: Call, recorded: StepProblem) {
     refuseSharedCaches(recorded);
-    const problem = withJoinedMaps(recorded);
+    const problem = withJoinedMaps(recorded, ({ layer }) => (layer as GpuEngineLayer).layer.canMap);
     const buffers = new StepBuffers(call, problem);
     const placed = <T extends PlacedTensor>(tensor: T): T => buffers.place(call, tensor);
     const listing = new StepListing(call, buffers);
@@ -94,7 +94,7 @@ export class GpuStep {
 /** A part whose commands follow a cache, or are cut into pieces: each run lists them anew. */
 function attendRecorder(part: LayerPart | AttentionPart): RecordPart {
   if (part.kind === "layer")
-    return (call) => (part.layer as GpuEngineLayer).layer.forward(call, inRun(call, part.problem));
+    return (call) => (part.layer as GpuEngineLayer).layer.forward(call, inRun(call, part.problem), part.map);
   const { problem } = part;
   return (call) => {
     const bound = {
