@@ -222,6 +222,18 @@ describeOnGpu("A map of a product in a step", () => {
       expect(await saved(build, { x: randomTensor(14, [2, 3, width]) })).toBe(1);
     });
 
+    test("saves three kernels in a block of a network", async () => {
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: ofWidth(WIDTH) } as never);
+      const [up, down] = [randomTensor(15, [WIDTH, 40]), randomTensor(16, [40, WIDTH])];
+      const build = (recorder: Recorder, keep: Keep) => {
+        const all = recorder.input("x", [3, WIDTH]);
+        const sum = recorder.add(all, keep(recorder.layer(layer, all)));
+        const inner = recorder.activation(keep(recorder.linear(sum, up)), "geluTanh");
+        return { y: recorder.add(sum, keep(recorder.linear(inner, down, randomTensor(17, [WIDTH])))) };
+      };
+      expect(await saved(build, { x: randomTensor(14, [3, WIDTH]) })).toBe(3);
+    });
+
     test("follows new weights of the layer, and its cache", async () => {
       const layer = await hw.multiHeadAttention({ numHeads: 2, weights: ofWidth(WIDTH) } as never);
       const caches = [await layer.kvCache(), await layer.kvCache()];

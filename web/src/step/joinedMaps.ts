@@ -1,15 +1,7 @@
 import { product } from "../tensor/product.js";
-import type { PlacedFloats, PlacedTensor } from "../tensor/tensor.js";
-import { placeOf } from "./lifetimes.js";
-import {
-  withTensors,
-  type LayerPart,
-  type LinearPart,
-  type MapPart,
-  type Rows,
-  type StepPart,
-  type StepProblem,
-} from "./stepProblem.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
+import { lifetimesOf, placeOf } from "./lifetimes.js";
+import type { LayerPart, LinearPart, MapPart, Rows, StepPart, StepProblem } from "./stepProblem.js";
 
 /** A part whose result is a product. */
 type ProductPart = LinearPart | LayerPart;
@@ -25,7 +17,7 @@ type ProductPart = LinearPart | LayerPart;
  */
 export function withJoinedMaps(problem: StepProblem, canMap: (part: LayerPart) => boolean): StepProblem {
   const { places } = problem;
-  const uses = usesOf(problem);
+  const lifetimes = lifetimesOf(problem);
   /** By the number of the array in which their results lie. */
   const products = new Map<number, ProductPart>();
   const joined = new Set<StepPart>();
@@ -34,7 +26,8 @@ export function withJoinedMaps(problem: StepProblem, canMap: (part: LayerPart) =
     const n = placeOf(places, part.x.tensor);
     const ended = products.get(n);
     // The product writes the array, and the map reads it.
-    if (!ended || uses[n] !== 2 || (part.times && part.plus) || !readsAll(part, resultOf(ended))) return undefined;
+    if (!ended || lifetimes[n]!.uses !== 2 || (part.times && part.plus) || !readsAll(part, resultOf(ended)))
+      return undefined;
     joined.add(ended);
     gone.add(n);
     const { output } = ended.problem;
@@ -54,20 +47,6 @@ export function withJoinedMaps(problem: StepProblem, canMap: (part: LayerPart) =
 }
 
 const resultOf = ({ problem }: ProductPart): PlacedFloats => problem.output.into!.place;
-
-/** How many inputs, outputs and arguments of parts lie in each array. */
-function usesOf({ parts, inputs, outputs, places }: StepProblem): readonly number[] {
-  const uses = places.map(() => 0);
-  const count = <T extends PlacedTensor>(tensor: T): T => {
-    const n = placeOf(places, tensor);
-    if (n >= 0) uses[n]! += 1;
-    return tensor;
-  };
-  inputs.forEach(count);
-  parts.forEach((part) => withTensors(part, count));
-  outputs.forEach(({ x }) => count<PlacedTensor>(x.tensor));
-  return uses;
-}
 
 function readsAll({ rows, width, x: { offset, stride } }: MapPart, { shape }: PlacedFloats): boolean {
   const isDense = offset === 0 && (stride === width || rows === 1);

@@ -5,11 +5,13 @@ import { STEP_MEMORY, withTensors, type ArrayPlace, type StepProblem } from "./s
 export interface Lifetime {
   readonly first: number;
   readonly last: number;
+  /** How many inputs, outputs and arguments of parts lie in the array. */
+  readonly uses: number;
 }
 
 /** The lifetime of each array. Inputs are written before the first part, and outputs are read after the last one. */
 export function lifetimesOf({ parts, inputs, outputs, places }: StepProblem): readonly Lifetime[] {
-  const lifetimes = places.map(() => ({ first: Infinity, last: -Infinity }));
+  const lifetimes = places.map(() => ({ first: Infinity, last: -Infinity, uses: 0 }));
   const touchedBy =
     (part: number) =>
     <T extends PlacedTensor>(tensor: T): T => {
@@ -17,6 +19,7 @@ export function lifetimesOf({ parts, inputs, outputs, places }: StepProblem): re
       if (lifetime) {
         lifetime.first = Math.min(lifetime.first, part);
         lifetime.last = Math.max(lifetime.last, part);
+        lifetime.uses += 1;
       }
       return tensor;
     };
