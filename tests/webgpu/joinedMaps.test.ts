@@ -214,7 +214,7 @@ describeOnGpu("A map of a product in a step", () => {
       ["of several heads", WIDTH, { numHeads: 2 }],
       ["of a wide head with a norm", 80, { numHeads: 1, qkNorm: { kind: "rms" } }],
     ] as const)("%s has the bits of a kernel of its own", async (_, width, options) => {
-      const layer = await hw.multiHeadAttention({ ...options, weights: ofWidth(width) } as never);
+      const layer = await hw.multiHeadAttention({ ...options, weights: ofWidth(width) });
       const build = (recorder: Recorder, keep: Keep) => {
         const all = recorder.input("x", [2, 3, width]);
         return { y: recorder.add(all, keep(recorder.layer(layer, all))) };
@@ -223,7 +223,7 @@ describeOnGpu("A map of a product in a step", () => {
     });
 
     test("saves three kernels in a block of a network", async () => {
-      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: ofWidth(WIDTH) } as never);
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: ofWidth(WIDTH) });
       const [up, down] = [randomTensor(15, [WIDTH, 40]), randomTensor(16, [40, WIDTH])];
       const build = (recorder: Recorder, keep: Keep) => {
         const all = recorder.input("x", [3, WIDTH]);
@@ -235,7 +235,7 @@ describeOnGpu("A map of a product in a step", () => {
     });
 
     test("follows new weights of the layer, and its cache", async () => {
-      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: ofWidth(WIDTH) } as never);
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: ofWidth(WIDTH) });
       const caches = [await layer.kvCache(), await layer.kvCache()];
       const steps = await Promise.all(
         caches.map((cache, n) =>
@@ -261,7 +261,7 @@ describeOnGpu("A map of a product in a step", () => {
     ] as const)("needs a kernel of its own if the layer %s", async (_, options) => {
       const { Wo, ...weights } = ofWidth(WIDTH);
       const given = "layout" in options ? { ...weights, Wo } : weights;
-      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: given, ...options } as never);
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: given, ...options });
       const build = (recorder: Recorder, keep: Keep) => {
         const all = recorder.input("x", [2, WIDTH, WIDTH]);
         return { y: recorder.add(all, keep(recorder.layer(layer, all))) };
