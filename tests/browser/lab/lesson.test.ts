@@ -1,63 +1,30 @@
-// The lesson, as a visitor has it: a sentence of their own, seven scenes, a room at that state.
-
-import path from "node:path";
-import { fileURLToPath } from "node:url";
+// The lesson, as a visitor has it. The way through it by the keyboard, and on to a room, is in visitor.test.ts.
 
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { type Page } from "playwright-core";
 
-import { storedFiles } from "../../../web/demo/ahead/storedModel.js";
-import { Encoder } from "../../../web/demo/model/encoder.js";
-import { headsOf, rowOf } from "../../../web/demo/model/heads.js";
-import { percent } from "../../../web/demo/model/links.js";
+import { type Encoder } from "../../../web/demo/model/encoder.js";
 import { PARK } from "../../../web/demo/model/story.js";
 import { encoderHeadName } from "../../../web/demo/lab/shell/encoderHead.js";
+import { expectSeenFocus } from "./keyboard.js";
 import { LabPage, withoutOwnFont } from "./labPage.js";
 import { threadTimes } from "./pageThread.js";
+import { atScene, loadEncoder, SCENES, watchShifts, weightsShown, weightsWanted } from "./scenes.js";
 
-const MODEL = path.join(fileURLToPath(new URL("../../../", import.meta.url)), "dist-demo/model");
-const SCENES = 7;
-const SENTENCE = "The bank lends money by the bank of the river.";
 const SIZES = [
   { width: 1366, height: 768 },
   { width: 820, height: 1180 },
   { width: 390, height: 844 },
 ];
-/** Each width in one colour scheme; visitor.test.ts takes each in the other one. */
-const SCREENS = SIZES.map((size, n) => ({ ...size, colorScheme: (["dark", "light", "dark"] as const)[n]! }));
 
 const lab = new LabPage();
 let encoder: Encoder;
 beforeAll(async () => {
-  encoder = await Encoder.load(lab.hw, storedFiles(MODEL));
+  encoder = await loadEncoder(lab.hw);
 });
 
 /** Waits until a scene is shown, and has come to rest. */
-async function scene(page: Page, number: number): Promise<void> {
-  await page.locator(`.scene-bar [data-scene="${number}"][aria-pressed=true]`).waitFor();
-  await lab.ready("lesson", page);
-  await page.evaluate(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)).then(() => 0));
-}
-
-/** Watches how much the page moves by itself. */
-async function watchShifts(page: Page): Promise<() => Promise<number>> {
-  await page.addInitScript(() => {
-    const watched = ((globalThis as unknown as { moved: { sum: number } }).moved = { sum: 0 });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries() as unknown as { hadRecentInput: boolean; value: number }[])
-        if (!entry.hadRecentInput) watched.sum += entry.value;
-    }).observe({ type: "layout-shift", buffered: true });
-  });
-  return () => page.evaluate(() => (globalThis as unknown as { moved: { sum: number } }).moved.sum);
-}
-
-const weightsShown = (page: Page) => page.locator(".flow tbody [data-column=weight] b").allTextContents();
-
-/** The weights that the package computes, as the diagram writes them. */
-async function weightsWanted(text: string, head: number, word: number): Promise<string[]> {
-  const { probs } = headsOf(await encoder.encode(text))[head]!;
-  return Array.from(rowOf(probs, word), percent);
-}
+const scene = (page: Page, number: number) => atScene(lab, page, number);
 
 describe("the first screen", () => {
   test.each(SIZES)(
@@ -89,63 +56,6 @@ describe("the first screen", () => {
   );
 });
 
-describe("a visitor", () => {
-  test.each(SCREENS)(
-    "types a sentence, goes through the scenes with the arrow keys, and opens a room there, at $width pixels, in $colorScheme",
-    async ({ colorScheme, ...viewport }) => {
-      const context = await lab.browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
-      const page = await context.newPage();
-      const shifts = await watchShifts(page);
-      await page.goto(lab.url);
-      await lab.ready("lesson", page);
-
-      await page.getByLabel("Your sentence").fill(SENTENCE);
-      await page.locator(".flow th", { hasText: "river" }).waitFor();
-      await lab.ready("lesson", page);
-      expect(await page.locator(".flow tr.asks th").textContent()).toBe("bank₂");
-      await page.locator("h1").click(); // away from the field, where the arrows move the caret
-
-      const titles: (string | null)[] = [];
-      for (let number = 1; number <= SCENES; number++) {
-        if (number > 1) await page.keyboard.press("ArrowRight");
-        await scene(page, number);
-        titles.push(await page.locator(".pane h2").textContent());
-        // A phone has the colours of the widest screen.
-        const rules = viewport.width === 390 ? "all but colours" : undefined;
-        expect([number, ...(await lab.axe(page, rules))]).toEqual([number]);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect(wide).toBeLessThanOrEqual(0);
-        // The text of the scene is in sight, and the diagram too.
-        const text = (await page.locator(`.scene[data-scene="${number}"] h2`).boundingBox())!;
-        const diagram = (await page.locator(".flow").boundingBox())!;
-        if (number > 1 || viewport.width > 960) expect(text.y).toBeLessThan(viewport.height);
-        expect(text.y).toBeGreaterThan(0);
-        expect(diagram.y).toBeGreaterThan(0);
-        expect(diagram.y + diagram.height).toBeLessThanOrEqual(viewport.height);
-      }
-      expect(new Set(titles).size).toBe(SCENES);
-      expect(await weightsShown(page)).toEqual(await weightsWanted(SENTENCE, 0, 1));
-      await page.keyboard.press("ArrowRight"); // there is no eighth scene
-      await page.keyboard.press("ArrowLeft");
-      await scene(page, 6);
-      await page.waitForFunction(() => location.hash.includes("scene=6"));
-      expect(await shifts()).toBeLessThan(0.02);
-
-      await page.locator('.scene[data-scene="6"] .door a').click();
-      await lab.ready("sentence", page);
-      expect(await page.getByLabel("Sentences, one per line").inputValue()).toBe(SENTENCE);
-      expect(await page.locator("h1").textContent()).toBe("Which “bank” is which?");
-      expect(await page.textContent(".effect")).toMatch(/cosine with the original is 0\.\d{4}/);
-
-      await page.goBack();
-      await lab.ready("lesson", page);
-      await scene(page, 6);
-      expect(await page.getByLabel("Your sentence").inputValue()).toBe(SENTENCE);
-      await context.close();
-    },
-  );
-});
-
 test.each(SIZES)(
   "scrolling goes through all scenes, and the page does not move by itself: $width pixels",
   async (viewport) => {
@@ -172,17 +82,17 @@ test.each(SIZES)(
 
 test("the diagram’s numbers are the package’s, for each word and each head that is chosen", async () => {
   await lab.enter("lesson?scene=4");
-  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(PARK, 0, 3));
+  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(encoder, PARK, 0, 3));
   await lab.page.locator("select[data-field=head]").selectOption("layer 2 head 3");
   await lab.page.locator("select[data-field=word]").selectOption("car");
   await lab.page.locator(".flow tr.asks", { hasText: "car" }).waitFor();
   await lab.page.waitForFunction(() => location.hash.includes("head=2.3") && location.hash.includes("word=6"));
   await lab.ready("lesson");
-  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(PARK, 6, 5));
+  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(encoder, PARK, 6, 5));
   await lab.page.locator(".flow tbody th", { hasText: "decided" }).click();
   await lab.page.locator(".flow tr.asks", { hasText: "decided" }).waitFor();
   await lab.ready("lesson");
-  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(PARK, 6, 1));
+  expect(await weightsShown(lab.page)).toEqual(await weightsWanted(encoder, PARK, 6, 1));
 });
 
 /** Watches what travels: the properties of each number that was set on its way. Returns what was until now. */
@@ -359,37 +269,34 @@ test("printing leaves the scene, the address and the place in the text", async (
   await page.close();
 });
 
-test("on a phone the keyboard’s focus is not hidden under the bar or the diagram", async () => {
+test("on a phone the keyboard’s focus is not hidden under the bar or the diagram, nor left out of the window", async () => {
   const page = await lab.browser.newPage({ viewport: { width: 390, height: 844 }, reducedMotion: "reduce" });
   await page.goto(lab.url);
   await lab.ready("lesson", page);
-  const hidden: string[] = [];
-  /** The window may get there late. */
-  const look = async () => {
-    await atRest(page);
-    const covering = () =>
-      page.evaluate(() => {
-        const node = document.activeElement!;
-        if (!node.closest(".scene")) return undefined;
-        const { x, y, width, height } = node.getClientRects()[0]!; // a link may have two lines
-        const seen = document.elementFromPoint(x + width / 2, y + height / 2);
-        if (seen && node.contains(seen)) return undefined;
-        return `${node.textContent} at ${x}, ${y}: ${seen?.outerHTML.slice(0, 80)}`;
-      });
-    for (let left = 100; left > 0; left--) {
-      const found = await covering();
-      if (!found) return;
-      if (left === 1) hidden.push(found);
-      await lab.frames(page);
-    }
-  };
+  /** The stops of one scene after another, from the first one's link; or back. */
+  const ways = [
+    ["ArrowRight", "Tab"],
+    ["ArrowLeft", "Shift+Tab"],
+  ] as const;
   await page.locator('.scene[data-scene="1"] .door a').focus();
-  for (const key of ["Tab", "Shift+Tab"])
-    for (let stops = 0; stops < 9; stops++) {
-      await page.keyboard.press(key);
-      await look();
+  for (const [arrow, tab] of ways)
+    for (let scenes = 0; scenes < 3; scenes++) {
+      await page.keyboard.press(arrow);
+      await atRest(page);
+      for (let stops = 0; stops < 3; stops++) {
+        await page.keyboard.press(tab);
+        await atRest(page);
+        await expectSeenFocus(page);
+      }
     }
-  expect(hidden).toEqual([]);
+  // from the texts to what stands below them
+  await page.keyboard.press("End");
+  await page.locator('.scene[data-scene="7"] .door a').focus();
+  for (let stops = 0; stops < 6; stops++) {
+    await page.keyboard.press("Tab");
+    await atRest(page);
+    await expectSeenFocus(page);
+  }
   await page.close();
 });
 
@@ -399,8 +306,8 @@ test("on a phone the keyboard’s focus comes out from under a diagram that grow
   await lab.ready("lesson", page);
   const door = page.locator('.scene[data-scene="3"] .door a');
   await door.focus();
-  await page.keyboard.press("Tab");
   await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Tab");
   await atRest(page);
   const isCovered = () =>
     page.evaluate(() => {

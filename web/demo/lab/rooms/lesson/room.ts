@@ -176,6 +176,7 @@ class Board {
   #begin(seen: Lesson, scene: number): void {
     this.#view.stage.innerHTML = stage(seen, scene);
     this.#walk.begin();
+    this.#walk.tabTo(scene);
     this.#view.shareBy(this.#part("[data-share]"));
     if (scene > 1) this.#walk.goTo(scene, true);
   }
@@ -202,6 +203,7 @@ class Board {
     this.#showText(seen.placed.text);
     this.#part(".lesson-controls [role=status]").textContent = readWords(seen.placed);
     this.#part(".scenes").outerHTML = cards(seen, scene);
+    this.#walk.tabTo(scene);
     this.#part(".flow-place").innerHTML = flow(seen, scene);
   }
 
@@ -235,6 +237,7 @@ class Board {
       dot.ariaPressed = String(Number(dot.dataset["scene"]) === scene);
     for (const card of this.#view.stage.querySelectorAll<HTMLElement>(".scene"))
       card.ariaCurrent = Number(card.dataset["scene"]) === scene ? "step" : "false";
+    this.#walk.tabTo(scene);
     this.#showStep(-1, scene === 1, scene);
     this.#showStep(1, scene === SCENES, scene);
   }

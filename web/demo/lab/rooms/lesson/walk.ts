@@ -20,7 +20,7 @@ export class Walk {
   /** The scene that the page scrolls to by itself. */
   #target: number | undefined;
   #frame = 0;
-  /** What the keyboard has reached in a text, until the visitor scrolls. */
+  /** What the keyboard has reached in a text, until it leaves the texts or the visitor scrolls. */
   #reached: Element | undefined;
   readonly #sizes = new ResizeObserver(() => this.#uncover());
   readonly #print = matchMedia("print");
@@ -33,7 +33,7 @@ export class Walk {
     if (!isFigure) addEventListener("scroll", () => this.#look(), { passive: true, signal });
     this.#print.addEventListener("change", () => this.#leavePaper(), { signal });
     for (const event of ["wheel", "touchmove"]) addEventListener(event, () => (this.#target = this.#reached = undefined), { passive: true, signal }); // oxfmt-ignore
-    stage.addEventListener("focusin", ({ target }) => this.#reach(target as Element), { signal });
+    document.addEventListener("focusin", ({ target }) => this.#reach(target as Element), { signal });
     document.addEventListener("keydown", (event) => this.#key(event, onStep), { signal });
   }
 
@@ -41,6 +41,16 @@ export class Walk {
   begin(): void {
     this.#sizes.disconnect();
     this.#sizes.observe(this.#diagram().diagram, { box: "border-box" });
+  }
+
+  /**
+   * The Tab key goes to the controls of this scene, past those of the others: in them it would scroll the page to another scene.
+   * A figure in another page shows one scene only.
+   */
+  tabTo(scene: number): void {
+    if (isFigure) return;
+    for (const control of this.#stage.querySelectorAll<HTMLElement>(".scene :is(a, button)"))
+      control.tabIndex = Number(control.closest<HTMLElement>(".scene")!.dataset["scene"]) === scene ? 0 : -1;
   }
 
   /** From now on the page is on its way to a scene, and those that it passes are not meant. */
