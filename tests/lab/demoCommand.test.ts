@@ -68,8 +68,8 @@ test("the default sentences tell their story, without colour in a pipe", async (
   expect(code).toBe(0);
   expect(stdout).toContain("▁They ▁decided ▁to ▁park ▁the ▁car ▁in ▁the ▁park .");
   expect(stdout.match(/^Layer [12]$/gm)).toEqual(["Layer 1", "Layer 2", "Layer 1", "Layer 2"]);
-  expect(stdout).toMatch(/head 1: .+ → .+ \d+ %/);
-  expect(stdout).toMatch(/With positions the two rows differ by up to \d+ %; without, by 0:/);
+  expect(stdout).toMatch(/head 1: .+ → .+ \d+\u00a0%/);
+  expect(stdout).toMatch(/With positions the two rows differ by up to \d+\u00a0%; without, by 0:/);
   expect(stdout).toMatch(/phone → RAM +RAM → phone\nlayer 1 head 1 +-?\d+\.\d\d/);
   expect(stdout).toContain("Similarity of the sentences");
   expect(stdout).toMatch(/^headwise .+: wasm, variant (simd|relaxed), \d+ threads?$/m);

@@ -70,11 +70,11 @@ test("strongest links in words, strongest first", () => {
   const names = ["one", "two"];
   const links = strongestLinks(Float32Array.from([0.25, 0.75, 0.999, 0.001]), 3);
   expect(links.map((link) => linkInWords(link, names))).toEqual([
-    "two → one 100 %",
-    "one → two 75 %",
-    "one → itself 25 %",
+    "two → one 100\u00a0%",
+    "one → two 75\u00a0%",
+    "one → itself 25\u00a0%",
   ]);
-  expect([percent(0), percent(0.001), percent(0.005)]).toEqual(["0 %", "<1 %", "1 %"]);
+  expect([percent(0), percent(0.001), percent(0.005)]).toEqual(["0\u00a0%", "<1\u00a0%", "1\u00a0%"]);
 });
 
 test("wide and combining characters keep the columns straight", () => {

@@ -40,7 +40,7 @@ test("one word is swapped: the head that moves most moves to the word that comes
   expect(moved).toBeGreaterThan(0.9);
   expect(control.moved).toBeLessThan(0.05);
   expect(control.word).toBe(before.word);
-  expect(said("swap").seen).toMatch(/^The last “moon” is now “star”\. Of all heads layer 2 head \d moves most: 9\d % of its weight\. It looked at “star” \(8\d %\), and looks at “rain” now \(more than 99 %\)\. The model expected “star” \(9\d %\), and expects “rain” \([^)]+\) now\.$/); // oxfmt-ignore
+  expect(said("swap").seen).toMatch(/^The last “moon” is now “star”\. Of all heads layer 2 head \d moves most: 9\d\u00a0% of its weight\. It looked at “star” \(8\d\u00a0%\), and looks at “rain” now \(more than 99\u00a0%\)\. The model expected “star” \(9\d\u00a0%\), and expects “rain” \([^)]+\) now\.$/); // oxfmt-ignore
   expect(said("swap").control).toMatch(/^The control: another word, “beach”, becomes “park” instead\./);
 });
 
@@ -61,7 +61,7 @@ test("of two heads that look at the answer one is needed; without it the other o
   const { needed, spared, still, expected, without, control } = found<WeightResult>("weight");
   expect(Math.min(needed.share, spared.share, still)).toBeGreaterThan(0.9);
   expect([expected.word, without.word, control.word]).toEqual(["chair", "bench", "chair"]);
-  expect(said("weight").seen).toMatch(/the model expects “bench” \(9\d %\), though layer 2 head \d has .* on “chair” then, too\.$/); // oxfmt-ignore
+  expect(said("weight").seen).toMatch(/the model expects “bench” \(9\d\u00a0%\), though layer 2 head \d has .* on “chair” then, too\.$/); // oxfmt-ignore
 });
 
 test("no sentence of an experiment has a fault", () => {

@@ -254,7 +254,9 @@ describe("words", () => {
   test("the finding says what comes next, and what the cache takes", () => {
     const next = candidates([0, 2, 1, -1], { temperature: 1, topK: 4 });
     const said = finding(config, written([1, 2, 3]), next);
-    expect(said).toBe("After 3 characters “␣” has 64 %, “a” has 24 % to be taken next; keys and values take 16 KB.");
+    expect(said).toBe(
+      "After 3 characters “␣” has 64\u00a0%, “a” has 24\u00a0% to be taken next; keys and values take 16 KB.",
+    );
     expect(faults(said)).toEqual([]);
     expect([sign("\n"), sign(" "), sign("x")]).toEqual(["⏎", "␣", "x"]);
   });
@@ -265,7 +267,7 @@ describe("words", () => {
         const next = candidates([0, 2, 1, -1], { temperature, topK });
         const said = finding(config, written([1]), next);
         const shown = next.slice(0, 2).filter(({ chance }) => chance > 0);
-        expect(said.match(/has ([^“]* %)/g)).toEqual(shown.map(({ chance }) => `has ${percent(chance, 1)}`));
+        expect(said.match(/has ([^“]*\u00a0%)/g)).toEqual(shown.map(({ chance }) => `has ${percent(chance, 1)}`));
         expect(faults(said)).toEqual([]);
       }
   });
@@ -351,10 +353,10 @@ describe("words", () => {
   });
 
   test("what heads are for: the losses of a head that is off, the largest first, and where it looks", () => {
-    expect(choiceWords(STORIES)).toEqual(["agreement (was or were): 100 %", "the place: 80 %"]);
+    expect(choiceWords(STORIES)).toEqual(["agreement (was or were): 100\u00a0%", "the place: 80\u00a0%"]);
     expect(jobWords(STORIES)).toEqual([
-      "Layer 2, head 1 looks at the word before: without it “the place” falls from 80 % to 20 %.",
-      "Layer 1, head 2: without it “the place” falls from 80 % to 70 % and “agreement (was or were)” falls from 100 % to 94 %.",
+      "Layer 2, head 1 looks at the word before: without it “the place” falls from 80\u00a0% to 20\u00a0%.",
+      "Layer 1, head 2: without it “the place” falls from 80\u00a0% to 70\u00a0% and “agreement (was or were)” falls from 100\u00a0% to 94\u00a0%.",
     ]);
     for (const words of jobWords(STORIES)) expect(faults(words)).toEqual([]);
     expect(jobWords(config)).toEqual([]);
@@ -380,7 +382,7 @@ describe("words", () => {
     expect(modelWords(config)).toMatch(
       /^12.3 thousand parameters: 2 layers of 2 heads, 16 wide.*4\.10 nats a character/,
     );
-    expect(modelWords(randomDecoder("sums").config)).toMatch(/it answers 0 % exactly/);
+    expect(modelWords(randomDecoder("sums").config)).toMatch(/it answers 0\u00a0% exactly/);
     expect(speedWords(config, 123.4, 2)).toBe("123 characters a second · 2 threads");
     expect(speedWords(config, undefined, 1)).toBe("1 thread");
   });

@@ -83,8 +83,8 @@ export function numbersIn(sentence: string): number[] {
 /** Whether the words say this share. */
 export function saysShare(words: string, part: number, whole: number): boolean {
   const share = (100 * part) / whole;
-  if (words.includes("less than 1 %")) return part > 0 && share < 1;
-  if (words.includes("more than 99 %")) return part < whole && share > 99;
-  const said = Number(/(\d+) %/.exec(words)?.[1]);
+  if (words.includes("less than 1\u00a0%")) return part > 0 && share < 1;
+  if (words.includes("more than 99\u00a0%")) return part < whole && share > 99;
+  const said = Number(/(\d+)\u00a0%/.exec(words)?.[1]);
   return Math.abs(said - share) <= 0.500001 && (said > 0 || part === 0) && (said < 100 || part === whole);
 }

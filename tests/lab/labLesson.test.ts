@@ -219,7 +219,7 @@ describe("a question", () => {
 
   test("gives what headwise computes: directions differ, a shift of scores changes nothing, twins stay together", async () => {
     const right = scenesOf(await seenIn(PARK)).map(({ quiz }) => quiz?.answers[quiz.right]);
-    expect(right.slice(1)).toEqual(["No, another one", "They stay as they are", "The value of “park₄”", "“park₄”", "66 %", "Not apart"]); // oxfmt-ignore
+    expect(right.slice(1)).toEqual(["No, another one", "They stay as they are", "The value of “park₄”", "“park₄”", "66\u00a0%", "Not apart"]); // oxfmt-ignore
   });
 });
 
@@ -297,7 +297,7 @@ test("a word that the model does not know is marked in the diagram and in the pi
 
 test("a name that has no room is cut inside its quotation marks", async () => {
   const seen = await seenIn(PARK);
-  expect(paneOf(seen, 4).markup).toMatch(/<span class="cut">\d+ % of “<span>[^<”]+<\/span>”<\/span>/);
+  expect(paneOf(seen, 4).markup).toMatch(/<span class="cut">\d+\u00a0% of “<span>[^<”]+<\/span>”<\/span>/);
   expect(paneOf(seen, 7).markup).toContain('<span class="cut"><span>park₄</span> · on</span>');
   expect(flow(seen, 2)).toContain('<span class="cut">query of “<span>park₄</span>”</span>');
 });

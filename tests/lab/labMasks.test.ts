@@ -212,14 +212,14 @@ describe("the lessons", () => {
     for (let i = 0; i < 24; i++) for (let j = i + 1; j < 24; j++) expect(p(i, j)).toBe(0);
     expect(p(0, 0)).toBe(1);
     expect(findingOf({ ...plain, causal: "lower-right" })).toBe(
-      "A query sees 1 to 24 of 24 keys: 300 of 576 pairs, 52 %.",
+      "A query sees 1 to 24 of 24 keys: 300 of 576 pairs, 52\u00a0%.",
     );
   });
 
   test("padding: the keys beyond the length have no weight, in every row", async () => {
     const p = await weight({ keyLength: 17 });
     for (let i = 0; i < 24; i++) for (let j = 0; j < 24; j++) expect(p(i, j) > 0).toBe(j < 17);
-    expect(findingOf({ ...plain, keyLength: 17 })).toBe("Every query sees 17 of 24 keys: 408 of 576 pairs, 71 %.");
+    expect(findingOf({ ...plain, keyLength: 17 })).toBe("Every query sees 17 of 24 keys: 408 of 576 pairs, 71\u00a0%.");
   });
 
   test("a window: keys farther than its sides have no weight", async () => {

@@ -311,7 +311,7 @@ describe("The example", () => {
     const wanted = await oddsWithout(exampleFiles(), tokens, tokens.length - 1, word);
     expectStudy(found, wanted);
     expect(studyFinding(found, "L")).toMatch(
-      /^Layer 1 head 2 brings “L”: .* falls from more than 99\.9 % to 9\d\.\d %\./,
+      /^Layer 1 head 2 brings “L”: .* falls from more than 99\.9\u00a0% to 9\d\.\d\u00a0%\./,
     );
   });
 
@@ -543,15 +543,15 @@ describe("The plan of a model", () => {
 describe("What is said", () => {
   test("a probability, everywhere in the same way: only nothing is 0 %, and only everything is 100 %", () => {
     expect([0, 0.0004, 0.001, 0.1234, 0.999, 0.9996, 1].map(share)).toEqual([
-      "0 %",
-      "less than 0.1 %",
-      "0.1 %",
-      "12.3 %",
-      "99.9 %",
-      "more than 99.9 %",
-      "100 %",
+      "0\u00a0%",
+      "less than 0.1\u00a0%",
+      "0.1\u00a0%",
+      "12.3\u00a0%",
+      "99.9\u00a0%",
+      "more than 99.9\u00a0%",
+      "100\u00a0%",
     ]);
-    expect([sharesWords(0.5, 0.25), sharesWords(0.5, 0.5001)]).toEqual(["50.0 % → 25.0 %", "50.0 %"]);
+    expect([sharesWords(0.5, 0.25), sharesWords(0.5, 0.5001)]).toEqual(["50.0\u00a0% → 25.0\u00a0%", "50.0\u00a0%"]);
   });
 
   const habit = (over: Partial<Habit>): Habit => ({
@@ -595,13 +595,13 @@ describe("What is said", () => {
 
     test("the head that brings the word, the next ones, and the one that hinders it", () => {
       expect(studyFinding(study(0.41, 0.3, 0.09, 0.5, 0.35), "Paris")).toBe(
-        "Layer 1 head 2 brings “Paris”: without this head its probability falls from 41.0 % to 9.0 %. Next come layer 1 head 1 (30.0 % without it) and layer 2 head 2 (35.0 % without it). Layer 2 head 1 hinders “Paris”: without this head its probability rises from 41.0 % to 50.0 %.",
+        "Layer 1 head 2 brings “Paris”: without this head its probability falls from 41.0\u00a0% to 9.0\u00a0%. Next come layer 1 head 1 (30.0\u00a0% without it) and layer 2 head 2 (35.0\u00a0% without it). Layer 2 head 1 hinders “Paris”: without this head its probability rises from 41.0\u00a0% to 50.0\u00a0%.",
       );
     });
 
     test("that no head matters by itself", () => {
       expect(studyFinding(study(0.41, 0.41, 0.42, 0.4, 0.41), "Paris")).toBe(
-        "No head matters here by itself: without any one of them “Paris” stays at about 41.0 %.",
+        "No head matters here by itself: without any one of them “Paris” stays at about 41.0\u00a0%.",
       );
     });
 

@@ -339,7 +339,7 @@ describe("the hand-made heads", () => {
       const shares = found.names.map(
         (_, word) => 100 * found.hands[(head * size + word) * size + aimOf(settings.hand, word)]!,
       );
-      const told = [...said.hand.matchAll(/at least ([\d.]+) %/g)].map(([, number]) => numberOf(number!));
+      const told = [...said.hand.matchAll(/at least ([\d.]+)\u00a0%/g)].map(([, number]) => numberOf(number!));
       const least = settings.hand === "back" ? [Math.min(...shares.slice(1)), shares[0]!] : [Math.min(...shares)];
       expect(told).toHaveLength(least.length);
       told.forEach((number, i) => {

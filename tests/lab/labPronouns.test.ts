@@ -163,7 +163,7 @@ describe("The heads of the decoder of stories", () => {
       ["it", "ball", "ball"],
       ["them", "socks", "socks"],
     ]);
-    expect(ownWords(study.own[1]!, finding("thing"))).toMatch(/^“it” means the ball: layer 1 head 2 has [\w ]*\d+ % of its weight on “ball”\.$/); // oxfmt-ignore
+    expect(ownWords(study.own[1]!, finding("thing"))).toMatch(/^“it” means the ball: layer 1 head 2 has [\w ]*\d+\u00a0% of its weight on “ball”\.$/); // oxfmt-ignore
   });
 
   test("a study that is over says nothing", async () => {
@@ -175,8 +175,8 @@ describe("The heads of the decoder of stories", () => {
 
   test("the sentences say the numbers that were measured, and fit when these are others", () => {
     const [person, thing] = [finding("person"), finding("thing")];
-    expect(pronounWords(person)[0]).toMatch(/^In \d+ stories .* “he” or “she” comes \d+ times\. Layer 2 head 5 finds the name that is meant: 7\d % /); // oxfmt-ignore
-    expect(pronounWords(thing)[0]).toMatch(/No head finds the noun that is meant: the closest is layer 1 head 2, with 4\d % of its weight there, on average\./); // oxfmt-ignore
+    expect(pronounWords(person)[0]).toMatch(/^In \d+ stories .* “he” or “she” comes \d+ times\. Layer 2 head 5 finds the name that is meant: 7\d\u00a0% /); // oxfmt-ignore
+    expect(pronounWords(thing)[0]).toMatch(/No head finds the noun that is meant: the closest is layer 1 head 2, with 4\d\u00a0% of its weight there, on average\./); // oxfmt-ignore
     expect(pronounWords(thing)[2]).toMatch(/So the model goes by “a” more than by the noun\.$/);
     const none = { asked: 0, followed: 0 };
     const variants: PronounFinding[] = [person, thing].flatMap((each) => [

@@ -216,14 +216,14 @@ describe("in every setting of the sentence room", () => {
   test("hidden tokens leave no link to them, and all of them leave none at all", () => {
     for (const { seen } of settingsSeen) {
       const links = words.linksInWords(seen, 5);
-      expect(links.filter((link) => / 0 %$/.test(link))).toEqual([]);
+      expect(links.filter((link) => / 0\u00a0%$/.test(link))).toEqual([]);
       if (!isBlind(seen)) continue;
       expect(links).toEqual([]);
       expect(words.finding(seen)).toMatch(
         seen.shown.tokens.length === 1 ? /^The only token is hidden/ : /^All \d+ tokens are hidden: no token looks/,
       );
       expect(words.hint(seen)).toBe("No word spreads any attention, as every token is hidden.");
-      expect(words.effect(seen)).toContain("no token looks at anything, and every weight is 0 %.");
+      expect(words.effect(seen)).toContain("no token looks at anything, and every weight is 0\u00a0%.");
       expect(Math.max(...headsOf(seen.shown)[seen.head]!.probs)).toBe(0);
       expect(Math.min(...movedByHead(seen.original, seen.shown))).toBeCloseTo(1, 5);
     }
@@ -270,7 +270,7 @@ describe("in every setting of the sentence room", () => {
       const head = comparedHead(seen);
       expect(head === undefined).toBe(Math.max(...moved, 0) === 0);
       if (head === undefined) continue;
-      const link = /from (.+ %) to (.+ %)\.$/.exec(words.changedLink(seen, head))!;
+      const link = /from (.+\u00a0%) to (.+\u00a0%)\.$/.exec(words.changedLink(seen, head))!;
       const before = headsOf(seen.original)[head]!.probs;
       const apart = Array.from(before, (prob, i) => Math.abs(prob - headsOf(seen.shown)[head]!.probs[i]!));
       const most = apart.indexOf(Math.max(...apart));

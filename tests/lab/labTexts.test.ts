@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import ts from "typescript";
 
+import { percent } from "../../web/demo/model/links.js";
 import { GERMAN } from "../../web/demo/texts/de.js";
+import { PERCENT } from "../../web/demo/texts/percent.js";
+import { t } from "../../web/demo/texts/t.js";
 import { type Texts } from "../../web/demo/texts/texts.js";
 
 const DEMO = fileURLToPath(new URL("../../web/demo/", import.meta.url));
@@ -62,4 +65,13 @@ describe.each<[string, Texts]>([["German", GERMAN]])("%s", (_, texts) => {
     const wrong = Object.entries(texts).filter(([text, said]) => valuesOf(text) !== valuesOf(said));
     expect(wrong).toEqual([]);
   });
+});
+
+test("no line breaks between a number and its percent sign", () => {
+  expect(t`from ${`5${PERCENT}`} to 100 %, ${7} %`).toBe("from 5\u00a0% to 100\u00a0%, 7\u00a0%");
+  expect(percent(0.66)).toBe("66\u00a0%");
+  const breaking = readdirSync(DEMO, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && file.startsWith("lab/"))
+    .filter((file) => /(?<!t)`[^`\n ]*\} %[`.,)]/.test(readFileSync(path.join(DEMO, file), "utf8")));
+  expect(breaking).toEqual([]);
 });

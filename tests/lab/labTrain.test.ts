@@ -99,8 +99,8 @@ describe("moments", () => {
     const moments = new Moments();
     [0.2, 0.97, 0.4, 0.99].forEach((copied, at) => moments.add(look(at, 0, copied)));
     expect(moments.list.map(momentWords)).toEqual([
-      "Step 1: the two layers copy 50 % of the repeated tokens.",
-      "Step 1: the two layers copy 95 % of the repeated tokens.",
+      "Step 1: the two layers copy 50\u00a0% of the repeated tokens.",
+      "Step 1: the two layers copy 95\u00a0% of the repeated tokens.",
     ]);
   });
 
@@ -150,10 +150,10 @@ describe("words", () => {
 
   test("the finding says the step, and both shares", () => {
     expect(finding(740, 0.973, 0.081)).toBe(
-      "After 740 steps the two layers copy 97 % of the repeated tokens, and one layer copies 8 %.",
+      "After 740 steps the two layers copy 97\u00a0% of the repeated tokens, and one layer copies 8\u00a0%.",
     );
     expect(finding(1, 0.5, undefined, [{ layer: 1, head: 3 }])).toBe(
-      "Without layer 1 head 4: after 1 step the two layers copy 50 % of the repeated tokens.",
+      "Without layer 1 head 4: after 1 step the two layers copy 50\u00a0% of the repeated tokens.",
     );
     expect(finding(0, undefined, undefined)).toMatch(/^Nothing is trained yet/);
   });
@@ -172,12 +172,12 @@ describe("words", () => {
     const names = tokenNames([0, 1, 2, 3, 0, 1, 2, 3], 4);
     expect(names).toEqual(["A₁", "B₁", "C₁", "D₁", "A₂", "B₂", "C₂", "D₂"]);
     expect(cellWords(names, 4, 5, 2, 0.93)).toBe(
-      "“B₂” gives 93 % of its attention to “C₁”, which followed this token last time.",
+      "“B₂” gives 93\u00a0% of its attention to “C₁”, which followed this token last time.",
     );
     expect(cellWords(names, 4, 5, 1, 0.5)).toMatch(/“B₁”, the same token last time\.$/);
     expect(cellWords(names, 4, 5, 4, 0.5)).toMatch(/“A₂”, the token before\.$/);
     expect(cellWords(names, 4, 5, 5, 0.5)).toMatch(/“B₂”, which is itself\.$/);
-    expect(cellWords(names, 4, 5, 0, 0)).toBe("“B₂” gives 0 % of its attention to “A₁”.");
+    expect(cellWords(names, 4, 5, 0, 0)).toBe("“B₂” gives 0\u00a0% of its attention to “A₁”.");
   });
 
   test("all tokens of the vocabulary have names of their own", () => {
@@ -191,7 +191,7 @@ describe("words", () => {
     expect(habitOf({ previous: 0.2, induction: 0.1, same: 0.4 })).toBe("same");
     expect(habitOf({ previous: 0.4, induction: 0.5, same: 0.4 })).toBe("induction");
     expect(scoreWords({ previous: 0.97, induction: 0.02, same: 0 })).toBe(
-      "token before 97 %, what followed 2 %, same token 0 %",
+      "token before 97\u00a0%, what followed 2\u00a0%, same token 0\u00a0%",
     );
   });
 

@@ -27,9 +27,9 @@ async function tried(name: string): Promise<{ seen: string; control: string; nex
 
 test("one click swaps a word: the head that moves most colours the text, and another word does not move it", async () => {
   const { seen, control, next } = await tried("Swap one word");
-  const [, layer, head, moved] = /layer (\d) head (\d) moves most: (\d+) % of its weight/.exec(seen)!;
+  const [, layer, head, moved] = /layer (\d) head (\d) moves most: (\d+)\u00a0% of its weight/.exec(seen)!;
   expect(Number(moved)).toBeGreaterThan(80);
-  expect(control).toMatch(/The same head moves (less than 1|\d) % of its weight/);
+  expect(control).toMatch(/The same head moves (less than 1|\d)\u00a0% of its weight/);
   expect(next).toBe("rain");
   expect(await page.locator(".own-text").first().textContent()).toMatch(/Leo sang: “Sun star$/);
   expect(await page.locator("[data-head][aria-pressed=true]").getAttribute("data-head")).toBe(`${layer}.${head}`);
@@ -38,9 +38,9 @@ test("one click swaps a word: the head that moves most colours the text, and ano
 test("one click switches the heads that copy off: the list does not go on, and the page says what others would do", async () => {
   const { seen, control, next } = await tried("Switch off the heads that copy");
   expect(seen).toMatch(
-    /“rice” still has at least (\d\d|more than 99) %\. Without all of them it has (0|less than 1) %\./,
+    /“rice” still has at least (\d\d|more than 99)\u00a0%\. Without all of them it has (0|less than 1)\u00a0%\./,
   );
-  expect(control).toMatch(/all heads of layer 3\. “rice” has (9\d|100|more than 99) %\.$/);
+  expect(control).toMatch(/all heads of layer 3\. “rice” has (9\d|100|more than 99)\u00a0%\.$/);
   expect(next).not.toBe("rice");
   for (let head = 1; head <= 6; head++)
     expect(await page.getByLabel(`layer 2 head ${head} is on`).isChecked()).toBe(false);
@@ -48,7 +48,7 @@ test("one click switches the heads that copy off: the list does not go on, and t
 
 test("one click shows a head that looks at the answer, which the model does not give without another head", async () => {
   const { seen, control, next } = await tried("Two heads look at the answer");
-  const [, needed, spared] = /Without layer 2 head (\d) the model expects “bench” \(\d+ %\), though layer 2 head (\d) has/.exec(seen)!; // oxfmt-ignore
+  const [, needed, spared] = /Without layer 2 head (\d) the model expects “bench” \(\d+\u00a0%\), though layer 2 head (\d) has/.exec(seen)!; // oxfmt-ignore
   expect(control).toContain(`without layer 2 head ${spared} the model expects “chair”`);
   expect(next).toBe("bench");
   expect(await page.getByLabel(`layer 2 head ${needed} is on`).isChecked()).toBe(false);

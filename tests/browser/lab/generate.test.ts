@@ -179,13 +179,13 @@ test("all heads are asked what a pronoun means, in stories and in the visitor's 
   await lab.ready("generate", trained);
   await trained.getByRole("button", { name: "Ask all heads" }).press("Enter");
   const person = trained.getByRole("region", { name: "He or she" });
-  await person.getByText(/Layer 2 head 5 finds the name that is meant: 7\d % of its weight is there/).waitFor();
+  await person.getByText(/Layer 2 head 5 finds the name that is meant: 7\d\u00a0% of its weight is there/).waitFor();
   const thing = trained.getByRole("region", { name: "It or them" });
-  expect(await thing.textContent()).toMatch(/No head finds the noun that is meant: the closest is layer 1 head 2, with 4\d %/); // oxfmt-ignore
+  expect(await thing.textContent()).toMatch(/No head finds the noun that is meant: the closest is layer 1 head 2, with 4\d\u00a0%/); // oxfmt-ignore
   expect(await thing.textContent()).toMatch(/So the model goes by “a” more than by the noun\./);
   expect(await trained.locator(".own-pronouns li").allTextContents()).toEqual([
-    expect.stringMatching(/^“she” means Kate: layer 2 head 5 has [\w ]*\d+ % of its weight on “Kate”\.$/),
-    expect.stringMatching(/^“it” means the ball: layer 1 head 2 has [\w ]*\d+ % of its weight on “ball”\.$/),
+    expect.stringMatching(/^“she” means Kate: layer 2 head 5 has [\w ]*\d+\u00a0% of its weight on “Kate”\.$/),
+    expect.stringMatching(/^“it” means the ball: layer 1 head 2 has [\w ]*\d+\u00a0% of its weight on “ball”\.$/),
   ]);
   for (const section of [person, thing]) {
     const [before, after] = await section.locator(".looked-text .most").allTextContents();

@@ -49,7 +49,7 @@ describe("A model whose files are given", () => {
     await found(/^Layer 1 head 3 is off: after “\d+” the probability of “\d+” (falls|rises|stays)/);
     const after = await bars();
     expect(after).not.toEqual(before);
-    expect(after[0]).toMatch(/^[\d.]+ % → [\d.]+ %$/);
+    expect(after[0]).toMatch(/^[\d.]+\u00a0% → [\d.]+\u00a0%$/);
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes("changes=1.3:off"));
     await page.getByRole("button", { name: "Leave all heads as they are" }).click();
     await found(/^After “\d+” the model expects/);
@@ -130,7 +130,7 @@ describe("A model whose files are given", () => {
 describe("The example", () => {
   test("shows heads with names, and opens one that is clicked", async () => {
     await lab.enter("tensors", page);
-    expect(await finding()).toBe("After “s” the model expects “L”, with more than 99.9 %.");
+    expect(await finding()).toBe("After “s” the model expects “L”, with more than 99.9\u00a0%.");
     const badges = await page.locator(".head-tile .badge").allTextContents();
     expect(badges.slice(0, 4)).toContain("token before");
     expect(badges.slice(4)).toContain("induction");
@@ -148,7 +148,7 @@ describe("The example", () => {
     await page.getByLabel("layer 1 head 4 is on").uncheck();
     await found(/^Layer 1 head 4 is off/);
     await page.getByLabel("layer 1 head 3 is on").uncheck();
-    await found(/^Layer 1 head 3 is off and layer 1 head 4 is off: .* falls from more than 99.9 % to/);
+    await found(/^Layer 1 head 3 is off and layer 1 head 4 is off: .* falls from more than 99.9\u00a0% to/);
     await page.getByText(/\(induction 0\.\d\d → 0\.\d\d\).* need what you changed\./).waitFor();
   });
 
@@ -159,7 +159,7 @@ describe("The example", () => {
       ["looks at the first token only", /^Layer 1 head 4 looks at the first token only: /],
       [
         "looks at the token before only",
-        /^Layer 1 head 4 looks at the token before only: .* stays at more than 99.9 %/,
+        /^Layer 1 head 4 looks at the token before only: .* stays at more than 99.9\u00a0%/,
       ],
       ["is as it is", /^After “s”/],
     ] as const) {

@@ -87,12 +87,12 @@ describe("the first screen", () => {
     await lab.page.hover('.whole td[data-row="5"][data-column="3"]');
     const reading = lab.page.locator(".reading");
     expect(await reading.textContent()).toMatch(
-      /^“car” gives \d+ % of its attention to “park₄” \(score .+\)\. The other way/,
+      /^“car” gives \d+\u00a0% of its attention to “park₄” \(score .+\)\. The other way/,
     );
     expect(await reading.evaluate((line) => line.getBoundingClientRect().bottom)).toBeLessThanOrEqual(900);
     await lab.page.focus(".whole td[data-row]");
     await lab.page.keyboard.press("ArrowDown");
-    expect(await reading.textContent()).toMatch(/^“decided” gives \d+ % of its attention to “They”/);
+    expect(await reading.textContent()).toMatch(/^“decided” gives \d+\u00a0% of its attention to “They”/);
   });
 });
 

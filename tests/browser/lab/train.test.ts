@@ -65,7 +65,7 @@ describe("a training of eighty steps", () => {
       expect(mean(loss.slice(-20))).toBeGreaterThan(mean(loss.slice(0, 20)) + 1); // lower on the page
     }
     expect(await page.textContent(".main-finding")).toMatch(
-      /^After [\d,]+ steps the two layers copy .* %, and one layer copies|^After [\d,]+ steps the two layers copy/,
+      /^After [\d,]+ steps the two layers copy .*\u00a0%, and one layer copies|^After [\d,]+ steps the two layers copy/,
     );
   });
 
@@ -221,7 +221,7 @@ describe("a training", () => {
     await press(page, "Train");
     await reachStep(page, 45);
     await pause(page);
-    const share = Number(/copy (\d+) %/.exec((await seen(page)).finding!)?.[1] ?? 0);
+    const share = Number(/copy (\d+)\u00a0%/.exec((await seen(page)).finding!)?.[1] ?? 0);
     const [axis, top] = [160, 12]; // the plot of curves.ts
     const drawn = (await seen(page)).copied.at(-1)!;
     expect(Math.abs((100 * (axis - drawn)) / (axis - top) - share)).toBeLessThan(1);

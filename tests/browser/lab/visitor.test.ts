@@ -135,7 +135,7 @@ describe("a fresh visitor with a keyboard", () => {
       await lab.ready("sentence", page);
       expect(await sentences(page).inputValue()).toBe(SENTENCE);
       expect(await question(page)).toBe("Which “bank” is which?");
-      expect(await finding(page)).toMatch(/“bank₂” looks most at “[A-Za-z]+” \(\d+ %\)/);
+      expect(await finding(page)).toMatch(/“bank₂” looks most at “[A-Za-z]+” \(\d+\u00a0%\)/);
       expect(await page.textContent(".effect")).toMatch(/cosine with the original is 0\.\d{4}/);
       expect(await faults(page)).toEqual([]);
 

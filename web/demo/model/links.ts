@@ -1,3 +1,5 @@
+import { PERCENT } from "../texts/percent.js";
+
 /** Token `from` gives this share of its attention to token `to`. */
 export interface Link {
   readonly from: number;
@@ -20,5 +22,5 @@ export function linkInWords({ from, to, prob }: Link, names: readonly string[]):
 }
 
 export function percent(share: number): string {
-  return share > 0 && share < 0.005 ? "<1 %" : `${Math.round(share * 100)} %`;
+  return share > 0 && share < 0.005 ? `<1${PERCENT}` : `${Math.round(share * 100)}${PERCENT}`;
 }

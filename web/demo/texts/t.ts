@@ -1,5 +1,6 @@
 import { language } from "./language.js";
 import type { Texts } from "./texts.js";
+import { PERCENT } from "./percent.js";
 
 type Value = string | number;
 
@@ -26,5 +27,6 @@ export function t(english: TemplateStringsArray, ...values: readonly Value[]): s
 
 /** The same for a text that is put together, as a noun and its plural are: said("{0} tokens", 3). */
 export function said(english: string, ...values: readonly Value[]): string {
-  return (texts[english] ?? english).replace(/\{(\d+)\}/g, (_, place: string) => String(values[Number(place)]));
+  const text = (texts[english] ?? english).replaceAll(" %", PERCENT);
+  return text.replace(/\{(\d+)\}/g, (_, place: string) => String(values[Number(place)]));
 }

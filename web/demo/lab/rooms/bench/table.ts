@@ -2,6 +2,7 @@ import { element } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
 import type { Row } from "./rows.js";
 import { t } from "../../../texts/t.js";
+import { PERCENT } from "../../../texts/percent.js";
 
 /** More rows than these are not drawn. The exports have all. */
 export const MOST_ROWS = 300;
@@ -17,7 +18,7 @@ export function benchTable(rows: readonly Row[]): HTMLElement {
       `${significant(row.median)} ms`,
       t`${significant(row.low)} to ${significant(row.high)} ms`,
       String(row.samples.length),
-      `${(100 * row.roof).toFixed(0)} %`,
+      `${(100 * row.roof).toFixed(0)}${PERCENT}`,
       row.file,
     ];
     const data = cells.map((words, n) => element("td", { "data-label": HEAD[n + 1]! }, words));

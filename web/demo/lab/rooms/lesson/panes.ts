@@ -11,6 +11,7 @@ import { journey } from "./journey.js";
 import * as lesson from "./lesson.js";
 import type { Lesson } from "./lesson.js";
 import { mostOf, numberCells, weightCells } from "./strip.js";
+import { PERCENT } from "../../../texts/percent.js";
 
 /** How many numbers of a vector are printed. */
 const PRINTED = 5;
@@ -172,5 +173,5 @@ function shareCell(share: number): string {
 }
 
 function signedPercent(share: number): string {
-  return `${decimal(100 * share, 0)} %`;
+  return `${decimal(100 * share, 0)}${PERCENT}`;
 }

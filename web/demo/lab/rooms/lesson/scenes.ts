@@ -9,6 +9,7 @@ import { t } from "../../../texts/t.js";
 import type { TITLES } from "../titles.js";
 import * as lesson from "./lesson.js";
 import type { Lesson } from "./lesson.js";
+import { PERCENT } from "../../../texts/percent.js";
 
 export interface Scene {
   readonly title: string;
@@ -199,7 +200,7 @@ function heads(seen: Lesson): Scene {
   const row = lesson.rowsOfHeads(seen, seen.placed, seen.word)[most]!;
   const best = lesson.largest(row);
   const left = 1 - shares[most]!;
-  const say = (share: number) => `${decimal(100 * share, 0)} %`;
+  const say = (share: number) => `${decimal(100 * share, 0)}${PERCENT}`;
   return {
     title: t`Heads look at different things`,
     words: [

@@ -1,3 +1,5 @@
+import { PERCENT } from "../../../texts/percent.js";
+
 export function percent(share: number): string {
-  return `${(100 * share).toFixed(0)}\u00a0%`;
+  return `${(100 * share).toFixed(0)}${PERCENT}`;
 }

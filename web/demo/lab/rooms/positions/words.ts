@@ -5,6 +5,7 @@ import { aimOf, HANDS } from "./handmade.js";
 import type { PlacedKind } from "./placing.js";
 import type { Settings } from "./settings.js";
 import { DIM, LONGEST, splitText } from "./vocabulary.js";
+import { PERCENT } from "../../../texts/percent.js";
 
 // The sentences of the room. Each is a function of the settings and of the numbers that are drawn.
 
@@ -187,5 +188,5 @@ export function filterWords(
 
 /** A share in percent, rounded down. */
 function percentDown(share: number): string {
-  return `${decimal(Math.floor(1000 * share) / 10, 1)} %`;
+  return `${decimal(Math.floor(1000 * share) / 10, 1)}${PERCENT}`;
 }

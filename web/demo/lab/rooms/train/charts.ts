@@ -2,6 +2,7 @@ import { element } from "../../shell/element.js";
 import { CurveChart } from "./curveChart.js";
 import type { History } from "./history.js";
 import { VOCABULARY } from "./settings.js";
+import { PERCENT } from "../../../texts/percent.js";
 import { t } from "../../../texts/t.js";
 
 /** The loss of a model that knows nothing: the logarithm of the number of tokens, in nats. */
@@ -19,7 +20,7 @@ export class Charts {
       label: t`The share of repeated tokens that is copied, step by step`,
       highest: 1,
       ticks: [0, 0.5, 1],
-      shown: (value) => `${100 * value} %`,
+      shown: (value) => `${100 * value}${PERCENT}`,
       onStep,
     });
     this.#loss = new CurveChart({

@@ -4,6 +4,7 @@ import { scoreStatistics } from "../../rooms/matrix/variance.js";
 import { decimal } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
 import { nearest, type Outcome, type Step } from "../step.js";
+import { PERCENT } from "../../../texts/percent.js";
 
 const DIM = 64;
 const SHARES = [0.1, 0.3, 0.5, 0.8];
@@ -22,7 +23,7 @@ export async function favouriteShare(engine: Engine): Promise<Favourite> {
 }
 
 export function outcome({ unscaled, scaled, variance }: Favourite): Outcome {
-  const percent = (share: number) => `${decimal(100 * share, 0)} %`;
+  const percent = (share: number) => `${decimal(100 * share, 0)}${PERCENT}`;
   return {
     right: nearest(SHARES, unscaled),
     said: t`The favourite of 64 keys gets ${percent(unscaled)} on average: such a softmax hardly mixes, it picks. The scores have a variance of ${decimal(variance, 1)}, about D. Divided by √D, the favourite gets ${percent(scaled)}.`,
