@@ -45,6 +45,21 @@ test.each([1280, 1366])("the bar of a page %i pixels wide shows the names of all
   expect(hidden).toBe(0);
 });
 
+test.each(["en", "de"])(
+  "on a phone, in “%s”, the pill of the engine is not cut, and its panel says the rest",
+  async (lang) => {
+    const page = await lab.browser.newPage({ viewport: { width: 390 - 15, height: 844 } });
+    await page.goto(`${lab.url}?lang=${lang}#/lesson`);
+    await lab.ready("lesson", page);
+    const summary = page.locator("#engine summary");
+    await summary.getByText("wasm").waitFor();
+    expect(await summary.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    await summary.click();
+    expect(await page.locator("#engine-panel li").first().innerText()).toMatch(/ · wasm · [a-z]+ · \d+ [Tt]hreads?$/);
+    await page.close();
+  },
+);
+
 test("the keyboard alone goes from room to room, sets and reads", async () => {
   await lab.enter("sentence");
   const focused = () => lab.page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");

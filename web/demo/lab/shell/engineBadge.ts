@@ -36,13 +36,13 @@ export class EngineBadge {
   }
 
   showReport({ version, backend, variant, threads, adapter, reasons }: Report): void {
-    const parts = [backend, variant, counted(threads, "thread")];
-    this.#name = parts.join(" · ");
+    const more = ` · ${variant} · ${counted(threads, "thread")}`;
+    this.#name = `${backend}${more}`;
     const isolation = crossOriginIsolated
       ? t`This page is cross-origin isolated.`
       : t`This page is not cross-origin isolated: one thread.`;
-    this.#show(this.#name, [
-      line(`headwise ${version}`),
+    this.#show(element("span", {}, backend, element("span", { class: "more" }, more)), [
+      line(`headwise ${version} · ${this.#name}`),
       ...(adapter ? [line(`GPU: ${adapter.vendor} ${adapter.architecture}`)] : []),
       line(isolation),
       ...Object.entries(reasons).map(([what, why]) => english(`${what}: ${why}`)),
@@ -53,8 +53,8 @@ export class EngineBadge {
     this.#show(t`no engine`, [message, ...(hint ? [hint] : [])].map(english));
   }
 
-  #show(summary: string, reasons: readonly HTMLElement[]): void {
-    this.#summary.textContent = summary;
+  #show(summary: string | HTMLElement, reasons: readonly HTMLElement[]): void {
+    this.#summary.replaceChildren(summary);
     this.#reasons.replaceChildren(...reasons);
   }
 }
