@@ -95,6 +95,44 @@ test.each([
   expect(controls.exec(svg)?.[0]).toBeUndefined();
 });
 
+test("a picture of a card is as wide as all that scrolls in it", async () => {
+  await lab.page.setViewportSize({ width: 820, height: 1180 });
+  await lab.enter("matrix");
+  const card = lab.page.locator(".stage .card.diagram");
+  const hidden = () => card.locator(".scroll").evaluateAll((parts) => Math.max(...parts.map((part) => part.scrollWidth - part.clientWidth))); // oxfmt-ignore
+  const width = () => card.evaluate((node) => node.getBoundingClientRect().width);
+  const before = await width();
+  expect(await hidden()).toBeGreaterThan(100);
+  await openShare();
+  await lab.page.getByRole("dialog").getByRole("combobox").selectOption({ label: "From X to the output" });
+  const svg = (await saved("Save as SVG")).bytes.toString();
+  await closeShare();
+  expect(await width()).toBe(before);
+  const page = await lab.browser.newPage({ viewport: { width: 2000, height: 2000 } });
+  await page.setContent(svg);
+  const { edge, cells } = await page.evaluate(() => ({
+    edge: document.querySelector("foreignObject")!.getBoundingClientRect().right,
+    cells: [...document.querySelectorAll("td")].map((cell) => cell.getBoundingClientRect().right),
+  }));
+  expect(cells.length).toBeGreaterThan(100);
+  expect(Math.max(...cells)).toBeLessThan(edge);
+  await page.close();
+  await lab.page.setViewportSize({ width: 1280, height: 900 });
+});
+
+test("no picture is offered of a card that has only controls", async () => {
+  await lab.enter("tensors?mode=attention");
+  await openShare();
+  const dialog = lab.page.getByRole("dialog");
+  const pictures = dialog.getByRole("button", { name: /^Save as (PNG|SVG)$/ });
+  expect(await pictures.count()).toBe(2);
+  await dialog.getByRole("combobox").selectOption({ label: "Which tensor is what" });
+  expect(await pictures.count()).toBe(0);
+  await dialog.getByRole("combobox").selectOption({ label: "Result" });
+  expect(await pictures.count()).toBe(2);
+  await closeShare();
+});
+
 test("a picture of all heads has no bars, which would hide their names", async () => {
   await lab.enter("tensors");
   await openShare();

@@ -18,11 +18,66 @@ const FONT = "Inter, system-ui, sans-serif";
 /** No browser has larger canvases. */
 const MOST_PIXELS = 2 ** 26;
 
-/** Draws a part of the page. What scrolls in the page is drawn whole. */
+/** What a picture has, but not for itself. */
+const BESIDES = `${CONTROLS}, h2, [data-how-to]`;
+const DRAWN = "svg, canvas, img, attention-map, attention-heads";
+
+/** Whether a picture of a part would show more than its heading: a card of controls has none. */
+export function hasPicture(node: HTMLElement): boolean {
+  const parts = document.createTreeWalker(node, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (part) =>
+    part instanceof Element && part.matches(BESIDES) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+  );
+  for (let part = parts.nextNode(); part; part = parts.nextNode())
+    if (part instanceof Element ? part.matches(DRAWN) : part.nodeValue!.trim() !== "") return true;
+  return false;
+}
+
+/** Draws a part of the page. What scrolls in the page is drawn whole: the part is as wide as that needs while it is drawn. */
 export async function pictureOf(node: HTMLElement, title: string, address: string): Promise<Picture> {
+  const [width, left, top] = [node.style.width, scrollX, scrollY];
+  const isWider = widen(node);
+  try {
+    if (isWider) await redrawn();
+    return await drawn(node, title, address);
+  } finally {
+    if (isWider) {
+      node.style.width = width;
+      scrollTo({ left, top, behavior: "instant" });
+    }
+  }
+}
+
+/** So often a part is made wider: what is beside something that scrolls takes its share of the width. */
+const MOST_WIDENINGS = 6;
+
+/** Makes a part so wide that nothing in it scrolls sideways. Returns whether it was not. */
+function widen(node: HTMLElement): boolean {
+  for (let widenings = 0; widenings < MOST_WIDENINGS; widenings++) {
+    const hidden = hiddenWidth(node);
+    if (hidden === 0) return widenings > 0;
+    node.style.width = `${node.getBoundingClientRect().width + hidden}px`;
+  }
+  return true;
+}
+
+/** How much of the widest content of what scrolls sideways is out of sight, in pixels. */
+function hiddenWidth(node: HTMLElement): number {
+  const hidden = [...node.querySelectorAll<HTMLElement>("*")].map((part) => {
+    const by = part.clientWidth > 0 ? part.scrollWidth - part.clientWidth : 0;
+    return by > 0 && ["auto", "scroll"].includes(getComputedStyle(part).overflowX) ? by : 0;
+  });
+  return Math.max(0, ...hidden);
+}
+
+/** Resolves when what depends on a size has been drawn anew. */
+async function redrawn(): Promise<void> {
+  for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
+}
+
+async function drawn(node: HTMLElement, title: string, address: string): Promise<Picture> {
   const { snapdom } = await import("@zumer/snapdom");
-  const drawn = await snapdom(node, { embedFonts: true, fast: false, plugins: [whole] });
-  const markup = decodeURIComponent(drawn.toRaw().replace(/^[^,]*,/, ""));
+  const snapshot = await snapdom(node, { embedFonts: true, fast: false, plugins: [whole] });
+  const markup = decodeURIComponent(snapshot.toRaw().replace(/^[^,]*,/, ""));
   const { width, height } = node.getBoundingClientRect();
   const page = getComputedStyle(document.body);
   const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet") || page.color;

@@ -8,7 +8,7 @@ import { save } from "../shell/save.js";
 import { t } from "../../texts/t.js";
 import { copy } from "./copy.js";
 import { chosenPictures, gifOf, type Film } from "./film.js";
-import { canvasOf, pictureOf, pngOf, svgOf } from "./picture.js";
+import { canvasOf, hasPicture, pictureOf, pngOf, svgOf } from "./picture.js";
 import "./share.css";
 import type { Shared } from "./shared.js";
 
@@ -51,19 +51,23 @@ class ShareDialog {
   readonly #choice: HTMLSelectElement;
   readonly #embedding = new Embedding((words) => this.#say(words));
   readonly #dialog: HTMLDialogElement;
-  readonly #makers: HTMLButtonElement[];
+  /** What makes a picture of the figure that is chosen. */
+  readonly #pictures: readonly HTMLButtonElement[];
+  readonly #makers: readonly HTMLButtonElement[];
 
   /** The first figure is the whole room. */
   constructor(figures: readonly Figure[], film: Film | undefined) {
     this.#figures = figures;
     const names = figures.map(({ embedded }, at) => (at === 0 ? t`The whole room` : embedded.title));
     this.#choice = element("select", {}, ...names.map((name, at) => element("option", { value: String(at) }, name)));
-    this.#choice.selectedIndex = Math.min(1, figures.length - 1);
+    this.#choice.selectedIndex = Math.max(
+      figures.findIndex(({ node }, at) => at > 0 && hasPicture(node)),
+      0,
+    );
     this.#choice.onchange = () => this.#show();
-    this.#show();
+    this.#pictures = [this.#maker(t`Save as PNG`, () => this.#png()), this.#maker(t`Save as SVG`, () => this.#svg())];
     this.#makers = [
-      this.#maker(t`Save as PNG`, () => this.#png()),
-      this.#maker(t`Save as SVG`, () => this.#svg()),
+      ...this.#pictures,
       ...(film ? [this.#maker(t`Save ${film.what} as a film (GIF)`, () => this.#film(film))] : []),
     ];
     const address = element("input", { type: "url", readonly: "", value: location.href });
@@ -80,6 +84,7 @@ class ShareDialog {
       button(t`Close`, () => this.#dialog.close()),
     );
     this.#dialog.onclose = () => this.#dialog.remove();
+    this.#show();
   }
 
   open(): void {
@@ -87,8 +92,9 @@ class ShareDialog {
     this.#dialog.showModal();
   }
 
-  /** Shows the HTML of the figure that was chosen. */
+  /** Shows the HTML of the figure that was chosen. Controls alone make no picture. */
   #show(): void {
+    for (const each of this.#pictures) each.hidden = !hasPicture(this.#figure.node);
     this.#embedding.show(this.#figure.embedded);
     this.#say("");
   }
