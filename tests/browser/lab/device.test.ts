@@ -60,7 +60,7 @@ test("a bench that runs can be cancelled, keeps what it has, and leaves the engi
   await lab.page.getByText(/the bench was cancelled when it had measured 1 of \d+ figures\.$/).waitFor();
   expect(await lab.page.locator(".roofline path.mark").count()).toBe(1);
   expect(await lab.page.getByRole("button", { name: "Cancel the bench" }).count()).toBe(0);
-  await lab.page.getByText("Compare with double precision").click();
+  await lab.compare();
   await lab.page.getByText("Against the definition").waitFor();
   expect(await lab.page.getByRole("button", { name: "Run the bench" }).isEnabled()).toBe(true);
 });

@@ -177,6 +177,7 @@ test("all heads are asked what a pronoun means, in stories and in the visitor's 
   const begin = "Kate and Ben lived near the park. Kate had a red ball. She liked it very much.";
   await trained.goto(`${lab.url}#/generate?begin=${encodeURIComponent(begin)}`);
   await lab.ready("generate", trained);
+  await lab.unfold(trained);
   await trained.getByRole("button", { name: "Ask all heads" }).press("Enter");
   const person = trained.getByRole("region", { name: "He or she" });
   await person.getByText(/Layer 2 head 5 finds the name that is meant: 7\d\u00a0% of its weight is there/).waitFor();

@@ -35,6 +35,8 @@ export class LabPage {
   hw!: Attention;
   url!: string;
   page!: Page;
+  /** Rooms keep their folds as they are. Otherwise all are opened when a room is entered, so that a test meets the whole room. */
+  staysFolded = false;
   readonly #troubles: string[] = [];
   readonly #hosts = new Set<string>();
   /** The pages whose decoders are random ones. */
@@ -79,6 +81,7 @@ export class LabPage {
     await page.goto("about:blank");
     await page.goto(`${site}#/${place}`);
     await this.ready(room, page);
+    if (!this.staysFolded) await this.unfold(page);
   }
 
   /** Goes to a room from another one, as a link does, without loading the page anew: half the work of `enter`. */
@@ -89,6 +92,7 @@ export class LabPage {
     await this.#prepare(room, this.page);
     await this.page.goto(`${this.url}#/${place}`);
     await this.ready(room);
+    if (!this.staysFolded) await this.unfold();
   }
 
   /**
@@ -104,6 +108,21 @@ export class LabPage {
   /** Waits until a room is drawn. */
   async ready(room: string, page = this.page): Promise<void> {
     await page.waitForSelector(`[data-room=${room}][aria-busy=false]`);
+  }
+
+  /** Opens all folded parts of a room. */
+  async unfold(page = this.page): Promise<void> {
+    await page.evaluate(() => {
+      for (const fold of document.querySelectorAll<HTMLDetailsElement>("main details:is(.card, .panel)"))
+        fold.open = true;
+    });
+    await this.frames(page);
+  }
+
+  /** Compares what is shown with double precision, as a visitor does. */
+  async compare(page = this.page): Promise<void> {
+    if ((await page.locator(".check[open]").count()) === 0) await page.getByText("Check this", { exact: true }).click();
+    await page.getByRole("button", { name: "Compare with double precision" }).click();
   }
 
   /** Waits until the page has drawn all changes and seen a new size: both happen once a frame. */

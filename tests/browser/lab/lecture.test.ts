@@ -8,6 +8,7 @@ import { LECTURES } from "../../../web/demo/lab/lecture/lectures.js";
 import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
+lab.staysFolded = true;
 
 const panel = (page: Page) => page.locator("#lecture");
 const answer = (page: Page) => page.locator("#lecture .lecture-answer");

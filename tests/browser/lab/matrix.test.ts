@@ -68,7 +68,7 @@ describe("what is said is what is shown", () => {
     "the comparison with double precision takes all heads and what follows, in both forms: %s",
     async (query, heads) => {
       await lab.enter(`matrix?${query}`);
-      await lab.page.getByText("Compare with double precision").click();
+      await lab.compare();
       const said = await lab.page.locator(".verdict", { hasText: "Against the definition" }).textContent();
       expect(said).toContain(`scores: ${2 * 2 * heads * 25} numbers`);
       expect(said).toContain(`weights: ${2 * heads * 25} numbers`);

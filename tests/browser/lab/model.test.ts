@@ -74,7 +74,7 @@ describe("A model whose files are given", () => {
     await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ model_type: "t5" }) }));
     await page.getByText(/This did not work: inspectModel: config\.json: model_type must be .*got "t5"/).waitFor();
     expect(await page.locator(".head-tile:visible").count()).toBe(0);
-    await page.getByRole("button", { name: "Compare with double precision" }).click();
+    await lab.compare(page);
     await page.getByText("This did not work: no model is shown whose weights could be compared.").waitFor();
     await page.setInputFiles("#model-files", given({ "model.safetensors": gpt2()["model.safetensors"]! }));
     await page.getByText(/This did not work: inspectModel: files must have config\.json/).waitFor();
@@ -180,7 +180,7 @@ describe("The example", () => {
   });
 
   test("its weights are those of double precision, and nothing is wrong for screen readers", async () => {
-    await page.getByRole("button", { name: "Compare with double precision" }).click();
+    await lab.compare(page);
     await page.getByText(/^Against the definition in double precision, weights of layer \d head \d/).waitFor();
     expect(await lab.axe(page)).toEqual([]);
   });

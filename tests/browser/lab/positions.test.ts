@@ -135,7 +135,7 @@ describe("what can be touched", () => {
 
   test("compares all its maps with double precision", async () => {
     await lab.enter("positions?kind=rotary");
-    await lab.page.getByText("Compare with double precision").click();
+    await lab.compare();
     const verdict = lab.page.getByText("Against the definition in double precision");
     await verdict.waitFor();
     const text = await verdict.textContent();

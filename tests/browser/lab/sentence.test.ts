@@ -136,6 +136,7 @@ describe("the model", () => {
     expect(await page.locator("main input:visible").count()).toBe(1); // the switch for positions
     goOn();
     await lab.ready("sentence", page);
+    await lab.unfold(page);
     expect(await page.locator("main input[type=checkbox]:visible").count()).toBe(9);
     await page.close();
   });

@@ -8,12 +8,12 @@ const lab = new LabPage();
 test("every room that computes is near its definition in double precision, and its code can be seen", async () => {
   for (const room of ROOMS.filter((name) => name !== "bench")) {
     await lab.walk(room);
-    await lab.page.getByText("Compare with double precision").click();
+    await lab.compare();
     const verdict = lab.page.locator(".verdict", { hasText: "Against the definition" });
     const said = await verdict.textContent();
     const distances = [...said!.matchAll(/at most (\S+) apart/g)].map(([, text]) => Number(text));
     expect(Math.max(0, ...distances)).toBeLessThan(1e-5);
-    expect(await lab.page.locator(".code code").textContent()).toContain('from "headwise"');
+    expect(await lab.page.locator(".check code").textContent()).toContain('from "headwise"');
   }
 });
 

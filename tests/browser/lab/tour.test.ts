@@ -5,6 +5,7 @@ import { STEPS } from "../../../web/demo/lab/tour/steps.js";
 import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
+lab.staysFolded = true;
 
 /** The settings that the open room does not have: neither its address nor one of its controls shows them. */
 const notSet = (page: Page, settings: string) =>

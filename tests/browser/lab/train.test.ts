@@ -108,7 +108,7 @@ describe("a training of eighty steps", () => {
   });
 
   test("the maps are near their definition in double precision", async () => {
-    await page.getByText("Compare with double precision").click();
+    await lab.compare(page);
     const said = await page.locator(".verdict", { hasText: "Against the definition" }).textContent();
     const distances = [...said!.matchAll(/at most (\S+) apart/g)].map(([, text]) => Number(text));
     expect(distances).toHaveLength(2);

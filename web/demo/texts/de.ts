@@ -39,6 +39,7 @@ export const GERMAN: Texts = {
     "Kopiert. Der Code läuft in Node und in einer Seite, wenn headwise installiert ist.",
   "This browser does not let the page copy; the code stands below.":
     "Dieser Browser lässt die Seite nicht kopieren; der Code steht unten.",
+  "Check this": "Nachprüfen",
   Code: "Code",
   "Computing in double precision …": "Es wird mit doppelter Genauigkeit gerechnet …",
   "Compare with double precision": "Mit doppelter Genauigkeit vergleichen",

@@ -2,6 +2,7 @@ import type { HeightMessage } from "../../embed/heightMessage.js";
 import { byId, element } from "../shell/element.js";
 import { t } from "../../texts/t.js";
 import { CARDS } from "./cards.js";
+import { unfold } from "../shell/folds.js";
 import { ADDRESS_WRITTEN } from "../shell/trail.js";
 import "./figurePage.css";
 
@@ -36,6 +37,7 @@ export function showFigure(): void {
 
 /** Marks the only card to show, and what is around it in its room. */
 function choose(chosen: Element | undefined): void {
+  if (chosen) unfold(chosen);
   chosen?.setAttribute("data-chosen", "");
   const room = chosen?.closest(".room")?.parentElement;
   for (let around = chosen?.parentElement; around && around !== room; around = around.parentElement)

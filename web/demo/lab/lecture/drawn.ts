@@ -1,3 +1,5 @@
+import { unfold } from "../shell/folds.js";
+
 /** Nothing has changed for so long: it is drawn. */
 const QUIET_MS = 400;
 const LONGEST_MS = 60_000;
@@ -6,6 +8,7 @@ const LONGEST_MS = 60_000;
 export async function drawnFigure(room: string, figure: string): Promise<HTMLElement | undefined> {
   const find = () => {
     const node = document.querySelector<HTMLElement>(`[data-room=${room}][aria-busy=false] ${figure}`);
+    if (node) unfold(node);
     return node?.checkVisibility() ? node : undefined;
   };
   const main = document.getElementById("main")!;

@@ -4,6 +4,7 @@ import type { ShownFigure } from "../embed/markup.js";
 import { button } from "../shell/controls.js";
 import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
+import { unfold } from "../shell/folds.js";
 import { save } from "../shell/save.js";
 import { t } from "../../texts/t.js";
 import { copy } from "./copy.js";
@@ -21,7 +22,9 @@ interface Figure {
   /** Above its picture. */
   readonly title: string;
   readonly node: HTMLElement;
-  readonly embedded: ShownFigure;
+  readonly embedded: Omit<ShownFigure, "height">;
+  /** How high its frame is. */
+  readonly height: () => number;
 }
 
 /** Opens a dialog with the address of what is shown, its picture as a file, a film if the room has one, and its HTML. */
@@ -31,11 +34,12 @@ export function share({ room, stage, settings, film }: Shared): void {
   const common = { lab, room: id, settings: settings() };
   const cards = [...document.querySelectorAll<HTMLElement>(CARDS)].map((node, at): Figure => {
     const name = cardName(node);
-    const embedded = { ...common, title: name, card: String(at + 1), height: node.offsetHeight + AROUND_CARD };
-    return { title: `${title}: ${name}`, node, embedded };
+    const embedded = { ...common, title: name, card: String(at + 1) };
+    return { title: `${title}: ${name}`, node, embedded, height: () => node.offsetHeight + AROUND_CARD };
   });
-  const whole = { ...common, title, card: "", height: heightOf(stage) + AROUND_STAGE };
-  const figures = [{ title, node: stage, embedded: whole }, ...cards.filter(({ node }) => node.checkVisibility())];
+  const embedded = { ...common, title, card: "" };
+  const whole = { title, node: stage, embedded, height: () => heightOf(stage) + AROUND_STAGE };
+  const figures = [whole, ...cards.filter(({ node }) => node.checkVisibility())];
   new ShareDialog(figures, film()).open();
 }
 
@@ -92,10 +96,12 @@ class ShareDialog {
     this.#dialog.showModal();
   }
 
-  /** Shows the HTML of the figure that was chosen. Controls alone make no picture. */
+  /** Shows the HTML of the figure that was chosen. A folded one is opened: it is drawn as it is seen. Controls alone make no picture. */
   #show(): void {
-    for (const each of this.#pictures) each.hidden = !hasPicture(this.#figure.node);
-    this.#embedding.show(this.#figure.embedded);
+    const { node, embedded, height } = this.#figure;
+    unfold(node);
+    for (const each of this.#pictures) each.hidden = !hasPicture(node);
+    this.#embedding.show({ ...embedded, height: height() });
     this.#say("");
   }
 

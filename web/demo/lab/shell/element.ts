@@ -47,6 +47,19 @@ export function card(title: string, ...children: Content[]): HTMLElement {
   return element("section", { class: "card" }, element("h2", {}, title), ...children);
 }
 
+const unfolded = new Set<string>();
+
+/**
+ * A card that shows only its title until it is opened. What was opened stays so for the visit. A setting that changes opens
+ * the cards of its controls (`folds.ts`).
+ */
+export function folded(title: string, ...children: Content[]): HTMLDetailsElement {
+  const node = element("details", { class: "card" }, element("summary", {}, element("h2", {}, title)), ...children);
+  node.open = unfolded.has(title);
+  node.ontoggle = () => (node.open ? unfolded.add(title) : unfolded.delete(title));
+  return node;
+}
+
 /** What a visitor can do, as a part of a text. Saved pictures have it not: nobody can do it there. */
 export function howTo(words: string): HTMLElement {
   return element("span", { "data-how-to": "" }, words);

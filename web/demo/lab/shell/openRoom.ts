@@ -7,6 +7,7 @@ import { t } from "../../texts/t.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
 import { Failure, inWords } from "./failure.js";
+import { Folds } from "./folds.js";
 import type { Fields, Values } from "./field.js";
 import { latest } from "./latest.js";
 import { counted, milliseconds, significant } from "./numbers.js";
@@ -49,7 +50,9 @@ export class OpenRoom implements RoomView<Fields> {
   readonly #time = element("span", { class: "time" });
   readonly #tools = element("div", { class: "tools" });
   readonly #share: HTMLButtonElement;
-  readonly #code = element("details", { class: "code" });
+  readonly #check = element("details", { class: "check" }, element("summary", {}, t`Check this`));
+  readonly #checks = element("div", { class: "tools" });
+  readonly #folds = new Folds(this.stage);
   readonly #closing: (() => void)[] = [];
   #film: (() => Film | undefined) | undefined;
   #takeFiles: ((files: readonly File[]) => void) | undefined;
@@ -70,18 +73,17 @@ export class OpenRoom implements RoomView<Fields> {
       film: () => this.#film?.(),
       fail: (error) => this.#fail(error, this.#draw),
     });
-    this.#random.hidden = this.#code.hidden = this.#unshared.hidden = true;
+    this.#random.hidden = this.#check.hidden = this.#unshared.hidden = true;
     this.#title = element("h1", {}, door.title);
     this.#article = element(
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
-      ...besides(door),
-      element("header", {}, this.#title, ledeOf(door), this.#finding),
-      this.#random, // before the numbers that it is about
+      // What is random is said before the numbers that it is about.
+      element("header", {}, this.#title, ...besides(door), ledeOf(door), this.#finding, this.#random),
       this.#notice,
       this.#failure.node,
       this.stage,
-      element("footer", {}, this.#tools, this.#unshared, this.#verdict, this.#code),
+      element("footer", {}, this.#tools, this.#unshared, this.#check),
       nextDoor(door),
       this.#address,
     );
@@ -109,7 +111,10 @@ export class OpenRoom implements RoomView<Fields> {
       button(t`Lectures`, () => this.#chooseLecture()),
       this.#time,
     );
+    this.#check.append(this.#checks, this.#verdict);
     room.open(this);
+    this.state.onChange(() => this.#unfold());
+    this.#unfold();
     this.state.onChange(() => (this.#verdict.textContent = ""));
     this.#isOpen = true;
     this.#onOpen();
@@ -128,6 +133,7 @@ export class OpenRoom implements RoomView<Fields> {
     const work = async () => {
       this.#article.ariaBusy = "true";
       await draw(this.state.values);
+      this.#unfold();
       this.#failure.clear();
       this.#article.ariaBusy = "false";
     };
@@ -158,18 +164,17 @@ export class OpenRoom implements RoomView<Fields> {
     const show = () => (text.textContent = code(this.state.values));
     const copy = button(t`Copy code`, () => {
       show();
-      this.#code.open = true;
       void navigator.clipboard.writeText(text.textContent).then(
         () => this.#say(t`Copied. It runs in Node and in a page, with headwise installed.`),
         () => this.#say(t`This browser does not let the page copy; the code stands below.`),
       );
     });
     const pre = element("pre", { role: "region", tabindex: "0", "aria-label": t`Code`, translate: "no" }, text);
-    this.#code.append(element("summary", {}, t`Code`), pre);
-    this.#code.hidden = false;
+    this.#check.append(pre);
+    this.#check.hidden = false;
     this.state.onChange(show);
     show();
-    this.#tools.prepend(copy);
+    this.#checks.append(copy);
   }
 
   onCheck(check: (values: Values<Fields>) => Promise<readonly Difference[]>): void {
@@ -186,7 +191,8 @@ export class OpenRoom implements RoomView<Fields> {
         },
       );
     };
-    this.#tools.prepend(button(t`Compare with double precision`, run));
+    this.#checks.prepend(button(t`Compare with double precision`, run));
+    this.#check.hidden = false;
   }
 
   #chooseLecture(): void {
@@ -248,6 +254,10 @@ export class OpenRoom implements RoomView<Fields> {
   /** A room that was left stays away, also if its work ends, or fails, later. */
   #show(): void {
     if (!this.#isClosed && !this.#article.isConnected) this.#main.replaceChildren(this.#article);
+  }
+
+  #unfold(): void {
+    this.#folds.follow(this.state.query);
   }
 
   #say(words: string): void {

@@ -3,6 +3,7 @@ import { button } from "../shell/controls.js";
 import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { number } from "../shell/field.js";
+import { unfold } from "../shell/folds.js";
 import type { State } from "../shell/state.js";
 import { t } from "../../texts/t.js";
 import type { Step } from "./step.js";
@@ -93,7 +94,9 @@ export class Tour {
     this.#state.set({ guess: index + 1 });
     this.#events.show(new URLSearchParams(step.after));
     (this.#answers.children[index] as HTMLElement).focus();
-    document.querySelector(`main ${step.look}`)?.scrollIntoView();
+    const figure = document.querySelector(`main ${step.look}`);
+    if (figure) unfold(figure);
+    figure?.scrollIntoView();
   }
 
   /** Computes the truth and says it, unless the visitor has gone on. */

@@ -2,7 +2,7 @@ import "./room.css";
 
 import { attentionDifferences } from "../../engine/difference.js";
 import { panel, slider, toggle } from "../../shell/controls.js";
-import { card, element, formula, scrollable } from "../../shell/element.js";
+import { card, element, folded, formula, scrollable } from "../../shell/element.js";
 import { headMatrix, type Matrix } from "../../shell/matrix.js";
 import { NumberGrid } from "../../shell/numberGrid.js";
 import { bytes, decimal, grouped, many } from "../../shell/numbers.js";
@@ -92,7 +92,7 @@ class Picture {
         card(t`The tile`, this.#rows, element("div", { class: "row" }, this.#scores.node)),
         card(t`What a row remembers`, formula(onlineTex), scrollable(t`Steps of the row`, this.#table), this.#result),
       ),
-      card(
+      folded(
         t`What it costs, at length`,
         panel(long),
         this.#saving,

@@ -5,7 +5,7 @@ import type { ExperimentOrder, ExperimentResult } from "../../engine/experimentP
 import type { Endless, Written } from "../../engine/generateProtocol.js";
 import { Generating } from "../../engine/generating.js";
 import { button, choices, lines, panel, slider } from "../../shell/controls.js";
-import { card, element, howTo } from "../../shell/element.js";
+import { card, element, folded, howTo } from "../../shell/element.js";
 import { placeName, placeOf } from "../../shell/headPlace.js";
 import { decimal } from "../../shell/numbers.js";
 import type { RoomView } from "../../shell/room.js";
@@ -88,7 +88,7 @@ export class Desk {
         this.#status,
       ),
       element("div", { class: "run-columns" }, this.#text.node, card(t`What may come next`, this.#next.node)),
-      card(
+      folded(
         t`Every head, for the newest token`,
         element(
           "p",
@@ -101,7 +101,7 @@ export class Desk {
       this.#experiments.node,
       this.#jobs.node,
       this.#pronouns.node,
-      card(
+      folded(
         t`The cache of keys and values`,
         panel(
           choices(state, "dtype", t`Stored as`),
@@ -112,7 +112,7 @@ export class Desk {
         this.#table.node,
       ),
       this.#endless.node,
-      card(t`The model`, this.#about),
+      folded(t`The model`, this.#about),
     ];
   }
 

@@ -1,7 +1,7 @@
 import { unitOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Endless } from "../../engine/generateProtocol.js";
 import { button } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { endlessChart } from "./endlessChart.js";
 import { endlessWords } from "./words.js";
 import { t } from "../../../texts/t.js";
@@ -19,7 +19,7 @@ export class EndlessCard {
       onRead();
     });
     const words = t`A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”). Does a ring need them? Three caches read the same text, and the model’s surprise is measured.`;
-    this.node = card(t`Endless text`, element("p", { class: "hint" }, words), this.#read, this.#picture, this.#words);
+    this.node = folded(t`Endless text`, element("p", { class: "hint" }, words), this.#read, this.#picture, this.#words);
   }
 
   /** Hides the card where there is no text to read. */

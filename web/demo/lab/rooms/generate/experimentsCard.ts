@@ -1,7 +1,7 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
 import type { ExperimentOrder, ExperimentResult } from "../../engine/experimentProtocol.js";
 import { button } from "../../shell/controls.js";
-import { card, element, setText } from "../../shell/element.js";
+import { element, folded, setText } from "../../shell/element.js";
 import { EXPERIMENTS } from "./experiments.js";
 import { experimentWords } from "./experimentWords.js";
 import { t } from "../../../texts/t.js";
@@ -28,7 +28,7 @@ export class ExperimentsCard {
       }),
     );
     const words = t`Each button changes one thing, and sets the room so that it can be seen above: the text, its heads, temperature 1 and top k 40. The control is the same with another word, or with other heads.`;
-    this.node = card(
+    this.node = folded(
       t`Experiments`,
       element("p", { class: "hint" }, words),
       element("div", { class: "row experiments" }, ...this.#buttons),

@@ -9,7 +9,7 @@ import { t } from "../../../texts/t.js";
 
 /** What each head of the newest token looks at, as strips along the text. */
 export class HeadStrips {
-  readonly node = element("div", { class: "strips" });
+  readonly node = element("div", { class: "strips", "data-field": "head off" });
   readonly #onChoose: (place: HeadPlace) => void;
   readonly #onSwitch: (place: HeadPlace) => void;
   #strips: readonly Strip[] = [];

@@ -1,5 +1,5 @@
 import type { DecoderConfig } from "../../../generate/decoderFile.js";
-import { card, element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { choiceWords, jobWords } from "./jobs.js";
 import { t } from "../../../texts/t.js";
 
@@ -12,7 +12,7 @@ export class JobsCard {
 
   constructor() {
     const words = t`The grammar knows the right word at many places. These are the shares of right choices among the words that could stand there, in stories that the model has not seen; and what is left of them when one head is off.`;
-    this.node = card(t`What the heads are for`, element("p", { class: "hint" }, words), this.#choices, this.#jobs);
+    this.node = folded(t`What the heads are for`, element("p", { class: "hint" }, words), this.#choices, this.#jobs);
   }
 
   /** Hides the card where nothing was measured. */

@@ -2,7 +2,7 @@ import { vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.
 import type { Written } from "../../engine/generateProtocol.js";
 import type { Look, OwnPronoun, PronounFinding, PronounStudy } from "../../engine/pronounProtocol.js";
 import { button } from "../../shell/controls.js";
-import { card, element, setText } from "../../shell/element.js";
+import { element, folded, setText } from "../../shell/element.js";
 import { lookWords, ownWords, pronounTitle, pronounWords } from "./pronounWords.js";
 import { t } from "../../../texts/t.js";
 
@@ -24,7 +24,7 @@ export class PronounsCard {
     });
     const words = t`The grammar knows whom “he” means, and what “it” means. Which head looks there? The weights are those of the word before the pronoun, when the model chooses it, with all heads on. Then the story is changed, and the head is switched off.`;
     this.#ownTitle.hidden = true;
-    this.node = card(
+    this.node = folded(
       t`Whom “he” means, and what “it” means`,
       element("p", { class: "hint" }, words),
       this.#ask,

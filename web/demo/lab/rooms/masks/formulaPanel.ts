@@ -25,8 +25,9 @@ export class FormulaPanel {
     const names = Object.keys(LABELS) as (keyof Formulas)[];
     this.#faults = new Map(names.map((name) => [name, new FaultLine(`formula-${name}-fault`)]));
     this.node = element(
-      "section",
-      { class: "panel formulas", "aria-label": t`Formulas` },
+      "details",
+      { class: "panel formulas" },
+      element("summary", {}, element("h2", {}, t`Formulas`)),
       this.#switch(),
       element("div", { class: "formula-fields" }, ...names.map((name) => this.#field(name))),
       element("div", { class: "formula-notes" }, this.#call.node, this.#stale, language()),

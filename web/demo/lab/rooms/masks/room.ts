@@ -1,7 +1,7 @@
 import "./room.css";
 
 import { button, choices, panel, slider, toggle } from "../../shell/controls.js";
-import { card, element, formula } from "../../shell/element.js";
+import { card, element, folded, formula } from "../../shell/element.js";
 import { headLabel } from "../../shell/headWords.js";
 import { attentionMap } from "../../shell/maps.js";
 import { decimal } from "../../shell/numbers.js";
@@ -53,7 +53,7 @@ function open(view: RoomView<typeof fields>): void {
   const formulas = new FormulaPanel(state);
   /** Of each field the last formula that was right; and what is drawn. */
   let [right, shown]: [Compiled, Compiled] = [{}, {}];
-  stage.append(presets(view), formulas.node, picture.map, controls(view), picture.words);
+  stage.append(presets(view), picture.map, controls(view), formulas.node, picture.words);
   view.onDraw(async (settings) => {
     const { compiled, faults } = rulesOf(settings);
     const wanted = keeping(compiled, faults, right);
@@ -86,14 +86,17 @@ function presets({ state }: RoomView<typeof fields>): HTMLElement {
   };
   show();
   state.onChange(show);
-  const group = (label: string, names: readonly string[]) =>
-    element("div", { class: "chips", role: "group", "aria-label": label }, ...names.map((name) => chips.get(name)!));
+  const group = (label: string, names: readonly string[], ...before: HTMLElement[]) =>
+    element("div", { class: "chips", role: "group", "aria-label": label }, ...before, ...names.map((name) => chips.get(name)!)); // oxfmt-ignore
   return element(
     "div",
     { class: "presets" },
     group(t`Rules of known models`, Object.keys(PRESETS)),
-    element("p", { class: "hint" }, t`Rules that need a formula:`),
-    group(t`Rules that need a formula`, Object.keys(RECIPES)),
+    group(
+      t`Rules that need a formula`,
+      Object.keys(RECIPES),
+      element("p", { class: "hint" }, t`Rules that need a formula:`),
+    ),
     story,
   );
 }
@@ -150,8 +153,8 @@ class Picture {
   readonly words = element(
     "div",
     { class: "halves" },
-    card(t`The rules, in their order`, formula(scoreTex)),
-    card(t`What they do here`, this.#groups, this.#empty, this.#spoiled, this.#spread),
+    folded(t`The rules, in their order`, formula(scoreTex)),
+    folded(t`What they do here`, this.#groups, this.#empty, this.#spoiled, this.#spread),
   );
   readonly #find: (sentence: string) => void;
   /** Shows the tiles and the words for the head of the map. */

@@ -1,5 +1,5 @@
 import { panel, slider } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { plain } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
@@ -16,7 +16,7 @@ export class DictionaryCard {
   constructor(state: State<typeof fields>) {
     const sharpness = (index: number) => `× ${plain(HOURS.sharpness[index]!)}`;
     const head = [t`key`, t`weight`, t`value`].map((name) => element("th", { scope: "col" }, name));
-    this.node = card(
+    this.node = folded(
       t`A dictionary that softens into attention`,
       element("p", { class: "hint" }, DICTIONARY_WORDS),
       panel(slider(state, "hour", t`Query`, clock), slider(state, "sharpness", t`Sharpness`, sharpness)),

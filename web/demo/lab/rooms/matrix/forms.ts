@@ -1,4 +1,4 @@
-import { card, element, howTo, scrollable } from "../../shell/element.js";
+import { element, folded, howTo, scrollable } from "../../shell/element.js";
 import type { Cell } from "../../shell/numberGrid.js";
 import { t } from "../../../texts/t.js";
 import type { Form, Steps } from "./steps.js";
@@ -37,7 +37,7 @@ export class FormsCard {
         scrollable(TITLES[form], element("div", { class: "scheme" }, ...grids)),
       );
     });
-    this.node = card(
+    this.node = folded(
       t`Rows or columns: the same numbers`,
       element("p", { class: "hint" }, this.#words, howTo(t` Point at a number to find it in the other form.`)),
       element("div", { class: "schemes" }, ...figures),

@@ -1,5 +1,5 @@
 import { panel, slider } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { grouped } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
@@ -17,7 +17,7 @@ export class GrowthCard {
   constructor(state: State<typeof fields>) {
     const nameOf = (index: number) => STATIONS[index - 1]?.name ?? t`this toy`;
     const head = [t`One layer`, t`this toy`, t`now`].map((name) => element("th", { scope: "col" }, name));
-    this.node = card(
+    this.node = folded(
       t`From this toy to GPT-3`,
       panel(slider(state, "station", t`Model`, nameOf)),
       this.#station,

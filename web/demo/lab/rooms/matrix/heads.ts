@@ -1,4 +1,4 @@
-import { card, element, withIndices } from "../../shell/element.js";
+import { element, folded, withIndices } from "../../shell/element.js";
 import { t } from "../../../texts/t.js";
 import { FormGrid } from "./formGrid.js";
 import { nameOf, axisLabels, SHAPES, type Name, type Scene } from "./parts.js";
@@ -16,7 +16,7 @@ export class HeadsCard {
   readonly #joined = element("div", { class: "head-cuts" });
 
   constructor() {
-    this.node = card(t`Heads: cut apart and joined again`, this.#cut, this.#heads, this.#join, this.#joined);
+    this.node = folded(t`Heads: cut apart and joined again`, this.#cut, this.#heads, this.#join, this.#joined);
   }
 
   show(scene: Scene): void {

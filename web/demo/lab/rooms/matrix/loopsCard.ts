@@ -1,5 +1,5 @@
 import { panel, slider } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { grouped } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
@@ -22,7 +22,7 @@ export class LoopsCard {
     const head = ["", t`two products`, t`a loop over queries`, t`a recurrence`].map((name) =>
       element(name ? "th" : "td", name ? { scope: "col" } : {}, name),
     );
-    this.node = card(
+    this.node = folded(
       t`One product instead of loops`,
       element("p", { class: "hint" }, LOOPS_WORDS),
       panel(slider(state, "length", t`Positions S`, (exponent) => grouped(2 ** exponent))),

@@ -1,5 +1,5 @@
 import { panel, toggle } from "../../shell/controls.js";
-import { card, element, withIndices } from "../../shell/element.js";
+import { element, folded, withIndices } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
 import { concatenationWords, localWords, queryWords } from "./mixing.js";
@@ -12,7 +12,7 @@ export class MixingCard {
   readonly #said = element("ul", { class: "said" });
 
   constructor(state: State<typeof fields>) {
-    this.node = card(
+    this.node = folded(
       t`Who mixes, and why by queries`,
       panel(toggle(state, "oneQuery", t`One query for all`)),
       this.#said,

@@ -3,7 +3,7 @@ import "./room.css";
 import { difference } from "../../engine/difference.js";
 import { cardName } from "../../embed/cards.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
-import { card, element, withIndices } from "../../shell/element.js";
+import { element, folded, withIndices } from "../../shell/element.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { t } from "../../../texts/t.js";
 import { calculate } from "./calculation.js";
@@ -42,7 +42,7 @@ function open(view: RoomView<typeof fields>): void {
   const [growth, dictionary, loops] = [new GrowthCard(state), new DictionaryCard(state), new LoopsCard(state)];
   const [mixing, source] = [new MixingCard(state), new SourcePanel(state)];
   const said = element("ul", { class: "said" });
-  const cards = [card(t`What these numbers say`, said), ...[heads, variance, growth, dictionary, loops, mixing].map(({ node }) => node)]; // oxfmt-ignore
+  const cards = [folded(t`What these numbers say`, said), ...[heads, variance, growth, dictionary, loops, mixing].map(({ node }) => node)]; // oxfmt-ignore
   const stops = [forms.node, ...cards].map((node) => ({ name: cardName(node), nodes: [node] }));
   const stepper = new Stepper([...diagram.stopsWith(source.node), ...stops], (stop) => state.set({ stop }));
   stage.append(

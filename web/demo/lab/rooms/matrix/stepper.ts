@@ -1,5 +1,6 @@
 import { button } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
+import { unfold } from "../../shell/folds.js";
 import { t } from "../../../texts/t.js";
 
 /** A stop of a phone's way through the room: its name, and what is to be seen there. */
@@ -44,6 +45,7 @@ export class Stepper {
     this.#shown = Math.min(stop, this.#stops.length);
     const here = new Set(this.#stops[this.#shown - 1]!.nodes);
     for (const node of this.#stops.flatMap(({ nodes }) => nodes)) node.classList.toggle("elsewhere", !here.has(node));
+    for (const node of here) unfold(node);
     this.#list.value = String(this.#shown);
     this.#back.disabled = this.#shown === 1;
     this.#next.disabled = this.#shown === this.#stops.length;

@@ -1,5 +1,5 @@
 import { panel, slider } from "../../shell/controls.js";
-import { card, element, formula } from "../../shell/element.js";
+import { element, folded, formula } from "../../shell/element.js";
 import { histogram } from "../../shell/histogram.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
@@ -13,7 +13,7 @@ export class VarianceCard {
   readonly #charts = element("div", { class: "row" });
 
   constructor(state: State<typeof fields>) {
-    this.node = card(
+    this.node = folded(
       t`Why 1/√D`,
       formula(varianceTex),
       element("p", { class: "hint" }, VARIANCE_WORDS),

@@ -3,7 +3,7 @@ import "./room.css";
 import { attentionDifferences } from "../../engine/difference.js";
 import type { Floats } from "../../engine/floats.js";
 import { choices, lines, panel, slider } from "../../shell/controls.js";
-import { card, element, formula } from "../../shell/element.js";
+import { card, element, folded, formula } from "../../shell/element.js";
 import { lineChart } from "../../shell/lineChart.js";
 import { attentionMap } from "../../shell/maps.js";
 import { matrix, transposed } from "../../shell/matrix.js";
@@ -155,19 +155,19 @@ class Picture {
       element(
         "div",
         { class: "halves" },
-        card(
+        folded(
           t`Does it matter where the text begins?`,
           panel(slider(state, "offset", t`Move the text by (places)`)),
           this.#beginning,
           this.#kindsWords,
           this.#curves,
         ),
-        card(t`Added: every place has its row`, panel(first, other), this.#added, this.#addedWords),
+        folded(t`Added: every place has its row`, panel(first, other), this.#added, this.#addedWords),
       ),
       element(
         "div",
         { class: "halves" },
-        card(
+        folded(
           t`Sinusoids: a clock for each pair of features`,
           formula(wavesTex),
           panel(slider(state, "pair", t`Pair m`), base()),
@@ -175,7 +175,7 @@ class Picture {
           this.#waves,
           this.#waveWords,
         ),
-        card(
+        folded(
           t`Rotary: a pair of features turns in its plane`,
           formula(rotaryTex),
           panel(slider(state, "pair", t`Pair m`), base(), query, key),
@@ -189,7 +189,7 @@ class Picture {
           this.#planeWords,
         ),
       ),
-      card(
+      folded(
         t`Heads made by hand: they know places, not words`,
         formula(handsTex),
         element(

@@ -1,6 +1,6 @@
 import type { Encoding } from "../../../model/encoder.js";
 import { choices } from "../../shell/controls.js";
-import { element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { attentionHeads, attentionMap } from "../../shell/maps.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
@@ -32,10 +32,8 @@ export class Closer {
       rollout: t`rollout of both layers`,
       compare: t`two sentences`,
     };
-    this.node = element(
-      "section",
-      { class: "card" },
-      element("h2", {}, t`Look closer`),
+    this.node = folded(
+      t`Look closer`,
       choices(state, "show", t`Show`, names),
       this.#others,
       this.#maps,

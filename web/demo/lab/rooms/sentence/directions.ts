@@ -2,7 +2,7 @@ import { rowOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { PHONE } from "../../../model/story.js";
 import { button } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
@@ -26,7 +26,7 @@ export class Directions {
     const set = () => state.set({ from: Number(this.#from.value), to: Number(this.#to.value) });
     this.#from.onchange = set;
     this.#to.onchange = set;
-    this.node = card(
+    this.node = folded(
       t`Each direction has its own score`,
       element("div", { class: "row pair" }, this.#from, this.#to, this.#example),
       element("div", { class: "directions" }, this.#there, this.#back),

@@ -2,7 +2,7 @@ import { HABITS, habitsOf, headWithMost, mainHabit } from "../../../model/habits
 import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
-import { card, element, howTo, scrollable } from "../../shell/element.js";
+import { element, folded, howTo, scrollable } from "../../shell/element.js";
 import { t } from "../../../texts/t.js";
 import { isBlind, type Seen } from "./seen.js";
 import { HABIT_WORDS, habitWords } from "./words.js";
@@ -18,7 +18,7 @@ export class HabitsCard {
     this.#onHead = onHead;
     const titles = [t`Head`, ...HABITS.map((habit) => HABIT_WORDS[habit])];
     const head = element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)));
-    this.node = card(
+    this.node = folded(
       t`Eight heads, three habits`,
       element(
         "p",

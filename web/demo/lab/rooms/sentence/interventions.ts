@@ -2,7 +2,7 @@ import { movedByHead } from "../../../model/change.js";
 import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
-import { card, element, howTo } from "../../shell/element.js";
+import { element, folded, howTo } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
 import { UNKNOWN_CLASS, unknownTitle } from "../../shell/unknownMark.js";
@@ -29,7 +29,7 @@ export class Interventions {
         element("th", { scope: "col" }, title),
       ),
     );
-    this.node = card(
+    this.node = folded(
       t`What if …`,
       element(
         "p",
@@ -42,6 +42,7 @@ export class Interventions {
       this.#tokens,
       element("div", { class: "row" }, reset),
     );
+    this.node.dataset["field"] = "gains hidden";
   }
 
   show(seen: Seen): void {

@@ -6,7 +6,7 @@ import { MAX_TOKENS, type Encoding } from "../../../model/encoder.js";
 import { unpacked, type PageNumbers } from "../../../model/packed.js";
 import { difference, type Difference } from "../../engine/difference.js";
 import { lines, panel, toggle } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { element, folded } from "../../shell/element.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { t } from "../../../texts/t.js";
 import { BeforeAfter } from "./beforeAfter.js";
@@ -71,7 +71,7 @@ class Body {
   readonly #beforeAfter = new BeforeAfter();
   readonly #closer: Closer;
   readonly #strongest = element("ol", { class: "links" });
-  readonly #strongestCard = card(t`Strongest links of this head`, this.#strongest);
+  readonly #strongestCard = folded(t`Strongest links of this head`, this.#strongest);
   readonly #board = new SimilarityBoard();
   /** Empty until the first picture is drawn. */
   readonly #rest = element("div", { class: "sentence" });
@@ -106,7 +106,7 @@ class Body {
         "div",
         { class: "halves" },
         this.#strongestCard,
-        card(
+        folded(
           t`Similarity board`,
           element(
             "p",

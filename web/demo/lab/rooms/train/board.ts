@@ -3,7 +3,7 @@ import type { Difference } from "../../engine/difference.js";
 import { Training, type TrainingEvent } from "../../engine/training.js";
 import type { KeptPair, Picture } from "../../engine/trainProtocol.js";
 import { button } from "../../shell/controls.js";
-import { card, element, setText } from "../../shell/element.js";
+import { card, element, folded, setText } from "../../shell/element.js";
 import type { HeadPlace } from "../../shell/headPlace.js";
 import { save } from "../../shell/save.js";
 import { onThemeChange } from "../../shell/themeChange.js";
@@ -92,14 +92,14 @@ export class Board {
         { class: "run-columns" },
         card(
           t`Every head, on a sequence that is never learned from`,
-          this.#tiles.node,
           this.#scrubber.node,
+          this.#tiles.node,
           this.#hint,
         ),
         element("div", { class: "column" }, card(t`How well they copy`, this.#charts.node), this.#log.node),
       ),
       this.#chosen.node,
-      card(
+      folded(
         t`Take it with you`,
         element("p", { class: "hint" }, t`The weights of the two layers at the step that is shown, by name.`),
         element(

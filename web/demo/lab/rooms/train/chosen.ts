@@ -1,5 +1,5 @@
 import type { Picture } from "../../engine/trainProtocol.js";
-import { card, element, setText } from "../../shell/element.js";
+import { element, folded, setText } from "../../shell/element.js";
 import type { HeadPlace } from "../../shell/headPlace.js";
 import { attentionMap } from "../../shell/maps.js";
 import type { HeadScores } from "./scores.js";
@@ -31,7 +31,8 @@ export class Chosen {
       element("h3", {}, t`How a head is scored`),
       element("p", { class: "hint" }, formula),
     );
-    this.node = card(t`The head`, this.#scores, element("div", { class: "run-columns" }, this.#map, beside));
+    this.node = folded(t`The head`, this.#scores, element("div", { class: "run-columns" }, this.#map, beside));
+    this.node.dataset["field"] = "head";
     this.#title = this.node.querySelector("h2")!;
   }
 

@@ -24,7 +24,8 @@ function open(view: RoomView<typeof fields>): void {
     slider(state, "seed", t`Seed`),
     toggle(state, "control", t`One layer beside it`),
   );
-  stage.append(board.controls, settings, ...board.cards);
+  const [figure, ...rest] = board.cards;
+  stage.append(board.controls, figure!, settings, ...rest);
   view.onDraw((values) => board.show(values));
   view.onCode(snippet);
   view.onCheck(() => board.check());

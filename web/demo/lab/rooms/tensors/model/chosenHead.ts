@@ -1,5 +1,5 @@
 import { CHANGE_KINDS, type ChangeKind, type HeadPlace, type ModelFacts, type Seen } from "../../../engine/modelProtocol.js"; // oxfmt-ignore
-import { card, element, setText } from "../../../shell/element.js";
+import { element, folded, setText } from "../../../shell/element.js";
 import { attentionMap } from "../../../shell/maps.js";
 import { isSameHead } from "../../../shell/headPlace.js";
 import { CHANGE_WORDS, cellWords, habitWords, headWords } from "./words.js";
@@ -28,7 +28,8 @@ export class ChosenHead {
       element("legend", {}, t`This head`),
       element("div", {}, ...options),
     );
-    this.node = card(t`The head`, this.#habits, change, this.#map);
+    this.node = folded(t`The head`, this.#habits, change, this.#map);
+    this.node.dataset["field"] = "head changes";
     this.#title = this.node.querySelector("h2")!;
   }
 
