@@ -1,6 +1,6 @@
 // Every room has its figure in the first window of a laptop. What comes after it is folded until something asks for it.
 
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 
 import { LabPage } from "./labPage.js";
 
@@ -21,6 +21,8 @@ const FIGURES = [
 ] as const;
 
 beforeAll(() => lab.page.setViewportSize(WINDOW));
+
+afterEach(() => lab.page.evaluate(() => sessionStorage.clear()));
 
 const open = () => lab.page.locator(".stage details[open] > summary").allTextContents();
 
@@ -43,7 +45,7 @@ test.each(FIGURES)("the figure of the room %s lies in the first window", async (
 });
 
 describe("a folded card", () => {
-  test("opens by the keyboard, and is still open when the visitor comes back", async () => {
+  test("opens by the keyboard, and is still open when the visitor comes back, and after a reload", async () => {
     await lab.enter("matrix");
     const table = lab.page.locator("table.dictionary");
     expect(await table.isVisible()).toBe(false);
@@ -54,6 +56,9 @@ describe("a folded card", () => {
     await lab.ready("matrix");
     await table.waitFor();
     expect(await open()).toEqual(["A dictionary that softens into attention"]);
+    await lab.page.reload();
+    await lab.ready("matrix");
+    await table.waitFor();
   });
 
   test.each([

@@ -1,3 +1,4 @@
+import { isOpened, noteOpened } from "./opened.js";
 import { t } from "../../texts/t.js";
 import { reachableWhenWide } from "./reachable.js";
 
@@ -47,16 +48,14 @@ export function card(title: string, ...children: Content[]): HTMLElement {
   return element("section", { class: "card" }, element("h2", {}, title), ...children);
 }
 
-const unfolded = new Set<string>();
-
 /**
  * A card that shows only its title until it is opened. What was opened stays so for the visit. A setting that changes opens
  * the cards of its controls (`folds.ts`).
  */
 export function folded(title: string, ...children: Content[]): HTMLDetailsElement {
   const node = element("details", { class: "card" }, element("summary", {}, element("h2", {}, title)), ...children);
-  node.open = unfolded.has(title);
-  node.ontoggle = () => (node.open ? unfolded.add(title) : unfolded.delete(title));
+  node.open = isOpened(title);
+  node.ontoggle = () => noteOpened(title, node.open);
   return node;
 }
 
