@@ -2,7 +2,7 @@ import { runInThisContext } from "node:vm";
 
 import { afterAll } from "@jest/globals";
 
-import { prototypeOf, replace } from "./faultyGpu.js";
+import { watchPipelines } from "./faultyGpu.js";
 
 /** What outlives a test file: a native module sees the globals of the process, not those that Jest gives to a test. */
 interface ProcessGlobals {
@@ -35,17 +35,10 @@ export function calmPolling(): void {
 }
 
 function countCompiling(): void {
-  const restore = replace(
-    prototypeOf("GPUDevice"),
-    "createComputePipelineAsync",
-    (original) =>
-      function (...parameters) {
-        const compiling = original.apply(this, parameters) as Promise<GPUComputePipeline>;
-        globals.headwiseCompiling! += 1;
-        const end = () => void (globals.headwiseCompiling! -= 1);
-        compiling.then(end, end);
-        return compiling;
-      },
-  );
+  const restore = watchPipelines((compiling) => {
+    globals.headwiseCompiling! += 1;
+    const end = () => void (globals.headwiseCompiling! -= 1);
+    compiling.then(end, end);
+  });
   afterAll(restore);
 }

@@ -38,6 +38,20 @@ export function replace(prototype: object, name: string, make: (original: Method
 export const prototypeOf = (name: string): object =>
   (globalThis as unknown as Record<string, { readonly prototype: object }>)[name]!.prototype;
 
+/** Tells each pipeline that is being compiled, and its device. Returns a function that ends it. */
+export function watchPipelines(see: (compiling: Promise<GPUComputePipeline>, device: unknown) => void): () => void {
+  return replace(
+    prototypeOf("GPUDevice"),
+    "createComputePipelineAsync",
+    (original) =>
+      function (...parameters) {
+        const compiling = original.apply(this, parameters) as Promise<GPUComputePipeline>;
+        see(compiling, this);
+        return compiling;
+      },
+  );
+}
+
 /** The asynchronous steps of a device. */
 export const STEPS = [
   ["GPUDevice", "popErrorScope"],

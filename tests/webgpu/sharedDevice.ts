@@ -2,7 +2,7 @@ import { runInThisContext } from "node:vm";
 
 import { afterAll } from "@jest/globals";
 
-import { prototypeOf, replace } from "./faultyGpu.js";
+import { watchPipelines } from "./faultyGpu.js";
 
 /** The device that an instance opens for itself, or one without features and with the limits of WebGPU's standard. */
 export type DeviceKind = "usual" | "plain";
@@ -38,15 +38,8 @@ export function sharedDevice(kind: DeviceKind, open: () => Promise<readonly [GPU
 
 /** Holds the pipelines of shared devices. Dawn finds an equal pipeline again only as long as somebody holds it. */
 export function holdPipelines(): void {
-  const restore = replace(
-    prototypeOf("GPUDevice"),
-    "createComputePipelineAsync",
-    (original) =>
-      function (...parameters) {
-        const compiling = original.apply(this, parameters) as Promise<GPUComputePipeline>;
-        if (shared.devices.has(this)) compiling.then((made) => shared.held.push(made), () => undefined); // oxfmt-ignore
-        return compiling;
-      },
-  );
+  const restore = watchPipelines((compiling, device) => {
+    if (shared.devices.has(device)) compiling.then((made) => shared.held.push(made), () => undefined); // oxfmt-ignore
+  });
   afterAll(restore);
 }

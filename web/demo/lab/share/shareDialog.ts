@@ -96,7 +96,7 @@ class ShareDialog {
     this.#dialog.showModal();
   }
 
-  /** Shows the HTML of the figure that was chosen. A folded one is opened: it is drawn as it is seen. Controls alone make no picture. */
+  /** Shows the HTML of the figure that was chosen. A folded one is opened, to be drawn. Controls alone make no picture. */
   #show(): void {
     const { node, embedded, height } = this.#figure;
     unfold(node);
