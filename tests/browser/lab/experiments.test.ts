@@ -16,7 +16,7 @@ async function tried(name: string): Promise<{ seen: string; control: string; nex
   await page.goto("about:blank");
   await page.goto(`${lab.url}#/generate`);
   await lab.ready("generate", page);
-  await page.getByText("Experiments", { exact: true }).click();
+  await lab.unfold(page);
   await page.getByRole("button", { name }).press("Enter");
   const card = page.locator(".card:has(.experiments)");
   await card.getByText(/^The control: /).waitFor();
@@ -65,7 +65,7 @@ test("an experiment ends what is being written, and sums have none", async () =>
   await page.goto("about:blank");
   await page.goto(`${lab.url}#/generate`);
   await lab.ready("generate", page);
-  await page.getByText("Experiments", { exact: true }).click();
+  await lab.unfold(page);
   await page.getByRole("button", { name: "Write", exact: true }).click();
   await page.getByRole("button", { name: "Swap one word" }).click();
   await page.locator(".own-text", { hasText: /Leo sang: “Sun star$/ }).waitFor();
