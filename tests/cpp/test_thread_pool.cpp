@@ -89,6 +89,28 @@ TEST(ThreadPool, TheOthersBeginMeanwhile) {
       });
 }
 
+TEST(ThreadPool, ALoopOfLittleWorkIsComputedByTheCaller) {
+  ThreadPool pool(4, 1000);
+  const ThreadPool::Call awake(pool);
+  for (int round = 0; round < 100; ++round) {
+    std::int64_t others = 0, runs = 0;
+    pool.parallel_for({100, 999}, [&](std::int64_t, int worker) { ++runs, others += worker != 0; });
+    ASSERT_EQ(runs, 100);
+    ASSERT_EQ(others, 0);
+  }
+}
+
+TEST(ThreadPool, ALoopOfMoreWorkOrOfUnknownWorkIsShared) {
+  ThreadPool pool(2, 1000);
+  for (const ThreadPool::Loop loop : {ThreadPool::Loop(2, 1000), ThreadPool::Loop(2)}) {
+    std::atomic<bool> begun = false;
+    const auto begin = [&](std::int64_t, int) { begun = true; };
+    pool.parallel_for(loop, begin, [&] {
+      while (!begun) std::this_thread::yield();
+    });
+  }
+}
+
 TEST(ThreadPool, LoopsOfACallSeeWhatTheLoopBeforeWrote) {
   for (const int size : {1, 2, 4}) {
     ThreadPool pool(size);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <type_traits>
 
@@ -19,7 +20,10 @@ class ThreadPool {
  public:
   /// @param size  the number of workers, the caller included; at least 1. If the system refuses a thread, the pool is
   ///   smaller: see `size()`.
-  explicit ThreadPool(int size);
+  /// @param fewest_shared  multiply-adds of a loop: one with fewer is computed by the caller alone, which is done
+  /// before
+  ///   another worker has begun.
+  explicit ThreadPool(int size, double fewest_shared = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -43,18 +47,27 @@ class ThreadPool {
     ThreadPool& pool_;
   };
 
-  /// Runs `task(index, worker)` for every index in [0, count), and returns when all have run. `worker` is in [0,
-  /// size()). Use it as an index into scratch of which every worker has its own.
+  /// The indices [0, count) of a loop, and about how many multiply-adds they take together, if that is known.
+  struct Loop {
+    std::int64_t count;
+    double multiply_adds = std::numeric_limits<double>::infinity();
+
+    Loop(std::int64_t indices) : count(indices) {}
+    Loop(std::int64_t indices, double of_all) : count(indices), multiply_adds(of_all) {}
+  };
+
+  /// Runs `task(index, worker)` for every index of the loop, and returns when all have run. `worker` is in [0, size()).
+  /// Use it as an index into scratch of which every worker has its own.
   template <class Task>
-  void parallel_for(std::int64_t count, Task&& task) {
-    parallel_for(count, task, [] {});
+  void parallel_for(Loop loop, Task&& task) {
+    parallel_for(loop, task, [] {});
   }
 
   /// The same, but the calling thread first runs `meanwhile()`. The other workers begin at once.
   template <class Task, class Meanwhile>
-  void parallel_for(std::int64_t count, Task&& task, Meanwhile&& meanwhile) {
+  void parallel_for(Loop loop, Task&& task, Meanwhile&& meanwhile) {
     start(
-        count,
+        loop,
         [](void* context, std::int64_t index, int worker) {
           (*static_cast<std::remove_reference_t<Task>*>(context))(index, worker);
         },
@@ -65,7 +78,7 @@ class ThreadPool {
 
  private:
   using Function = void (*)(void* context, std::int64_t index, int worker);
-  void start(std::int64_t count, Function function, void* context);
+  void start(Loop loop, Function function, void* context);
   void finish();
 
   struct State;

@@ -155,7 +155,7 @@ Error Evaluation::run() {
   if (Error e = allocate()) return e;
   const ThreadPool::Call call(pool_);
   pool_.parallel_for(
-      plan_.tasks, [this](std::int64_t task, int worker) { run_task(task, worker); },
+      {plan_.tasks, plan_.multiply_adds}, [this](std::int64_t task, int worker) { run_task(task, worker); },
       [this] {
         if (call_.inputs.arrival) call_.inputs.arrival->complete();
       });

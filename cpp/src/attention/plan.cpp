@@ -87,6 +87,7 @@ Error make_plan(const Call& call, int threads, Plan* plan) {
                             call.kernels.panel_width, call.kernels.row_step, threads});
     p.row_tiles = (p.rows + p.tiles.rows - 1) / p.tiles.rows;
     p.splits = p.is_split() ? (sequence.key_length + p.tiles.split - 1) / p.tiles.split : 1;
+    plan->multiply_adds += 1.0 * shape.num_kv_heads * p.rows * sequence.key_length * (shape.head_dim + shape.value_dim);
     p.first_task = plan->tasks;
     p.first_split_result = plan->split_results;
     plan->tasks += shape.num_kv_heads * p.row_tiles * p.splits;

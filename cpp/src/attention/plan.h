@@ -41,6 +41,7 @@ struct Plan {
   std::int64_t tasks = 0, split_results = 0;
   std::int64_t split_rows = 0;     ///< rows of the largest result of a split
   std::int64_t scratch_bytes = 0;  ///< of the largest tile
+  double multiply_adds = 0;        ///< of all tasks, as if every query saw every key
 };
 
 /// Fails if a tile cannot be addressed or memory is short.

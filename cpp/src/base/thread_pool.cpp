@@ -40,6 +40,7 @@ struct ThreadPool::State {
   std::atomic<int> calls{0};   // how many `Call`s there are
   bool stop = false;
 
+  double fewest_shared = 0;
   Function function = nullptr;
   void* context = nullptr;
   std::int64_t count = 0;
@@ -86,7 +87,8 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int size) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int size, double fewest_shared) : state_(std::make_unique<State>()) {
+  state_->fewest_shared = fewest_shared;
   const int wanted = std::max(size, 1) - 1;
   state_->workers.reset(new (std::nothrow) State::Worker[wanted]);
   if (!state_->workers) return;
@@ -128,18 +130,19 @@ int ThreadPool::size() const { return state_->num_threads + 1; }
 ThreadPool::Call::Call(ThreadPool& pool) : pool_(pool) { ++pool_.state_->calls; }
 ThreadPool::Call::~Call() { --pool_.state_->calls; }
 
-void ThreadPool::start(std::int64_t count, Function function, void* context) {
+void ThreadPool::start(Loop loop, Function function, void* context) {
+  const bool shares = loop.count > 1 && loop.multiply_adds >= state_->fewest_shared;
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
     state_->function = function;
     state_->context = context;
-    state_->count = count;
+    state_->count = loop.count;
     state_->claimed.store(0, std::memory_order_relaxed);
     state_->first.store(0, std::memory_order_relaxed);
-    state_->open = count > 1;
+    state_->open = shares;
     if (state_->open) ++state_->job;
   }
-  if (count > 1) state_->work.notify_all();
+  if (shares) state_->work.notify_all();
 }
 
 void ThreadPool::finish() {

@@ -333,8 +333,11 @@ void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float
   const auto tiles_of = [&](const ProjectionJob& job) {
     return divide_up(rows_of(job), kRows) * divide_up(job.projection->out_, job.projection->tile_columns(rows_of(job)));
   };
-  std::int64_t tasks = 0;
-  for (const ProjectionJob& job : jobs) tasks += tiles_of(job);
+  ThreadPool::Loop tasks(0, 0);
+  for (const ProjectionJob& job : jobs) {
+    tasks.count += tiles_of(job);
+    tasks.multiply_adds += 1.0 * rows_of(job) * job.projection->in_ * job.projection->out_;
+  }
   pool.parallel_for(tasks, [&](std::int64_t task, int worker) {
     const ProjectionJob* job = jobs.data();
     for (; task >= tiles_of(*job); ++job) task -= tiles_of(*job);
