@@ -10,7 +10,7 @@ const SIZES = { hidden_size: 24, num_hidden_layers: 2, num_attention_heads: 4, i
 const planOf = (config: Config) => inspectModel({ "config.json": textFile({ ...SIZES, ...config }) });
 
 describe("config.json", () => {
-  const neox = { model_type: "gpt_neox", rotary_pct: 0.5, rotary_emb_base: 5000 };
+  const neox = { model_type: "gpt_neox", hidden_size: 32, rotary_pct: 0.5, rotary_emb_base: 5000 };
   test.each<[string, Config]>([
     ["Qwen 2 without sections", { model_type: "qwen2", use_mrope: false }],
     ["Gemma 2 with its window under two names", { model_type: "gemma2", sliding_window: 64, sliding_window_size: 64 }],
@@ -28,6 +28,23 @@ describe("config.json", () => {
       "sliding_window_size must be 64",
     ],
     ["another base", { ...neox, rope_theta: 10000 }, "rope_theta must be 5000"],
+    [
+      "no feature that turns",
+      { ...neox, rotary_pct: 0.1 },
+      "must turn an even number of each head's 8 features, got 0",
+    ],
+    [
+      "a feature that turns alone",
+      { ...neox, rotary_pct: 0.9 },
+      "must turn an even number of each head's 8 features, got 7",
+    ],
+    [
+      "more features that turn",
+      { ...neox, rotary_pct: 2 },
+      "must turn an even number of each head's 8 features, got 16",
+    ],
+    ["half a head that turns", { model_type: "phi3", partial_rotary_factor: 0.5 }, "each head's 6 features, got 3"],
+    ["heads that cannot turn", { model_type: "llama", head_dim: 5 }, "each head's 5 features, got 5"],
   ])("with %s is refused", async (_, config, message) => {
     await expect(planOf(config)).rejects.toThrow(message);
   });

@@ -1,3 +1,4 @@
+import { UnsupportedError } from "../base/errors.js";
 import type { LayerPosition } from "../layer/layerPosition.js";
 import type { RotaryScaling } from "../position/rotaryAngles.js";
 import {
@@ -85,9 +86,18 @@ export function rotaryPosition(json: Json, form: RotaryForm): LayerPosition {
   const rotaryDim = form.part && partialWidth(json, scaling, form.headDim, form.part);
   if (!form.part) wholeHead(json);
   if (!form.part && scaling) wholeHead(scaling);
-  const pairs = Math.floor((rotaryDim ?? form.headDim) / 2);
-  const scaled = scaling && readScaling(scaling, json, form, pairs);
+  const width = rotaryDim ?? form.headDim;
+  refuseOddWidth(json, width, form.headDim);
+  const scaled = scaling && readScaling(scaling, json, form, Math.floor(width / 2));
   return { kind: "rotary", base, ...(rotaryDim && { rotaryDim }), ...(scaled && { scaling: scaled }) };
+}
+
+/** Features turn in pairs. Where the width of a head is no integer, another rule is broken before this one. */
+function refuseOddWidth({ at }: Json, width: number, headDim: number): void {
+  if (!Number.isInteger(headDim) || (width % 2 === 0 && width > 0 && width <= headDim)) return;
+  throw new UnsupportedError(
+    `${at}rotary positions must turn an even number of each head's ${headDim} features, got ${width}`,
+  );
 }
 
 /** `rope_parameters`, which may have a part for each kind of layer. */
