@@ -126,6 +126,23 @@ test("numbers travel from where they come from; with reduced motion they are the
   }
 });
 
+test("when the lesson is opened its vectors leave their words; with reduced motion they are there at once", async () => {
+  for (const reducedMotion of ["no-preference", "reduce"] as const) {
+    const page = await lab.open();
+    await page.emulateMedia({ reducedMotion });
+    await lab.enter("matrix", page);
+    const flights = await watchFlights(page);
+    await page.goto(`${lab.url}#/lesson`);
+    await lab.ready("lesson", page);
+    const words = await page.locator(".flow tr[data-token]").count();
+    const leave = (count: number) => (globalThis as unknown as { flights: unknown[] }).flights.length >= count;
+    if (reducedMotion === "no-preference") await page.waitForFunction(leave, words);
+    else expect(await flights()).toEqual([]);
+    await page.waitForFunction(() => !document.querySelector(".arriving")); // all have set off
+    await page.close();
+  }
+});
+
 test("what travels changes in place and opacity only, which need no layout", async () => {
   const page = await lab.open();
   await lab.enter("lesson", page);

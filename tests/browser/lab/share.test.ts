@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 
 import { describe, expect, test } from "@jest/globals";
-import { decode } from "modern-gif";
+import { decode, decodeFrames } from "modern-gif";
 
 import { LabPage } from "./labPage.js";
 
@@ -196,17 +196,37 @@ describe.each(["light", "dark"] as const)("a scene of the lesson, in %s,", (colo
   });
 });
 
-test("the lesson is a film of its seven scenes, which goes round, and shows its scene again", async () => {
+/** The film of the lesson. The room shows afterwards what it showed before. */
+async function lessonFilm() {
   await lab.enter("lesson");
   await openShare();
   const before = await lab.page.evaluate(() => location.hash);
   const { name, bytes } = await saved(/as a film/);
   await closeShare();
   expect(name).toMatch(/\.gif$/);
-  const gif = decode(Uint8Array.from(bytes));
-  expect(gif.frames).toHaveLength(7);
-  expect(gif.looped).toBe(true);
   expect(await lab.page.evaluate(() => location.hash)).toBe(before);
+  return Uint8Array.from(bytes);
+}
+
+const REST = 3000;
+
+test("the lesson is a film of its seven scenes, which goes round; what travels in a scene is drawn on its way", async () => {
+  const bytes = await lessonFilm();
+  const gif = decode(bytes);
+  const rests = gif.frames.flatMap(({ delay }, at) => (delay >= REST ? [at] : []));
+  expect(gif.looped).toBe(true);
+  expect(rests).toHaveLength(7);
+  expect(rests.at(-1)).toBe(gif.frames.length - 1);
+  const [first, second] = rests as [number, number];
+  expect(second - first).toBeGreaterThan(4); // from the first scene to the second numbers travel
+  const pictures = decodeFrames(bytes).slice(first, second + 1);
+  expect(new Set(pictures.map(({ data }) => Buffer.from(data.buffer).toString("base64"))).size).toBeGreaterThan(4);
+});
+
+test("with reduced motion the film of the lesson has a picture of each scene only", async () => {
+  await lab.page.emulateMedia({ reducedMotion: "reduce" });
+  expect(decode(await lessonFilm()).frames).toHaveLength(7);
+  await lab.page.emulateMedia({ reducedMotion: null });
 });
 
 test("a training is a film of its checkpoints", async () => {

@@ -8,8 +8,8 @@ export interface Film {
   readonly captions: readonly string[];
   /** How long each picture stays. */
   readonly milliseconds: number;
-  /** Shows a picture of the film in the room; resolves when it is drawn. */
-  show(picture: number): Promise<void>;
+  /** Shows a picture of the film in the room; resolves when it is drawn, with what moves in it: the film shows that too. */
+  show(picture: number): Promise<readonly Animation[]>;
   /** Shows again what the room showed before. */
   end(): void;
 }
@@ -25,16 +25,61 @@ export function chosenPictures(count: number): number[] {
 
 /** The last picture stays longer, so that people see where the film ends before it begins again. */
 const LAST = 4;
+/** Between two pictures of a motion. */
+const MOTION_MS = 150;
+
+/** A picture of a film, and how long it stays. */
+export interface Frame {
+  readonly picture: HTMLCanvasElement;
+  readonly milliseconds: number;
+}
+
+/** Draws a film picture by picture; what moves in one is drawn on its way, before it rests. Ends when `goOn` says so. */
+export async function framesOf(
+  film: Film,
+  draw: (caption: string) => Promise<HTMLCanvasElement>,
+  goOn: (drawn: number, of: number) => boolean,
+): Promise<readonly Frame[] | undefined> {
+  const chosen = chosenPictures(film.captions.length);
+  const frames: Frame[] = [];
+  try {
+    for (const [at, picture] of chosen.entries()) {
+      const motion = await film.show(picture);
+      const add = async (milliseconds: number) => {
+        frames.push({ picture: await draw(film.captions[picture]!), milliseconds });
+        return goOn(at + 1, chosen.length);
+      };
+      for (const _ of moments(motion)) if (!(await add(MOTION_MS))) return undefined;
+      if (!(await add(film.milliseconds * (at === chosen.length - 1 ? LAST : 1)))) return undefined;
+    }
+  } finally {
+    film.end();
+  }
+  return frames;
+}
+
+/** Brings what moves to one moment after another, from its beginning on, and then to its end. */
+function* moments(motion: readonly Animation[]): Generator<void> {
+  const ways = motion.map((animation) => {
+    const { delay, endTime } = animation.effect!.getComputedTiming();
+    const begin = Number(animation.startTime);
+    return { animation, begin, moves: begin + delay!, rests: begin + Number(endTime) };
+  });
+  for (const { animation } of ways) animation.pause();
+  const end = Math.max(...ways.map(({ rests }) => rests));
+  for (let now = Math.min(...ways.map(({ moves }) => moves)); now < end; now += MOTION_MS) {
+    for (const { animation, begin } of ways) animation.currentTime = now - begin;
+    yield;
+  }
+  for (const { animation } of ways) animation.finish();
+}
 
 /** A GIF that goes round for ever. */
-export async function gifOf(pictures: readonly HTMLCanvasElement[], milliseconds: number): Promise<Blob> {
+export async function gifOf(drawn: readonly Frame[]): Promise<Blob> {
   const { encode } = await import("modern-gif");
-  const width = Math.max(...pictures.map((each) => each.width));
-  const height = Math.max(...pictures.map((each) => each.height));
-  const frames = pictures.map((picture, at) => ({
-    data: placed(picture, width, height),
-    delay: at === pictures.length - 1 ? LAST * milliseconds : milliseconds,
-  }));
+  const width = Math.max(...drawn.map(({ picture }) => picture.width));
+  const height = Math.max(...drawn.map(({ picture }) => picture.height));
+  const frames = drawn.map(({ picture, milliseconds: delay }) => ({ data: placed(picture, width, height), delay }));
   return encode({ width, height, frames, looped: true, format: "blob" });
 }
 

@@ -8,7 +8,7 @@ import { unfold } from "../shell/folds.js";
 import { save } from "../shell/save.js";
 import { t } from "../../texts/t.js";
 import { copy } from "./copy.js";
-import { chosenPictures, gifOf, type Film } from "./film.js";
+import { framesOf, gifOf, type Film } from "./film.js";
 import { canvasOf, hasPicture, pictureOf, pngOf, svgOf } from "./picture.js";
 import "./share.css";
 import type { Shared } from "./shared.js";
@@ -135,20 +135,13 @@ class ShareDialog {
 
   async #film(film: Film): Promise<void> {
     const title = this.#figures[0]!.title;
-    const pictures = chosenPictures(film.captions.length);
-    const drawn: HTMLCanvasElement[] = [];
-    try {
-      for (const picture of pictures) {
-        if (!this.#dialog.open) return; // the visitor has closed it
-        await film.show(picture);
-        const caption = `${title}: ${film.captions[picture]!}`;
-        drawn.push(await canvasOf(await pictureOf(film.node, caption, location.href), 1));
-        this.#say(t`Drawing: picture ${drawn.length} of ${pictures.length}`);
-      }
-    } finally {
-      film.end();
-    }
-    await give(`${title}.gif`, await gifOf(drawn, film.milliseconds));
+    const draw = async (caption: string) =>
+      canvasOf(await pictureOf(film.node, `${title}: ${caption}`, location.href), 1);
+    const frames = await framesOf(film, draw, (picture, of) => {
+      this.#say(t`Drawing: picture ${picture} of ${of}`);
+      return this.#dialog.open; // otherwise the visitor has closed it
+    });
+    if (frames) await give(`${title}.gif`, await gifOf(frames));
   }
 
   #say(words: string): void {

@@ -13,6 +13,10 @@ interface Flight {
 }
 
 const FLIGHTS: Readonly<Record<number, readonly Flight[]>> = {
+  1: [
+    { to: "tr[data-token] [data-column=vector] > *", from: "th" },
+    { to: ".amounts tr", from: "tr.asks th" },
+  ],
   2: [
     { to: "tr[data-token] [data-column=key] > *", from: "[data-column=vector]" },
     { to: ".query .strip", from: "tr.asks [data-column=vector]" },

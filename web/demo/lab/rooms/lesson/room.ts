@@ -50,10 +50,11 @@ const frame = () => new Promise(requestAnimationFrame);
 /** So many frames after a change a scene is drawn, and what travels in it has set off. */
 const FRAMES_OF_A_SCENE = 13;
 
-/** Resolves when a scene is drawn and what travels in it has arrived. */
-async function arrived(diagram: HTMLElement): Promise<void> {
+/** Resolves when a scene is drawn and all that travels in it has set off, with what travels. */
+async function setOff(diagram: HTMLElement): Promise<Animation[]> {
   for (let frames = 0; frames < FRAMES_OF_A_SCENE || isFlying(diagram); frames++) await frame();
-  await Promise.allSettled(diagram.getAnimations({ subtree: true }).map((each) => each.finished));
+  const flights = diagram.getAnimations({ subtree: true }).filter((each) => !(each instanceof CSSTransition));
+  return Promise.all(flights.map((each) => each.ready));
 }
 
 async function check({ engine }: RoomView<typeof fields>, { placed }: Reading): Promise<Difference[]> {
@@ -156,7 +157,7 @@ class Board {
       milliseconds: 3000,
       show: async (scene) => {
         this.#pass(scene + 1);
-        await arrived(this.#part(".scene-diagram"));
+        return setOff(this.#part(".scene-diagram"));
       },
       end: () => this.#pass(before),
     };
@@ -179,6 +180,15 @@ class Board {
     this.#walk.tabTo(scene);
     this.#view.shareBy(this.#part("[data-share]"));
     if (scene > 1) this.#walk.goTo(scene, true);
+    else if (mayFly()) void this.#leaveWords();
+  }
+
+  /** The first scene comes without a step: its vectors leave their words when the room is entered. */
+  async #leaveWords(): Promise<void> {
+    const diagram = this.#part(".scene-diagram");
+    hideArrivals(diagram, 1);
+    await frame();
+    fly(diagram, 1);
   }
 
   /** Without words there is no diagram. The field for the sentence is there in any case. */

@@ -273,7 +273,10 @@ export class Board {
       node: this.#tiles.node,
       captions: steps.map((step) => t`step ${grouped(step)}`),
       milliseconds: 250,
-      show: (picture) => this.#drawnAt(steps[picture]!),
+      show: async (picture) => {
+        await this.#drawnAt(steps[picture]!);
+        return []; // nothing moves
+      },
       end: () => (wasRunning ? this.#run(ROUND - (this.#step % ROUND)) : this.#show(before)),
     };
   }
