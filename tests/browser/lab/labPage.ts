@@ -153,9 +153,10 @@ export class LabPage {
   async axe(page: Page | Frame = this.page, rules?: readonly string[] | "all but colours"): Promise<string[]> {
     await this.frames(page);
     // Colours that are still changing are not those that a reader sees.
-    await page.evaluate(() =>
-      Promise.allSettled(document.getAnimations().map((motion) => motion instanceof CSSTransition && motion.finished)),
-    );
+    await page.evaluate(async () => {
+      const changes = document.getAnimations().filter((motion) => motion instanceof CSSTransition);
+      await Promise.allSettled(changes.map(({ finished }) => finished));
+    });
     if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
     // What passes is not described.
     const chosenRules =

@@ -44,13 +44,11 @@ export async function framesOf(
   const frames: Frame[] = [];
   try {
     for (const [at, picture] of chosen.entries()) {
-      const motion = await film.show(picture);
-      const add = async (milliseconds: number) => {
+      const isLast = at === chosen.length - 1;
+      for (const milliseconds of moments(await film.show(picture), film.milliseconds * (isLast ? LAST : 1))) {
         frames.push({ picture: await draw(film.captions[picture]!), milliseconds });
-        return goOn(at + 1, chosen.length);
-      };
-      for (const _ of moments(motion)) if (!(await add(MOTION_MS))) return undefined;
-      if (!(await add(film.milliseconds * (at === chosen.length - 1 ? LAST : 1)))) return undefined;
+        if (!goOn(at + 1, chosen.length)) return undefined;
+      }
     }
   } finally {
     film.end();
@@ -58,8 +56,8 @@ export async function framesOf(
   return frames;
 }
 
-/** Brings what moves to one moment after another, from its beginning on, and then to its end. */
-function* moments(motion: readonly Animation[]): Generator<void> {
+/** Brings what moves to one moment after another, and then to rest. Says how long each of them is shown. */
+function* moments(motion: readonly Animation[], rest: number): Generator<number> {
   const ways = motion.map((animation) => {
     const { delay, endTime } = animation.effect!.getComputedTiming();
     const begin = Number(animation.startTime);
@@ -67,11 +65,15 @@ function* moments(motion: readonly Animation[]): Generator<void> {
   });
   for (const { animation } of ways) animation.pause();
   const end = Math.max(...ways.map(({ rests }) => rests));
-  for (let now = Math.min(...ways.map(({ moves }) => moves)); now < end; now += MOTION_MS) {
-    for (const { animation, begin } of ways) animation.currentTime = now - begin;
-    yield;
+  try {
+    for (let now = Math.min(...ways.map(({ moves }) => moves)); now < end; now += MOTION_MS) {
+      for (const { animation, begin } of ways) animation.currentTime = now - begin;
+      yield MOTION_MS;
+    }
+  } finally {
+    for (const { animation } of ways) animation.finish(); // also if the film ends on the way
   }
-  for (const { animation } of ways) animation.finish();
+  yield rest;
 }
 
 /** A GIF that goes round for ever. */
