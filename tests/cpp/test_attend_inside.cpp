@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "allocations.h"
 #include "harness.h"
 #include "headwise/kv_cache.h"
 #include "kv_tokens.h"
 #include "patches.h"
+#include "refusals.h"
 
 namespace headwise::test_attend_inside {
 
@@ -236,22 +236,12 @@ TEST(AttendInside, EveryRefusedAllocationIsAStatus) {
   const Case call = call_with(Dtype::float16);
   const AttendInside inside{mean_patch(), mean_patch(), {}};
   const Shown expected = shown_by(*cache, call, inside, 1, mean_patch());
-  int count;
-  {
-    const Allocations all;
+  const auto attempt = [&] {
     Shown shown(call);
-    ASSERT_TRUE(run(*cache, call, inside, shown, 1, mean_patch()).ok());
-    count = all.count();
-  }
-  ASSERT_GT(count, 3);
-  for (int n = 0; n < count; ++n) {
-    Shown shown(call);
-    {
-      const Allocations refusing(n);
-      EXPECT_EQ(run(*cache, call, inside, shown, 1, mean_patch()).code, StatusCode::out_of_memory) << n;
-    }
-    EXPECT_EQ(shown_by(*cache, call, inside, 1, mean_patch()), expected);
-  }
+    return run(*cache, call, inside, shown, 1, mean_patch());
+  };
+  const auto look = [&] { EXPECT_EQ(shown_by(*cache, call, inside, 1, mean_patch()), expected); };
+  EXPECT_GT(refuse_each_request(attempt, look), 3);
 }
 
 TEST(AttendInside, RefusesWhatIsNotThere) {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/memory.h"
 #include "base/numbers.h"
 #include "expectations.h"
 #include "headwise/kv_cache.h"
 #include "kv_tokens.h"
+#include "refusals.h"
 #include "source/kv_cache_store.h"
 
 namespace headwise::test_kv_cache {
@@ -895,36 +895,6 @@ TEST(KvCache, WorksWithoutBatchesAndWithoutTokens) {
 
 // ------------------------------------------------------------------------------------------------------ out of memory
 
-std::int64_t allocations_left = 0;
-std::int64_t allocations_made = 0;
-
-class FailingAllocations {
- public:
-  explicit FailingAllocations(std::int64_t after) {
-    allocations_left = after;
-    set_allocation_gate([](std::size_t) { return allocations_left-- > 0; });
-  }
-  ~FailingAllocations() { set_allocation_gate(nullptr); }
-};
-
-/// Runs `step` with the first, the second, … allocation failing, until it passes.
-template <class Step, class Check>
-void expect_every_failure_survived(Step step, Check check) {
-  for (std::int64_t after = 0;; ++after) {
-    Status status;
-    {
-      const FailingAllocations failing(after);
-      status = step();
-    }
-    if (status.ok()) {
-      allocations_made = after;
-      return;
-    }
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
-    check();
-  }
-}
-
 TEST(KvCache, AnAppendThatFindsNoMemoryChangesNothing) {
   for (const Dtype dtype : {Dtype::float32, Dtype::int8}) {
     KvCacheShape shape = shape_of(dtype);
@@ -936,12 +906,11 @@ TEST(KvCache, AnAppendThatFindsNoMemoryChangesNothing) {
     ASSERT_OK(original->fork(&cache));
     const auto before = saved(*cache);
     const std::int64_t bytes = cache->bytes();
-    expect_every_failure_survived([&] { return tokens.append(*cache, 100, 400); },
-                                  [&] {
-                                    EXPECT_EQ(saved(*cache), before);
-                                    EXPECT_EQ(cache->bytes(), bytes);
-                                  });
-    EXPECT_GE(allocations_made, 8);
+    const auto look = [&] {
+      EXPECT_EQ(saved(*cache), before);
+      EXPECT_EQ(cache->bytes(), bytes);
+    };
+    EXPECT_GE(refuse_each_request([&] { return tokens.append(*cache, 100, 400); }, look, Refused::for_good), 8);
     ASSERT_OK(tokens.append(*expected, 0, 500));
     EXPECT_EQ(saved(*cache), saved(*expected));
     EXPECT_EQ(saved(*original), before);
@@ -956,14 +925,14 @@ TEST(KvCache, ForksSlicesAndLoadsThatFindNoMemoryLeaveNothing) {
   const auto bytes = saved(*cache);
   std::unique_ptr<KvCache> result;
   const auto nothing = [&] { EXPECT_EQ(result, nullptr); };
-  expect_every_failure_survived([&] { return cache->fork(&result); }, nothing);
+  refuse_each_request([&] { return cache->fork(&result); }, nothing, Refused::for_good);
   EXPECT_EQ(saved(*result), bytes);
   result.reset();
-  expect_every_failure_survived([&] { return cache->slice(0, 300, &result); }, nothing);
+  refuse_each_request([&] { return cache->slice(0, 300, &result); }, nothing, Refused::for_good);
   EXPECT_EQ(saved(*result), bytes);
   result.reset();
-  expect_every_failure_survived(
-      [&] { return KvCache::load(bytes.data(), static_cast<std::int64_t>(bytes.size()), &result); }, nothing);
+  const auto load = [&] { return KvCache::load(bytes.data(), static_cast<std::int64_t>(bytes.size()), &result); };
+  refuse_each_request(load, nothing, Refused::for_good);
   EXPECT_EQ(saved(*result), bytes);
 }
 

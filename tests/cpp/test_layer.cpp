@@ -9,13 +9,13 @@
 #include <thread>
 #include <vector>
 
-#include "base/memory.h"
 #include "base/numbers.h"
 #include "harness.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
 #include "layer_model.h"
 #include "layer_reference.h"
+#include "refusals.h"
 #include "tolerance.h"
 
 namespace headwise::layers::test_layer {
@@ -948,23 +948,6 @@ TEST(LayerErrors, CachesMustFit) {
 
 // ---- memory
 
-int allocations_left = 0;
-bool one_fewer(std::size_t) { return allocations_left-- > 0; }
-
-/// Makes the n-th allocation fail, for n = 0, 1, …, until `attempt` succeeds; returns how often it failed.
-int fail_every_allocation(const std::function<StatusCode()>& attempt) {
-  for (int n = 0; n < 1000; ++n) {
-    allocations_left = n;
-    set_allocation_gate(one_fewer);
-    const StatusCode code = attempt();
-    set_allocation_gate(nullptr);
-    if (code == StatusCode::ok) return n;
-    EXPECT_EQ(code, StatusCode::out_of_memory);
-  }
-  ADD_FAILURE() << "never succeeded";
-  return 0;
-}
-
 TEST(LayerMemory, FailingAllocationsForNewPositionsAreAStatusAndChangeNoLaterResult) {
   for (const Model& m : models_that_keep_rows()) {
     const Floats expected = outputs_at(*build(m), m, {60}, 1)[0];
@@ -974,11 +957,9 @@ TEST(LayerMemory, FailingAllocationsForNewPositionsAreAStatusAndChangeNoLaterRes
     call.attention.query_offset = &offset;
     Floats y(expected.size(), 5.0f);
     const Floats untouched = y;
-    EXPECT_GT(fail_every_allocation([&] {
-                const StatusCode code = forward(*layer, call, into(y)).code;
-                EXPECT_TRUE(code == StatusCode::ok || y == untouched);
-                return code;
-              }),
+    const auto attempt = [&] { return forward(*layer, call, into(y)); };
+    EXPECT_GT(refuse_each_request(
+                  attempt, [&] { EXPECT_EQ(y, untouched); }, Refused::for_good),
               5);
     EXPECT_EQ(y, expected);
   }
@@ -990,7 +971,9 @@ TEST(LayerMemory, FailingAllocationsForRoundedWeightsAreAStatus) {
     m.options.weight_dtype = dtype;
     const Weights weights(m);
     std::unique_ptr<Layer> layer;
-    EXPECT_GT(fail_every_allocation([&] { return Layer::create(m.shape, weights.view(m), m.options, &layer).code; }),
+    const auto attempt = [&] { return Layer::create(m.shape, weights.view(m), m.options, &layer); };
+    EXPECT_GT(refuse_each_request(
+                  attempt, [&] { EXPECT_EQ(layer, nullptr); }, Refused::for_good),
               8);
   }
 }
@@ -1003,20 +986,19 @@ TEST(LayerMemory, FailingAllocationsAreAStatusAndLeaveTheCacheAlone) {
   m.options.query_gain = m.options.key_gain = gain.data();
   const Weights weights(m);
   std::unique_ptr<Layer> layer;
-  EXPECT_GT(fail_every_allocation([&] { return Layer::create(m.shape, weights.view(m), m.options, &layer).code; }), 8);
+  const auto create = [&] { return Layer::create(m.shape, weights.view(m), m.options, &layer); };
+  EXPECT_GT(refuse_each_request(
+                create, [&] { EXPECT_EQ(layer, nullptr); }, Refused::for_good),
+            8);
 
   const auto cache = cache_for(m, 1);
   Call call = self_call(m, 1, 6);
   call.cache = cache.get();
   Floats y(6 * 16);
-  const int failures = fail_every_allocation([&] {
-    const StatusCode code = forward(*layer, call, into(y)).code;
-    if (code != StatusCode::ok) {
-      EXPECT_EQ(cache->length(0), 0);
-    }
-    return code;
-  });
-  EXPECT_GT(failures, 8);
+  const auto attempt = [&] { return forward(*layer, call, into(y)); };
+  EXPECT_GT(refuse_each_request(
+                attempt, [&] { EXPECT_EQ(cache->length(0), 0); }, Refused::for_good),
+            8);
   EXPECT_EQ(cache->length(0), 6);
   call.cache = nullptr;
   const Floats uncached = output_of(*layer, call);

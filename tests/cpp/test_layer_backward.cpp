@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "allocations.h"
 #include "base/numbers.h"
 #include "harness.h"
 #include "headwise/layer.h"
 #include "layer_model.h"
+#include "refusals.h"
 #include "tolerance.h"
 
 namespace headwise::layers::test_layer_backward {
@@ -565,19 +565,10 @@ TEST(LayerGradientMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
   const auto layer = s.layer();
   Floats y;
   const auto saved = saved_of(*layer, s.call, y);
+  Gradients gradients(s);
   const Gradients untouched(s);
-  int refused = 0;
-  for (;; ++refused) {
-    Gradients gradients(s);
-    const Status status = [&] {
-      const Allocations failing(refused);
-      return layer->backward(pool_of(2), *saved, {{s.dy.data()}}, gradients.view(s));
-    }();
-    if (status.ok()) break;
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
-    EXPECT_EQ(gradients, untouched) << "request " << refused;
-  }
-  EXPECT_GT(refused, 10);
+  const auto attempt = [&] { return layer->backward(pool_of(2), *saved, {{s.dy.data()}}, gradients.view(s)); };
+  EXPECT_GT(refuse_each_request(attempt, [&] { EXPECT_EQ(gradients, untouched); }), 10);
 }
 
 }  // namespace headwise::layers::test_layer_backward

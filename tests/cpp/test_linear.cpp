@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "allocations.h"
 #include "base/numbers.h"
 #include "harness.h"
 #include "headwise/linear.h"
 #include "layer_model.h"
+#include "refusals.h"
 #include "tolerance.h"
 
 namespace headwise::test_linear {
@@ -495,18 +495,11 @@ TEST(LinearRules, AreAStatus) {
 /// `expect_untouched` looks at its outputs.
 template <class Compute, class Expect>
 void expect_status_at_every_request(const Compute& compute, const Expect& expect_untouched, int least = 3) {
-  int refused = 0;
-  for (;; ++refused) {
-    const Status status = [&] {
-      ThreadPool pool(2);
-      const Allocations failing(refused);
-      return compute(pool);
-    }();
-    if (status.ok()) break;
-    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message().text;
-    expect_untouched();
-  }
-  EXPECT_GE(refused, least);
+  const auto attempt = [&] {
+    ThreadPool pool(2);
+    return compute(pool);
+  };
+  EXPECT_GE(refuse_each_request(attempt, expect_untouched), least);
 }
 
 TEST(LinearMemory, OfFewRowsThatIsNotToBeHadIsAStatusAndWritesNothing) {
