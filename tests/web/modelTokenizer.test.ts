@@ -6,6 +6,7 @@ import { createAttention, OptionError } from "headwise";
 import { loadModel, loadTokenizer } from "headwise/models";
 
 import { CONFIGS, filesOf, randomWeights, shapesOf, textFile } from "./smallModels.js";
+import { thrownBy } from "./thrownBy.js";
 
 const WORDS = ["[PAD]", "[UNK]", "the", "cat", "sat", "on", "mat"];
 
@@ -77,6 +78,36 @@ describe("A tokenizer", () => {
     expect(given).toEqual([["x", { pair: "y" }]]);
     expect(model.tokenizer!.decode(new Set([1, 2]))).toBe("1+2");
     hw.dispose();
+  });
+
+  test.each<[string, unknown, string]>([
+    ["a promise", Promise.resolve([4, 2]), "a Promise"],
+    ["nothing", undefined, "undefined"],
+    ["null", null, "null"],
+    ["a text", "42", '"42"'],
+    ["lists in a list", { input_ids: [[4, 2]] }, "[[4, 2]]"],
+    ["an object without tokens", {}, "an empty object"],
+  ])("whose encode gives %s throws an error that says so", async (_, encoded, got) => {
+    class Library {
+      encode = () => encoded;
+      decode = () => "";
+    }
+    const tokenizer = await loadTokenizer(files, Library);
+    const error = thrownBy(() => tokenizer.encode("x"));
+    expect(OptionError.is(error)).toBe(true);
+    expect(error.message).toBe(
+      `tokenizer.encode: the library must give a list of tokens, or an object with it as ids or input_ids, got ${got}`,
+    );
+  });
+
+  test("takes one text, and tokens that can be listed", async () => {
+    const tokenizer = await loadTokenizer(files, LibraryTokenizer);
+    for (const text of [undefined, 5, ["the"]] as never[])
+      expect(() => tokenizer.encode(text)).toThrow("tokenizer.encode: text must be a string, got");
+    for (const tokens of [undefined, 5, "23", {}] as never[])
+      expect(() => tokenizer.decode(tokens)).toThrow("tokenizer.decode: tokens must be a list of tokens, got");
+    expect(tokenizer.encode("")).toEqual([]);
+    expect(tokenizer.decode([])).toBe("");
   });
 
   test("without its file, or that cannot encode, is refused", async () => {

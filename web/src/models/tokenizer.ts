@@ -2,6 +2,7 @@ import { isCallable, isConstructor } from "../base/callable.js";
 import { describe, isObject } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
+import { arrayKind, isArray } from "../base/typedArray.js";
 import {
   ChatTemplate,
   type ChatMessage,
@@ -93,10 +94,17 @@ function adapted(operation: string, library: LibraryTokenizer, chats: ChatTempla
       throw new OptionError(
         `${operation}: tokenizer must be a class, or an object with encode and decode, got ${describe(library)}`,
       );
-  const encode: Tokenizer["encode"] = (text, options) => tokensOf(library.encode(text, options));
+  const encode: Tokenizer["encode"] = (text, options) => {
+    if (typeof text !== "string")
+      throw new OptionError(`tokenizer.encode: text must be a string, got ${describe(text)}`);
+    return tokensOf(library.encode(text, options));
+  };
   return {
     encode,
-    decode: (tokens, options) => library.decode([...tokens], options),
+    decode: (tokens, options) => {
+      const list = listOf(tokens);
+      return list.length === 0 ? "" : library.decode(list, options); // some libraries refuse an empty list
+    },
     applyChatTemplate: (messages, options = {}) => {
       const text = chats.render(messages, options);
       return { text, tokens: encode(text, { add_special_tokens: false }) };
@@ -104,7 +112,20 @@ function adapted(operation: string, library: LibraryTokenizer, chats: ChatTempla
   };
 }
 
+/** The tokens that `encode` of a library has given. Whether the model has them, the model checks. */
 function tokensOf(encoded: unknown): number[] {
-  const { ids, input_ids: inputs } = encoded as Readonly<Record<string, unknown>>;
-  return Array.from((ids ?? inputs ?? encoded) as ArrayLike<number | bigint>, Number);
+  const { ids, input_ids: inputs } = (isObject(encoded) ? encoded : {}) as Readonly<Record<string, unknown>>;
+  const list = ids ?? inputs ?? encoded;
+  const all = isArray(list) || arrayKind(list) ? Array.from(list as ArrayLike<unknown>) : undefined;
+  if (all && !all.some(isObject)) return all.map(Number);
+  throw new OptionError(
+    "tokenizer.encode: the library must give a list of tokens, or an object with it as ids or input_ids, " +
+      `got ${describe(list)}`,
+  );
+}
+
+/** The tokens that `decode` was given. */
+function listOf(tokens: unknown): number[] {
+  if (isObject(tokens) && Symbol.iterator in tokens) return [...(tokens as Iterable<number>)];
+  throw new OptionError(`tokenizer.decode: tokens must be a list of tokens, got ${describe(tokens)}`);
 }
