@@ -84,6 +84,15 @@ describe("Files", () => {
     expect(await logitsOf(shardedFilesOf(CONFIGS.gpt2, weights, "F32", 3))).toEqual(expected);
   });
 
+  test("of one name are refused if that name is read", async () => {
+    const all = Object.entries(files).map(([path, bytes]) => file(path, bytes));
+    const error = await errorOf([...all, file("config.json", textFile(CONFIGS.bert))]);
+    expect(error.message).toContain("loadModel: files must have config.json once, got 2 files of this name");
+    expect(OptionError.is(error)).toBe(true);
+    const notes = [file("README.md", new Uint8Array(1)), file("README.md", new Uint8Array(2))];
+    expect(await logitsOf([...all, ...notes])).toEqual(await logitsOf(files));
+  });
+
   test("that are missing are named", async () => {
     const { "config.json": config, "model.safetensors": whole } = files;
     const cases: readonly (readonly [object, string])[] = [

@@ -55,6 +55,8 @@ const POINTER = "version https://git-lfs";
 export class ModelFiles {
   readonly #operation: string;
   readonly #sources: ReadonlyMap<string, Source>;
+  /** How many files have each name: a list may have several of one name. */
+  readonly #counts = new Map<string, number>();
   /** The folder; "" if the files have names only. */
   readonly folder: string;
 
@@ -64,14 +66,14 @@ export class ModelFiles {
     const paths = entries.map(([path]) => path);
     this.folder = modelFolder(operation, paths, anchor, folder);
     const start = this.folder && `${this.folder}/`;
-    this.#sources = new Map(
-      entries
-        .filter(([path]) => path.startsWith(start))
-        .map(([path, file]) => [
-          path.slice(start.length),
-          guarded(operation, `files[${describe(path)}]`, () => sourceOf(operation, path, file)),
-        ]),
-    );
+    const sources = entries
+      .filter(([path]) => path.startsWith(start))
+      .map(([path, file]): [string, Source] => [
+        path.slice(start.length),
+        guarded(operation, `files[${describe(path)}]`, () => sourceOf(operation, path, file)),
+      ]);
+    this.#sources = new Map(sources);
+    for (const [name] of sources) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
   get names(): string[] {
@@ -85,11 +87,16 @@ export class ModelFiles {
   /**
    * A file, for reading.
    *
-   * @throws OptionError if there is no file of this name; with code `"CORRUPT_DATA"` if it is a pointer of Git LFS.
+   * @throws OptionError if there is no file of this name, or several; with code `"CORRUPT_DATA"` if it is a pointer of Git LFS.
    */
   async source(name: string): Promise<Source> {
     const source = this.#sources.get(name);
     if (!source) throw new OptionError(`${this.#operation}: files must have ${name}, got ${this.listed}`);
+    const count = this.#counts.get(name)!;
+    if (count > 1)
+      throw new OptionError(`${this.#operation}: files must have ${name} once, got ${count} files of this name`, {
+        hint: "Give the files of one model. Files that were dropped on a page may have lost their folders.",
+      });
     if (source.size <= LONGEST_POINTER && (await textOf(source)).startsWith(POINTER))
       throw new OptionError(
         `${this.#operation}: ${name} is a pointer of Git LFS, ${source.size} bytes that only name the real file`,
