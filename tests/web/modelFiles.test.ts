@@ -434,6 +434,8 @@ describe("Loading", () => {
     );
     expect((await errorOf(files, { precison: "float16" } as never)).message).toContain('did you mean "precision"?');
     expect((await errorOf(files, { precision: "int4" as never })).message).toContain("loadModel: precision must be");
+    for (const tokenizer of [null, false, 0, ""] as never[])
+      expect((await errorOf(files, { tokenizer })).message).toContain("loadModel: tokenizer must be a class, or an");
   });
 });
 

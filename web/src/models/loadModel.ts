@@ -85,7 +85,7 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
   refuseUnknownFields(OPERATION, opened);
   const { parts, network, sentence } = opened;
   assertRoom(OPERATION, parts, precision, roomOf(hw));
-  const ready = tokenizer && (await openTokenizer(OPERATION, opened.files, tokenizer, template));
+  const ready = tokenizer === undefined ? undefined : await openTokenizer(OPERATION, opened.files, tokenizer, template);
   releaseKept(hw);
   try {
     await parts.load(hw, precision, onProgress, signal);
