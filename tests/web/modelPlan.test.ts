@@ -204,7 +204,13 @@ describe("inspectModel", () => {
     model.dispose();
     little.dispose();
     expect((await errorOf(inspectModel(files, { hw, maximumMemory: 2 ** 24 }))).message).toContain("maximumMemory");
-    expect((await errorOf(inspectModel(files, { maximumMemory: -1 }))).message).toContain("maximumMemory must be");
+    for (const maximumMemory of [-1, null as never])
+      expect((await errorOf(inspectModel(files, { maximumMemory }))).message).toContain("maximumMemory must be");
+    for (const none of [null, false, 5, {}] as never[]) {
+      const refused = await errorOf(inspectModel(files, { hw: none }));
+      expect(refused.message).toContain("inspectModel: hw must be an instance, got");
+      expect(OptionError.is(refused)).toBe(true);
+    }
     expect((await errorOf(inspectModel(files, { hq: hw } as never))).message).toContain(
       'unknown option "hq"; did you mean "hw"?',
     );

@@ -1,5 +1,6 @@
 import { OptionError } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
+import { checkInstance } from "../instance/givenInstance.js";
 import { DEFAULT_MEMORY } from "../instance/usableMemory.js";
 import { product } from "../tensor/product.js";
 import { checkedModel } from "./checkedModel.js";
@@ -61,9 +62,10 @@ const NAMES = { folder: true, hw: true, maximumMemory: true } as const;
  */
 export async function inspectModel(files: ModelFileList, options: InspectModelOptions = {}): Promise<ModelPlan> {
   const { folder, hw, maximumMemory } = readKnown(OPERATION, options, NAMES).known;
+  if (hw !== undefined) checkInstance(OPERATION, "hw", hw, ["allocate", "linear", "multiHeadAttention"]);
   if (hw && maximumMemory !== undefined)
     throw new OptionError(`${OPERATION}: maximumMemory must be absent if hw is given, which has its own`);
-  const room = hw ? roomOf(hw) : roomOfMemory(OPERATION, maximumMemory ?? DEFAULT_MEMORY);
+  const room = hw ? roomOf(hw) : roomOfMemory(OPERATION, maximumMemory === undefined ? DEFAULT_MEMORY : maximumMemory);
   const opened = await checkedModel(OPERATION, files, { folder, mayMiss: true });
   const { parts, tensors, network } = opened;
   const read = new Map(parts.tensors.map((tensor) => [tensor.name, tensor]));
