@@ -45,6 +45,30 @@ describe("config.json", () => {
     ],
     ["half a head that turns", { model_type: "phi3", partial_rotary_factor: 0.5 }, "each head's 6 features, got 3"],
     ["heads that cannot turn", { model_type: "llama", head_dim: 5 }, "each head's 5 features, got 5"],
+    [
+      "yarn and a base of 1",
+      { model_type: "llama", rope_theta: 1, rope_scaling: { type: "yarn", factor: 2 } },
+      "rope_theta must be greater than 1 with yarn, got 1",
+    ],
+    [
+      "yarn whose slow pairs turn more than the fast ones",
+      { model_type: "llama", rope_scaling: { type: "yarn", factor: 2, beta_slow: 64 } },
+      "rope_scaling.beta_fast must be at least beta_slow, got 32 and 64",
+    ],
+    [
+      "llama3 without pairs between",
+      { model_type: "llama", rope_scaling: { type: "llama3", factor: 2, low_freq_factor: 4 } },
+      "rope_scaling.high_freq_factor must be greater than low_freq_factor, got 4 and 4",
+    ],
+    [
+      "longrope after a training of one token",
+      {
+        model_type: "phi3",
+        original_max_position_embeddings: 1,
+        rope_scaling: { type: "longrope", short_factor: [1, 1, 1], long_factor: [1, 1, 1] },
+      },
+      "original_max_position_embeddings must be greater than 1 with longrope, got 1",
+    ],
   ])("with %s is refused", async (_, config, message) => {
     await expect(planOf(config)).rejects.toThrow(message);
   });

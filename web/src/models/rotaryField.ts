@@ -89,6 +89,8 @@ export function rotaryPosition(json: Json, form: RotaryForm): LayerPosition {
   const width = rotaryDim ?? form.headDim;
   refuseOddWidth(json, width, form.headDim);
   const scaled = scaling && readScaling(scaling, json, form, Math.floor(width / 2));
+  if (scaled?.kind === "yarn" && base <= 1)
+    throw new UnsupportedError(`${json.at}${name} must be greater than 1 with yarn, got ${base}`);
   return { kind: "rotary", base, ...(rotaryDim && { rotaryDim }), ...(scaled && { scaling: scaled }) };
 }
 
@@ -138,7 +140,20 @@ function readScaling(json: Json, outer: Json, form: RotaryForm, pairs: number): 
   const factor = positive("factor")(json);
   if (kind === "linear") return { kind, factor };
   const originalLength = count("original_max_position_embeddings", form.maxLength)(json);
+  checkOrder(json, kind);
   return { kind, factor, originalLength, ...given(json, kind === "yarn" ? YARN : LLAMA3) };
+}
+
+/** The order of two fields of a kind. Layers ask for it too, but they are made after weights were read. */
+function checkOrder(json: Json, kind: "yarn" | "llama3"): void {
+  if (kind === "yarn") {
+    const [fast, slow] = [positive("beta_fast", 32)(json), positive("beta_slow", 1)(json)];
+    if (fast >= slow) return;
+    throw new UnsupportedError(`${json.at}beta_fast must be at least beta_slow, got ${fast} and ${slow}`);
+  }
+  const [high, low] = [positive("high_freq_factor", 4)(json), positive("low_freq_factor", 1)(json)];
+  if (high > low) return;
+  throw new UnsupportedError(`${json.at}high_freq_factor must be greater than low_freq_factor, got ${high} and ${low}`);
 }
 
 /** The length of the training may stand outside of `rope_scaling`; the factor then follows from it. */
@@ -147,6 +162,8 @@ function longrope(json: Json, outer: Json, form: RotaryForm, pairs: number): Rot
   const inner = optional(name, count(name))(json);
   const outerLength = optional(name, count(name))(outer) ?? (inner ? undefined : form.longrope?.originalLength);
   const originalLength = outerLength ?? inner ?? form.maxLength;
+  if (originalLength === 1)
+    throw new UnsupportedError(`${(outerLength ? outer : json).at}${name} must be greater than 1 with longrope, got 1`);
   const follows = form.maxLength / originalLength;
   return {
     kind: "longrope",
