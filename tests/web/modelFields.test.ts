@@ -69,6 +69,11 @@ describe("config.json", () => {
       },
       "original_max_position_embeddings must be greater than 1 with longrope, got 1",
     ],
+    [
+      "kinds of layers that are no list",
+      { model_type: "gemma2", layer_types: "sliding_attention" },
+      'layer_types must be 2 times "full_attention" or "sliding_attention", got "sliding_attention"',
+    ],
   ])("with %s is refused", async (_, config, message) => {
     await expect(planOf(config)).rejects.toThrow(message);
   });

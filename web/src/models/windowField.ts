@@ -20,9 +20,9 @@ export function laterLayersOnly(json: Json, place: LayerPlace): number | undefin
 /** Whether a layer has a window: as `layer_types` says, otherwise as `other` says. */
 export function isSliding(json: Json, { layer, numLayers }: LayerPlace, other: () => boolean): boolean {
   const types = json.value("layer_types");
-  if (!Array.isArray(types)) return other();
+  if (types === undefined) return other();
   const isKnown = (type: unknown) => type === "full_attention" || type === "sliding_attention";
-  if (types.length !== numLayers || !types.every(isKnown))
+  if (!Array.isArray(types) || types.length !== numLayers || !types.every(isKnown))
     throw refuse(json, "layer_types", `be ${numLayers} times "full_attention" or "sliding_attention"`);
   return types[layer] === "sliding_attention";
 }
