@@ -15,6 +15,7 @@ describe("config.json", () => {
     ["Qwen 2 without sections", { model_type: "qwen2", use_mrope: false }],
     ["Gemma 2 with its window under two names", { model_type: "gemma2", sliding_window: 64, sliding_window_size: 64 }],
     ["GPT-NeoX with both names of rotary fields", { ...neox, rope_theta: 5000, partial_rotary_factor: 0.5 }],
+    ["Gemma 3 without a head", { model_type: "gemma3_text", architectures: ["Gemma3TextModel"] }],
     ["ModernBERT whose positions have another name", { model_type: "modernbert", position_embedding_type: "sans_pos" }],
   ])("of %s is read", async (_, config) => {
     expect((await planOf(config)).unknownFields).toEqual([]);

@@ -33,7 +33,7 @@ export const GEMMA3: Family = {
       }),
   },
   heads: {
-    classes: DECODER_CLASSES,
+    classes: [...DECODER_CLASSES, "TextModel"],
     words: {
       decoder: "lm_head",
       bias: false,
