@@ -78,6 +78,11 @@ describe("config.json", () => {
   ])("with %s is refused", async (_, config, message) => {
     await expect(planOf(config)).rejects.toThrow(message);
   });
+
+  test("of Qwen 3 has heads of 128 features by itself, and that of Qwen 2 the width by the heads", async () => {
+    expect((await planOf({ model_type: "qwen3" })).config.headDim).toBe(128);
+    expect((await planOf({ model_type: "qwen2" })).config.headDim).toBe(6);
+  });
 });
 
 describe("a model", () => {

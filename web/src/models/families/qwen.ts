@@ -1,4 +1,4 @@
-import { only } from "../configField.js";
+import { count, only } from "../configField.js";
 import { lengthOf, type Family } from "../family.js";
 import { laterLayersOnly } from "../windowField.js";
 import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
@@ -7,7 +7,7 @@ import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 export const QWEN3: Family = {
   ...LLAMA,
   className: "Qwen3",
-  fields: { ...LLAMA.fields, maxLength: lengthOf(2 ** 15) },
+  fields: { ...LLAMA.fields, headDim: count("head_dim", 128), maxLength: lengthOf(2 ** 15) },
   fixed: [...LLAMA.fixed, only("mlp_bias", false)],
   attention: {
     ...LLAMA.attention,
@@ -23,6 +23,7 @@ const { headNorms: _, ...attention } = QWEN3.attention;
 export const QWEN2: Family = {
   ...QWEN3,
   className: "Qwen2",
+  fields: { ...QWEN3.fields, headDim: LLAMA.fields.headDim! },
   fixed: [
     ...QWEN3.fixed,
     (json) => json.value("attention_bias"), // transformers ignores it
