@@ -83,6 +83,14 @@ describe("config.json", () => {
     expect((await planOf({ model_type: "qwen3" })).config.headDim).toBe(128);
     expect((await planOf({ model_type: "qwen2" })).config.headDim).toBe(6);
   });
+
+  test("may count the labels of a classifier without naming them", async () => {
+    const labelsOf = async (fields: Config) =>
+      (await planOf({ model_type: "bert", architectures: ["BertForSequenceClassification"], ...fields })).config.labels;
+    expect(await labelsOf({ num_labels: 3 })).toEqual(["LABEL_0", "LABEL_1", "LABEL_2"]);
+    expect(await labelsOf({})).toEqual(["LABEL_0", "LABEL_1"]);
+    expect(await labelsOf({ num_labels: 1, id2label: { 0: "score" } })).toEqual(["score"]);
+  });
 });
 
 describe("a model", () => {

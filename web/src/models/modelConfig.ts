@@ -1,6 +1,7 @@
 import type { ActivationName } from "./activations.js";
-import { refuse, texts, type Json } from "./configField.js";
+import { count, refuse, texts, type Json } from "./configField.js";
 import type { Family } from "./family.js";
+import { times } from "./times.js";
 
 /** The kinds of models that `loadModel` reads: `model_type` of config.json. */
 export const MODEL_TYPES = [
@@ -106,9 +107,9 @@ export function refuseOtherClasses(json: Json, { className }: Family): void {
     );
 }
 
-/** `id2label`, in the order of its numbers; two labels without it, as transformers has them. */
+/** `id2label`, in the order of its numbers. Without it there are `num_labels`, or two, with the names of transformers. */
 export function labelsOf(json: Json): readonly string[] {
-  const given = json.value("id2label") ?? { 0: "LABEL_0", 1: "LABEL_1" };
+  const given = json.value("id2label") ?? times(count("num_labels", 2)(json), (n) => `LABEL_${n}`);
   const entries = Object.entries(given).sort(([a], [b]) => Number(a) - Number(b));
   const labels = entries.map(([, label]) => label as unknown);
   if (labels.length > 0 && entries.every(([id, label], n) => id === `${n}` && typeof label === "string"))
