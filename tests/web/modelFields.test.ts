@@ -84,6 +84,12 @@ describe("config.json", () => {
     expect((await planOf({ model_type: "qwen2" })).config.headDim).toBe(6);
   });
 
+  test.each(["gemma2", "gemma3_text"])("of %s has its activation in hidden_activation only", async (model_type) => {
+    const activationOf = async (fields: Config) => (await planOf({ model_type, ...fields })).config.activation;
+    expect(await activationOf({ hidden_act: "silu" })).toBe("gelu_pytorch_tanh");
+    expect(await activationOf({ hidden_act: "gelu_pytorch_tanh", hidden_activation: "gelu" })).toBe("gelu");
+  });
+
   test("may count the labels of a classifier without naming them", async () => {
     const labelsOf = async (fields: Config) =>
       (await planOf({ model_type: "bert", architectures: ["BertForSequenceClassification"], ...fields })).config.labels;

@@ -1,4 +1,5 @@
-import { positive, sameAs } from "../configField.js";
+import { ACTIVATION_NAMES } from "../activations.js";
+import { positive, sameAs, word } from "../configField.js";
 import { DECODER_CLASSES, type Family } from "../family.js";
 import { isSliding, windowOf } from "../windowField.js";
 import { GEMMA } from "./gemma.js";
@@ -13,7 +14,12 @@ import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 export const GEMMA2: Family = {
   ...GEMMA,
   className: "Gemma2",
-  fixed: [...GEMMA.fixed, sameAs("sliding_window_size", { name: "sliding_window", absent: 4096 })],
+  fields: { ...GEMMA.fields, activation: word("hidden_activation", ACTIVATION_NAMES, "gelu_pytorch_tanh") },
+  fixed: [
+    ...GEMMA.fixed,
+    (json) => json.value("hidden_act"), // hidden_activation decides
+    sameAs("sliding_window_size", { name: "sliding_window", absent: 4096 }),
+  ],
   attention: {
     ...LLAMA.attention,
     norms: { before: "input_layernorm", after: "post_attention_layernorm" },
