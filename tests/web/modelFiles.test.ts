@@ -488,6 +488,7 @@ describe("A call", () => {
       [[1, 2], { attentionMask: [1, 2] }, "attentionMask[1] must be an integer from 0 to 2 − 1"],
       [[[1, 2], [3]], { logits: "last" }, 'logits must not be "last" for texts that are filled up'],
       [[1], { logits: "first" }, 'logits must be true, false or "last", got "first"'],
+      [[1], { hiddenStates: "last" }, 'hiddenStates must be true or false, got "last"'],
       [[1], { return: {} }, 'unknown option "return"'],
       [[1], { layers: [2] }, "layers[0] must be below the 2 layers, got 2"],
       [

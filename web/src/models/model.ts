@@ -158,7 +158,8 @@ export class Model extends Disposing {
     const operation = "model.run";
     this.#assertAlive(operation);
     const { known, reader } = readKnown<RunOptions>(operation, options, RUN_NAMES);
-    const { logits: wanted = true, hiddenStates = false } = known;
+    const { logits: wanted = true } = known;
+    const hiddenStates = reader.flag("hiddenStates", false);
     if (![true, false, "last"].includes(wanted))
       throw new OptionError(`${operation}: logits must be true, false or "last", got ${describe(wanted)}`);
     const batch = this.#readTokens(operation, tokens);
