@@ -7,6 +7,7 @@ import { createAttention, type HeadwiseError, OptionError, UnsupportedError } fr
 import { loadModel, loadTokenizer, type ChatMessage, type ChatTemplateOptions } from "headwise/models";
 
 import { CONFIGS, filesOf, randomWeights, shapesOf, textFile } from "./smallModels.js";
+import { thrownBy } from "./thrownBy.js";
 
 const WORDS = ["[UNK]", "<s>", "</s>", "<|im_start|>", "<|im_end|>", "user", "assistant", "hi", "you"];
 
@@ -124,6 +125,19 @@ describe("A chat template", () => {
     );
     hw.dispose();
   });
+});
+
+test.each([
+  ["add_generation_prompt", true, "addGenerationPrompt"],
+  ["tools", [], "tools"],
+  ["documents", [], "documents"],
+])("The variable %s of a chat template is refused, because it is an option", async (name, value, option) => {
+  const tokenizer = await open({ chat_template: CHAT_ML });
+  const error = thrownBy(() => tokenizer.applyChatTemplate(HI, { variables: { [name]: value } }));
+  expect(error.message).toBe(
+    `tokenizer.applyChatTemplate: variables.${name} must be absent, because the option ${option} gives it`,
+  );
+  expect(OptionError.is(error)).toBe(true);
 });
 
 describe("What a chat template cannot do is refused by the rule", () => {
