@@ -104,6 +104,11 @@ describe("adamW", () => {
   test("refuses what does not fit, and changes nothing", () => {
     const parameters = { a: floats([1, 2]) };
     const { step, state } = adamW(parameters);
+    const stateOf = (steps: number, square: number) => ({
+      steps: floats([steps], []),
+      mean: { a: floats([1, 2]) },
+      meanSquare: { a: floats([1, square]) },
+    });
     const refused: readonly [() => unknown, typeof OptionError | typeof ShapeError, string][] = [
       [() => step({}), OptionError, 'adamW.step: gradients must have the names of the parameters, but "a" is missing'],
       [() => step({ a: floats([1, 2]), b: floats([1]) }), OptionError, '"b" is not one of them'],
@@ -127,6 +132,19 @@ describe("adamW", () => {
         "weightDecay must be a number from 0 to below Infinity, got -1",
       ],
       [() => adamW(parameters, { state: { steps: floats([1], []) } }), OptionError, '"mean.a" is missing'],
+      [() => adamW(parameters, { state: stateOf(-1, 1) }), OptionError, "state.steps.data[0] must be an integer of 0"],
+      [() => adamW(parameters, { state: stateOf(0.5, 1) }), OptionError, "an integer of 0 or more, got 0.5"],
+      [() => adamW(parameters, { state: stateOf(NaN, 1) }), OptionError, "an integer of 0 or more, got NaN"],
+      [
+        () => adamW(parameters, { state: stateOf(1, -2) }),
+        OptionError,
+        "adamW: state.meanSquare.a.data must have no number below 0, got -2",
+      ],
+      [
+        () => adamW(parameters, { decay: (() => Promise.resolve(false)) as never }).step({ a: floats([1, 2]) }),
+        OptionError,
+        'adamW.step: decay must give true or false, got a Promise for "a"',
+      ],
     ];
     for (const [call, Class, message] of refused) {
       const error = thrownBy(call);

@@ -79,7 +79,7 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
     assertBelow("adamW.step", "learningRate", rate, Infinity);
     const groups = sameMemory(named).map((names) => {
       const tensor = named[names[0]!]!;
-      return { names, theta: tensor.data, isDecaying: decays(names[0]!, tensor) };
+      return { names, theta: tensor.data, isDecaying: isDecaying(decays(names[0]!, tensor), names[0]!) };
     });
     const t = ++state.steps.data[0]!;
     const pace = rate / (1 - beta1 ** t);
@@ -102,6 +102,13 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
     }
   };
   return { step, state };
+}
+
+/** What `decay` says of a parameter. A promise would count as true. */
+function isDecaying(said: unknown, name: string): boolean {
+  if (typeof said !== "boolean")
+    throw new OptionError(`adamW.step: decay must give true or false, got ${describe(said)} for ${describe(name)}`);
+  return said;
 }
 
 /** The gradient of a parameter with these names. */
@@ -143,6 +150,13 @@ function startOf(parameters: Tree, given: Tree | undefined): AdamW["state"] {
   const saved = flatNamed("adamW", "state", given);
   const own = flatNamed("adamW", "state", state);
   assertSame("adamW", "state", saved, own);
+  const isCount = (value: number) => Number.isInteger(value) && value >= 0;
+  assertNumber("adamW", "state.steps.data[0]", saved["steps"]!.data[0], "an integer of 0 or more", isCount);
+  for (const [name, { data }] of Object.entries(saved)) {
+    const negative = name.startsWith("meanSquare") ? data.find((square) => square < 0) : undefined;
+    if (negative !== undefined)
+      throw new OptionError(`adamW: state.${name}.data must have no number below 0, got ${negative}`);
+  }
   for (const [name, { data }] of Object.entries(own)) data.set(saved[name]!.data);
   return state;
 }
