@@ -152,6 +152,25 @@ describe("Attention: masks", () => {
     expect(await seen({ ...inputs(4, 4), attn_mask }, {}, 23)).toEqual(Array(4).fill("x.xx"));
   });
 
+  test("bfloat16 is a type of its own among the arrays of 16 bits", async () => {
+    const attn_mask = (data: Uint16Array | Float32Array, dtype: string) => ({ data, shape: [4], dtype });
+    const Y = async (mask: ReturnType<typeof attn_mask>) =>
+      (await attention(hw, { ...inputs(4, 4), attn_mask: mask })).Y.data;
+    expect(await Y(attn_mask(Uint16Array.of(0, 0xff80, 0x3f80, 0xc000), "bfloat16"))).toEqual(
+      await Y(attn_mask(Float32Array.of(0, -Infinity, 1, -2), "float32")),
+    );
+    expect(await Y(attn_mask(Uint16Array.of(0, 3, 1, 2), "uint16"))).toEqual(
+      await Y(attn_mask(Float32Array.of(0, 3, 1, 2), "float32")),
+    );
+  });
+
+  test("of ONNX Runtime are booleans or numbers as their type says", async () => {
+    const data = Uint8Array.of(1, 0, 1, 1);
+    const of = (type: string) => ({ ...inputs(4, 4), attn_mask: { data, dims: [4], type } });
+    expect(await seen(of("bool"), {}, 23)).toEqual(Array(4).fill("x.xx"));
+    expect(await seen(of("uint8"), {}, 23)).toEqual(Array(4).fill("xxxx"));
+  });
+
   test("numbers of any type are added to the scores", async () => {
     const plain = await attention(hw, inputs(), { qk_matmul_output_mode: 2 }, { opset: 23 });
     for (const data of [
@@ -296,6 +315,21 @@ describe("what the operators refuse", () => {
       /Shape.*q_num_heads must divide Q\.shape\[2\], got 3 and 8/,
     ],
     ["a mode of 4", () => attention(hw, inputs(), { qk_matmul_output_mode: 4 }), /qk_matmul_output_mode.*4/],
+    [
+      "a mode of 4, also of an output that is left out",
+      () => attention(hw, inputs(), { qk_matmul_output_mode: 4 }, { qkMatmulOutput: false }),
+      /qk_matmul_output_mode.*4/,
+    ],
+    [
+      "a mask of a type that ONNX does not have",
+      () => attention(hw, { ...inputs(), attn_mask: { data: Uint8Array.of(1), shape: [1], dtype: "boolean" } }),
+      /Option.*attn_mask\.dtype must be "bool" or one of float16.*, got "boolean"/,
+    ],
+    [
+      "a mask of booleans and numbers",
+      () => attention(hw, { ...inputs(), attn_mask: { data: [true, -5] as never, shape: [2] } }),
+      /Option.*attn_mask\.data must hold either booleans or numbers, got true at 0 and -5 at 1/,
+    ],
     ["a softmax precision of int8", () => attention(hw, inputs(), { softmax_precision: 3 }), /softmax_precision.*3/],
     ["a window below −1", () => attention(hw, inputs(), { left_window_size: -2 }), /left_window_size.*-2/],
     ["a scale of NaN", () => attention(hw, inputs(), { scale: NaN }), /scale.*NaN/],

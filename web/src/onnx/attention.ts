@@ -150,7 +150,8 @@ export async function attention(
     ...readPositions(args, full, past?.key.shape[2]),
     ...(args.inputs.has("attn_mask") ? maskOrBias(call, args.inputs.value("attn_mask"), full) : {}),
   };
-  const show = args.options.flag("qkMatmulOutput", true) ? readStage(args.attributes) : undefined;
+  const stage = readStage(args.attributes);
+  const show = args.options.flag("qkMatmulOutput", true) ? stage : undefined;
   if (show) elementCount(OPERATOR, "qk_matmul_output", full);
   const compute = isDouble(args.attributes) ? attendWithDoubleSoftmax : attend;
   const { output, shown } = await compute(hw, arrays, callOptions, show);

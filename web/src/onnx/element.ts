@@ -23,7 +23,10 @@ export type IntegerTensor = Extents & {
   readonly dtype?: string | undefined;
 };
 
-/** An attention mask: booleans, a Uint8Array of booleans, or numbers of any type. */
+/**
+ * An attention mask: booleans, a Uint8Array of booleans, or numbers of any type. `dtype` (`type` of a tensor of ONNX Runtime)
+ * says otherwise: a Uint8Array of dtype uint8 holds numbers.
+ */
 export type NumericTensor = Extents & {
   readonly data: Uint8Array | FloatTensor["data"] | Float64Array | IntegerTensor["data"] | readonly boolean[];
   readonly dtype?: string | undefined;
@@ -96,8 +99,8 @@ export function shaped(call: CallArguments, name: string, value: unknown): Shape
     const {
       data,
       [extents]: givenShape,
-      dtype,
-    } = value as Readonly<Record<"data" | "shape" | "dims" | "dtype", unknown>>;
+      [extents === "dims" && !("dtype" in value) ? "type" : "dtype"]: dtype, // ONNX Runtime names it `type`
+    } = value as Readonly<Record<"data" | "shape" | "dims" | "dtype" | "type", unknown>>;
     if (!isAnyArray(data))
       throw new OptionError(`${operation}: ${name}.data must be a typed array or an array, got ${describe(data)}`);
     const shape = call.shape(name, givenShape);

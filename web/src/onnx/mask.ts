@@ -1,12 +1,19 @@
 import { describe } from "../base/describe.js";
-import { ShapeError } from "../base/errors.js";
+import { OptionError, ShapeError } from "../base/errors.js";
 import type { CallArguments } from "../read/callArguments.js";
+import { fromBfloat } from "../tensor/half.js";
 import { product } from "../tensor/product.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
 
 const INPUT = "attn_mask";
 const FLOAT16_MINUS_INFINITY = 0xfc00;
+
+/** The dtypes of masks whose numbers are added to the scores. */
+const NUMERIC: readonly unknown[] = [
+  ...["float16", "bfloat16", "float32", "float64"],
+  ...["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"],
+];
 
 /**
  * Makes the option `mask` or `bias` from `attn_mask`. Booleans say which keys are visible; numbers are added to the
@@ -20,7 +27,9 @@ export function maskOrBias(
   full: readonly number[],
 ): { mask: Tensor<"bool"> } | { bias: Tensor<"float32" | "float16"> } {
   const given = shaped(call, INPUT, value);
-  const { data, shape } = given;
+  checkElementType(call, given);
+  const { shape } = given;
+  const data = holdsBfloats(given) ? fromBfloat(given.data as unknown as Uint16Array) : given.data;
   checkRank(call, INPUT, shape, [1, 2, 3, 4]);
   checkBroadcast(call, shape, full);
   const copy = <D extends "bool" | "float32">(dtype: D, element: (given: Element | undefined) => number) => {
@@ -42,6 +51,27 @@ export function maskOrBias(
     ? pad("float16", bitsOf(call, data as unknown as Uint16Array), FLOAT16_MINUS_INFINITY)
     : pad("float32", copy("float32", Number), -Infinity);
   return { bias: bias as Tensor<"float32" | "float16"> };
+}
+
+/** Throws if it is not clear what the elements mean. */
+function checkElementType({ operation }: CallArguments, { data, kind, dtype }: Shaped): void {
+  if (dtype !== undefined && dtype !== "bool" && !NUMERIC.includes(dtype))
+    throw new OptionError(
+      `${operation}: ${INPUT}.dtype must be "bool" or one of ${NUMERIC.join(", ")}, got ${describe(dtype)}`,
+    );
+  if (kind !== undefined || dtype !== undefined) return;
+  const isBoolean = (element: Element | undefined) => typeof element === "boolean";
+  for (let k = 1; k < data.length; ++k)
+    if (isBoolean(data[k]) !== isBoolean(data[0]))
+      throw new OptionError(
+        `${operation}: ${INPUT}.data must hold either booleans or numbers, ` +
+          `got ${describe(data[0])} at 0 and ${describe(data[k])} at ${k}`,
+        { hint: 'With dtype "bool" any number but 0 is true.' },
+      );
+}
+
+function holdsBfloats({ kind, dtype }: Shaped): boolean {
+  return kind === "Uint16Array" && dtype === "bfloat16";
 }
 
 function holdsBooleans({ data, kind, dtype }: Shaped): boolean {
