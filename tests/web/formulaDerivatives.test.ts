@@ -143,6 +143,15 @@ describe("kinks:", () => {
     expect(derivative("s ** y", { y: 0 }, { s: 0 })).toEqual({ s: 0, y: 0 });
     expect(derivative("s ** y", { y: 1 }, { s: 0 })).toEqual({ s: 1, y: 0 });
   });
+  test.each([
+    ["sqrt(max(s, 0))", {}, { s: 0 }],
+    ["sqrt(clamp(s, low, 1))", { low: 0 }, { s: 0, low: Infinity }],
+    ["max(s, 0) ** y", { y: 0.5 }, { s: 0, y: 0 }],
+    ["pow(s > 0 ? s * a : 0, 0.5)", { a: 2 }, { s: 0, a: 0 }],
+  ])("%s does not change with s where its operand does not, also where it is infinitely steep", (...given) => {
+    const [text, parameters, expected] = given;
+    expect(derivative(text, parameters, { s: -0.5 })).toEqual(expected);
+  });
   test("a branch that is not taken has no effect, even if its derivative is NaN", () => {
     expect(derivative("s > 0 ? s : a * log(s * s) / sqrt(s)", { a: 2 }, { s: 0.5 })).toEqual({ s: 1, a: 0 });
     expect(derivative("s == 0 ? a : a / s", { a: 2 }, { s: 0 })).toEqual({ s: 0, a: 1 });

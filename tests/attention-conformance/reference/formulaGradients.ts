@@ -61,6 +61,12 @@ function chain(value: Outcome, ...parts: readonly (readonly [Dual, () => Outcome
   return { value, by };
 }
 
+/** Without derivatives that are 0. A slope that is infinite at 0, where the value is not, would make NaN of them. */
+function moving({ value, by }: Dual): Dual {
+  const isStill = (derivative: Outcome) => isPoint(derivative) && derivative.low === 0;
+  return { value, by: new Map([...by].filter(([, derivative]) => !isStill(derivative))) };
+}
+
 /** One of several values. */
 function oneOf(value: Outcome, ...all: readonly Dual[]): Dual {
   const sources = new Set(all.flatMap(({ by }) => [...by.keys()]));
@@ -104,7 +110,7 @@ function power(a: Dual, b: Dual): Dual {
     if (isPoint(a.value) && a.value.low === 0) return isPoint(b.value) && b.value.low > 0 ? FALSE : ANYTHING;
     return multiply(value, CALLS.log!(a.value));
   };
-  return chain(value, [a, byBase], [b, byExponent]);
+  return chain(value, [moving(a), byBase], [b, byExponent]);
 }
 
 type Apply = (...of: Dual[]) => Dual;
@@ -129,7 +135,7 @@ const APPLY: Readonly<Record<string, Apply>> = {
   sign: flat("sign"),
   exp: smooth("exp", (_, value) => value),
   tanh: smooth("tanh", (_, value) => subtract(TRUE, multiply(value, value))),
-  sqrt: smooth("sqrt", (_, value) => divide(exactly(0.5), value)),
+  sqrt: (a) => smooth("sqrt", (_, value) => divide(exactly(0.5), value))(moving(a)),
   log: smooth("log", (x) => divide(TRUE, x)),
   sin: smooth("sin", (x) => CALLS.cos!(x)),
   cos: smooth("cos", (x) => negate(CALLS.sin!(x))),

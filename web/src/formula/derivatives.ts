@@ -135,7 +135,7 @@ class Differential {
       case "abs":
         return this.#times(a, () => this.#make("sign", a)); // 0 at 0
       case "sqrt":
-        return this.#times(a, () => this.#make("divide", this.#number(0.5), y));
+        return this.#timesSteep(a, () => this.#make("divide", this.#number(0.5), y));
       case "exp":
         return this.#times(a, () => y);
       case "log":
@@ -174,7 +174,7 @@ class Differential {
         );
       case "power":
         return this.#sum(
-          this.#times(a, () => this.#powerByBase(a, b)),
+          this.#timesSteep(a, () => this.#powerByBase(a, b)),
           this.#times(b, () => this.#powerByExponent(y, a)),
         );
       case "minimum":
@@ -203,6 +203,17 @@ class Differential {
   #times(operand: number, slope: () => number): number | undefined {
     const derivative = this.of(operand);
     return derivative === undefined ? undefined : this.#make("multiply", slope(), derivative);
+  }
+
+  /**
+   * The same for a slope that may be infinite where the value is not: at 0. There ∞·0 would be NaN, but an operand that
+   * does not change changes nothing: the derivative of sqrt(max(s, 0)) is 0 below 0.
+   */
+  #timesSteep(operand: number, slope: () => number): number | undefined {
+    const product = this.#times(operand, slope);
+    if (product === undefined) return undefined;
+    const isStill = this.#make("equal", this.of(operand)!, this.#number(0));
+    return this.#make("select", isStill, this.#number(0), product);
   }
 
   #over(dividend: number | undefined, divisor: number): number | undefined {
