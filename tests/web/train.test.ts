@@ -211,6 +211,9 @@ describe("embedding", () => {
   test("adds the gradient of each token to its row", () => {
     const dOutput = floats([1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2]);
     expect(embeddingBackward(table, tokens, dOutput)).toEqual(floats([3, 4, 0, 0, 13, 16], [3, 2]));
+    const few = 2 ** -24; // half of the last place of 1: one by one they would be lost
+    const often = embeddingBackward(floats([0, 0], [2, 1]), Int32Array.of(1, 1, 1), floats([1, few, few], [3, 1]));
+    expect(often.data).toEqual(Float32Array.of(0, 1 + 2 * few));
   });
 });
 

@@ -40,10 +40,14 @@ export function embeddingBackward(table: Floats, tokens: Indices, dOutput: Float
   assertShape("embeddingBackward", "dOutput", given, shape, "[...tokens.shape, table.shape[1]],");
   assertAllThere("embeddingBackward", { table: rows, tokens: ids });
   const dTable = new Float32Array(rows.length);
-  for (let n = 0, at = 0; n < ids.length; n++) {
-    const start = ids[n]! * width;
-    for (let i = 0; i < width; i++, at++) dTable[start + i]! += data[at]!;
-  }
+  const sum = new Float64Array(width);
+  const byToken = Int32Array.from(ids.keys()).sort((a, b) => ids[a]! - ids[b]! || a - b);
+  byToken.forEach((n, place) => {
+    for (let i = 0, at = n * width; i < width; i++, at++) sum[i]! += data[at]!;
+    if (ids[byToken[place + 1]!] === ids[n]) return;
+    dTable.set(sum, ids[n]! * width);
+    sum.fill(0);
+  });
   return { data: dTable, shape: tableShape };
 }
 
