@@ -185,6 +185,11 @@ describe("Trees of parameters", () => {
     expect(flatten(tree)).toEqual(flat);
   });
 
+  test("keep names with empty parts", () => {
+    const flat = { "a..b": a, "a.b": b, "c.": c, ".d": a, "..": b };
+    expect(flatten(unflatten(flat))).toEqual(flat); // in any order
+  });
+
   test("are mapped to trees of the same form", () => {
     const tree = { list: [a, { b }], c };
     const names: string[] = [];
@@ -212,6 +217,11 @@ describe("Trees of parameters", () => {
       [
         () => flatten({ a: { b: 1 } } as never),
         "flatten: tree.a.b must be a tensor { data, shape } or an object of tensors, got 1",
+      ],
+      [() => unflatten({ "ab.b": a, "ab.b.c": b }), 'flat has "ab.b", which is the beginning of another name'],
+      [
+        () => loadSafetensors(saveSafetensors({ a, "a.b": b })),
+        'loadSafetensors: bytes has "a", which is the beginning of another name',
       ],
       [() => mapTree(new Float32Array(2) as never, (x) => x), "mapTree: tree must be a tensor"],
       [() => mapTree({ a }, () => undefined as never), 'mapTree: map() for "a" must be a tensor { data, shape }'],

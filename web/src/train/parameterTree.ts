@@ -32,20 +32,33 @@ export function flatten(tree: Tree): Flat {
  * @throws OptionError if a name is the beginning of another one: `"a"` and `"a.b"`.
  */
 export function unflatten(flat: Readonly<Flat>): { [name: string]: Tree } {
+  const tensors = named("unflatten", "flat", flat, ({ given }) => given);
+  return treeOf("unflatten", "flat", tensors);
+}
+
+/**
+ * The tree of named tensors.
+ *
+ * @param argument - What has the names, for messages.
+ */
+export function treeOf(operation: string, argument: string, flat: Readonly<Flat>): { [name: string]: Tree } {
+  const beginning = (name: string) =>
+    new OptionError(`${operation}: ${argument} has ${describe(name)}, which is the beginning of another name`);
   const root: Branch = new Map();
-  for (const [name, tensor] of Object.entries(named("unflatten", "flat", flat, ({ given }) => given))) {
+  for (const [name, tensor] of Object.entries(flat)) {
     const keys = name.split(".");
     if (keys.length > MOST_DEPTH)
       throw new OptionError(
-        `unflatten: a name must have at most ${MOST_DEPTH} parts, got ${keys.length} in ${describe(name)}`,
+        `${operation}: a name in ${argument} must have at most ${MOST_DEPTH} parts, ` +
+          `got ${keys.length} in ${describe(name)}`,
       );
     let branch = root;
-    for (const key of keys.slice(0, -1)) {
+    keys.slice(0, -1).forEach((key, n) => {
       const next: Branch | Floats = branch.get(key) ?? (new Map() as Branch);
-      if (!(next instanceof Map)) throw beginning(name.slice(0, name.indexOf(`${key}.`) + key.length));
+      if (!(next instanceof Map)) throw beginning(keys.slice(0, n + 1).join("."));
       branch.set(key, next);
       branch = next;
-    }
+    });
     const last = keys.at(-1)!;
     if (branch.has(last)) throw beginning(name);
     branch.set(last, tensor);
@@ -55,10 +68,6 @@ export function unflatten(flat: Readonly<Flat>): { [name: string]: Tree } {
 
 /** A tree that is being made. */
 type Branch = Map<string, Branch | Floats>;
-
-function beginning(name: string): OptionError {
-  return new OptionError(`unflatten: flat has ${describe(name)}, which is the beginning of another name`);
-}
 
 const grown = (branch: Branch): { [name: string]: Tree } =>
   Object.fromEntries([...branch].map(([key, node]) => [key, node instanceof Map ? grown(node) : node]));
@@ -123,7 +132,7 @@ function mapped(operation: string, argument: string, tree: unknown, map: (leaf: 
     if (above.length === MOST_DEPTH)
       throw new OptionError(`${operation}: ${argument} must be nested at most ${MOST_DEPTH} deep, got ${describe(at)}`);
     const visited = guarded(operation, at, () => entriesOf(operation, at, node)).map(
-      ([key, child]) => [key, visit(child, joined(name, key), [...above, node])] as const,
+      ([key, child]) => [key, visit(child, above.length === 0 ? key : `${name}.${key}`, [...above, node])] as const,
     );
     return isArray(node) ? visited.map(([, child]) => child) : Object.fromEntries(visited);
   };
@@ -153,4 +162,5 @@ export function assertSame(operation: string, argument: string, flat: Flat, para
     assertShape(operation, joined(argument, name), tensor, parameters[name]!.shape, "the parameter's shape,");
 }
 
-const joined = (name: string, key: string) => (name && key ? `${name}.${key}` : name || key);
+/** A place in an argument, for messages. */
+const joined = (argument: string, name: string) => (name ? `${argument}.${name}` : argument);

@@ -4,7 +4,7 @@ import { assertIntactNow } from "../base/intact.js";
 import { arrayKind, viewOf } from "../base/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
+import { flatNamed, treeOf, type Tree } from "./parameterTree.js";
 import { assertNoHoles, headerPlace, METADATA, storedTensors, type StoredTensor } from "./safetensorsHeader.js";
 
 /** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
@@ -49,6 +49,7 @@ export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
  * The tensors of a `.safetensors` file as a tree: `unflatten` of their names. F16 becomes float32. The tensors are copies.
  *
  * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are no such file, or are damaged.
+ * @throws OptionError if a name is the beginning of another one.
  * @throws UnsupportedError if a tensor has another dtype.
  */
 export function loadSafetensors(bytes: Uint8Array): { [name: string]: Tree } {
@@ -59,7 +60,8 @@ export function loadSafetensors(bytes: Uint8Array): { [name: string]: Tree } {
   const header = headerPlace(NAME, file, file.length);
   const tensors = storedTensors(NAME, file.subarray(header.from, header.to), file.length);
   assertNoHoles(NAME, tensors, header.to, file.length);
-  return unflatten(Object.fromEntries([...tensors].map(([name, stored]) => [name, read(name, stored, file)])));
+  const flat = Object.fromEntries([...tensors].map(([name, stored]) => [name, read(name, stored, file)]));
+  return treeOf("loadSafetensors", "bytes", flat);
 }
 
 const NAME = { operation: "loadSafetensors", file: "bytes" };
