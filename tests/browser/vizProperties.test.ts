@@ -409,3 +409,23 @@ describe.each(["attention-map", "attention-heads"] as const)("every property of 
     await close();
   });
 });
+
+test.each(["attention-map", "attention-heads"])("%s is drawn in another document, and here again", async (tag) => {
+  const { page, troubles, close } = await openElement(browser, tag as "attention-map", PROBS, { bypassCSP: true });
+  const shown = await page.evaluate(`(async () => {
+    const frames = async () => { for (let n = 0; n < 3; ++n) await new Promise((resolve) => requestAnimationFrame(resolve)); };
+    const frame = document.createElement("iframe");
+    frame.style.width = "600px";
+    document.body.append(frame);
+    const look = async (place) => {
+      place.append(map);
+      await frames();
+      const plot = map.shadowRoot.querySelector("[part=plot]");
+      return [map.clientWidth > 500, plot.hidden, getComputedStyle(plot).position, plot.querySelector("canvas").clientWidth > 100];
+    };
+    return [await look(frame.contentDocument.body), await look(document.body)];
+  })()`);
+  expect(shown).toEqual([0, 1].map(() => [true, false, "relative", true]));
+  expect(troubles).toEqual([]);
+  await close();
+});

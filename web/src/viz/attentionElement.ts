@@ -68,17 +68,14 @@ export abstract class AttentionElement extends BaseElement {
   #isDataStale = true;
   #isDrawing = false;
   #said: VizTexts | undefined;
+  readonly #css: string;
   readonly #resizing: ResizeObserver | undefined;
 
   constructor(css: string) {
     super();
     this.root = this.attachShadow({ mode: "open" });
-    if (LAYS_OUT) {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(THEME_CSS + css);
-      this.root.adoptedStyleSheets = [sheet];
-      this.#resizing = new ResizeObserver(() => this.invalidate());
-    }
+    this.#css = THEME_CSS + css;
+    if (LAYS_OUT) this.#resizing = new ResizeObserver(() => this.invalidate());
     this.theme_ = new ThemeProbe(() => this.invalidate());
     this.root.append(this.theme_.element);
   }
@@ -219,6 +216,7 @@ export abstract class AttentionElement extends BaseElement {
   connectedCallback(): void {
     const { ownProperties } = this.constructor as typeof AttentionElement;
     const refusals = ownProperties.flatMap((name) => this.#upgrade(name));
+    if (LAYS_OUT) this.#dress();
     this.#resizing?.observe(this);
     onTexts(this.#hear);
     this.invalidate();
@@ -238,6 +236,15 @@ export abstract class AttentionElement extends BaseElement {
     if (name === "causal" || name === "batch") this.redraw();
     else this.attributeChanged(name);
     this.invalidate();
+  }
+
+  /** A root that moves to another document loses its style sheets: each belongs to one document. */
+  #dress(): void {
+    if (this.root.adoptedStyleSheets.length > 0) return;
+    const { CSSStyleSheet } = this.ownerDocument.defaultView ?? window;
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(this.#css);
+    this.root.adoptedStyleSheets = [sheet];
   }
 
   /** @internal Called when an attribute of the subclass has changed. */
