@@ -429,3 +429,22 @@ test.each(["attention-map", "attention-heads"])("%s is drawn in another document
   expect(troubles).toEqual([]);
   await close();
 });
+
+test.each(["probs", "source"])("%s that is undefined or null leaves the other one", async (absent) => {
+  const { page, close } = await openElement(browser, "attention-map", undefined, { bypassCSP: true });
+  const other = absent === "probs" ? "source" : "probs";
+  const kept = await page.evaluate(`(() => {
+    const given = {
+      probs: { data: new Float32Array(4), shape: [2, 2] },
+      source: { heads: 1, queries: 2, keys: 2, rows: () => new Float32Array(4) },
+    };
+    map.${other} = given.${other};
+    map.${absent} = undefined;
+    map.${absent} = null;
+    const stays = map.${other} === given.${other};
+    map.${absent} = given.${absent};
+    return [stays, map.${other}, map.${absent} === given.${absent}];
+  })()`);
+  expect(kept).toEqual([true, undefined, true]);
+  await close();
+});

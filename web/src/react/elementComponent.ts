@@ -81,11 +81,7 @@ function valuesOf({ tokens, ...given }: Values): Values {
 }
 
 function setChanged(element: HTMLElement, names: readonly string[], last: Values, values: Values): void {
-  const changed = names.filter((name) => !sameValue(last[name], values[name]));
-  const isGone = (name: string) => values[name] === undefined;
-  // `probs` and `source` replace each other: the one that is gone must not remove the one that has come
-  for (const name of [...changed.filter(isGone), ...changed.filter((name) => !isGone(name))])
-    Reflect.set(element, name, values[name]);
+  for (const name of names) if (!sameValue(last[name], values[name])) Reflect.set(element, name, values[name]);
 }
 
 /** The attributes that React sets. React 18 does not know `className` on custom elements. */

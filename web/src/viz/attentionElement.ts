@@ -82,7 +82,7 @@ export abstract class AttentionElement extends BaseElement {
 
   /**
    * Attention probabilities or scores: float32 `[H, Sq, Skv]`, `[B, H, Sq, Skv]`, or `[Sq, Skv]` for one head. The
-   * numbers are not copied. −∞ is a hidden cell.
+   * numbers are not copied. −∞ is a hidden cell. They replace `source`.
    *
    * @throws ShapeError or OptionError if it is set to anything else; undefined or null removes it.
    */
@@ -95,11 +95,11 @@ export abstract class AttentionElement extends BaseElement {
     if (read) tensorSource(read, 0); // throws here, so that the error has the caller's stack
     this.#probs = given;
     this.#readProbs = read;
-    this.#source = this.#readSource = undefined;
+    if (read) this.#source = this.#readSource = undefined;
     this.redraw();
   }
 
-  /** A source that computes rows when they are needed, instead of `probs`. */
+  /** A source that computes rows when they are needed. It replaces `probs`; undefined or null removes it. */
   get source(): AttentionSource | undefined {
     return this.#source;
   }
@@ -107,7 +107,7 @@ export abstract class AttentionElement extends BaseElement {
     const given = source ?? undefined;
     this.#readSource = given === undefined ? undefined : readSource(given);
     this.#source = given;
-    this.#probs = this.#readProbs = undefined;
+    if (given) this.#probs = this.#readProbs = undefined;
     this.redraw();
   }
 
