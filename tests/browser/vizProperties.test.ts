@@ -448,3 +448,45 @@ test.each(["probs", "source"])("%s that is undefined or null leaves the other on
   expect(kept).toEqual([true, undefined, true]);
   await close();
 });
+
+describe("what a listener sets while the element draws", () => {
+  // Of a fixed height: no change of size draws it again.
+  const open = async () => {
+    const opened = await openElement(browser, "attention-map", PROBS, { bypassCSP: true });
+    await opened.page.evaluate('map.style.height = "800px"');
+    await drawn(opened.page);
+    return opened;
+  };
+
+  test("is drawn: numbers in place of a source that fails, and a batch that is there", async () => {
+    const { page, close } = await open();
+    await page.evaluate(`(() => {
+      const { probs } = map;
+      map.addEventListener("sourceerror", () => (map.probs = probs), { once: true });
+      map.source = { heads: 1, queries: 6, keys: 6, rows() { throw new Error("no rows"); } };
+    })()`);
+    await page.getByText("no rows").waitFor({ state: "hidden" });
+    await drawn(page);
+    expect(await page.textContent("[part=readout]")).toMatch(/^Point at a cell/);
+    await page.evaluate(`(() => {
+      map.addEventListener("sourceerror", () => (map.batch = 0), { once: true });
+      map.batch = 3;
+    })()`);
+    await drawn(page);
+    await drawn(page);
+    expect(await page.textContent("[part=readout]")).toMatch(/^Point at a cell/);
+    await close();
+  });
+
+  test("is drawn: a head and its name", async () => {
+    const { page, close } = await open();
+    await page.evaluate(`(() => {
+      map.addEventListener("slices", () => Object.assign(map, { headNames: ["one", "two"], head: 1 }), { once: true });
+      map.redraw();
+    })()`);
+    await drawn(page);
+    await drawn(page);
+    expect(await page.getByRole("radio", { checked: true }).textContent()).toBe("two");
+    await close();
+  });
+});

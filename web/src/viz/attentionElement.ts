@@ -252,9 +252,13 @@ export abstract class AttentionElement extends BaseElement {
 
   /** @internal Requests a drawing in the next animation frame. All changes until then share one drawing. */
   protected invalidate(): void {
-    // a change that happens while it draws is part of the same drawing
-    if (!this.isConnected || this.#isDrawing) return;
+    if (!this.isConnected) return;
     this.#frame ||= requestAnimationFrame(() => this.flush());
+  }
+
+  /** @internal As `invalidate`, for what the drawing itself may change: that is part of the same drawing. */
+  protected invalidateUnlessDrawing(): void {
+    if (!this.#isDrawing) this.invalidate();
   }
 
   /** @internal Draws at once, without waiting for an animation frame. */
@@ -335,7 +339,7 @@ export abstract class AttentionElement extends BaseElement {
   #fail(error: unknown): void {
     this.trouble = messageOf(error);
     this.emit("sourceerror", { error });
-    this.invalidate();
+    this.invalidateUnlessDrawing();
   }
 
   /**

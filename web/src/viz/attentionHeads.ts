@@ -129,7 +129,7 @@ export class AttentionHeads extends AttentionElement {
   }
 
   /** @internal */ protected override sliceCame(): void {
-    this.invalidate();
+    this.invalidateUnlessDrawing();
   }
 
   /** @internal */ protected override draw(): void {

@@ -317,7 +317,7 @@ export class AttentionMap extends AttentionElement {
 
   /** @internal */ protected override sliceCame(slice: Slice, rows: Float32Array): void {
     this.#map?.take(slice, rows);
-    this.invalidate();
+    this.invalidateUnlessDrawing();
   }
 
   /** @internal */ protected override draw(): void {
@@ -375,7 +375,7 @@ export class AttentionMap extends AttentionElement {
 
   #viewChanged(byVisitor: boolean): void {
     this.#cursor.element.classList.toggle("enlarged", this.#zooming.isEnlarged);
-    this.invalidate();
+    this.invalidateUnlessDrawing();
     if (byVisitor) this.emit("viewchange", this.view);
   }
 
