@@ -490,3 +490,19 @@ describe("what a listener sets while the element draws", () => {
     await close();
   });
 });
+
+test("a pointer that moves in the frame in which the numbers go reads no cell", async () => {
+  const { page, troubles, close } = await openElement(browser, "attention-map", PROBS, { bypassCSP: true });
+  await page.evaluate(`(() => {
+    map.style.height = "800px";
+    const grid = map.shadowRoot.querySelector("[role=grid]");
+    const { left, top } = grid.getBoundingClientRect();
+    map.probs = undefined;
+    grid.dispatchEvent(new PointerEvent("pointermove", { clientX: left + 5, clientY: top + 5 }));
+  })()`);
+  await drawn(page);
+  await drawn(page);
+  expect(troubles).toEqual([]);
+  expect(await page.textContent("[part=readout]")).toBe("Nothing to show yet.");
+  await close();
+});

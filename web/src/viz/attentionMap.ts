@@ -479,6 +479,7 @@ export class AttentionMap extends AttentionElement {
   }
 
   #showCursor(): void {
+    if (!this.#layout) return; // nothing is drawn
     const reading = this.#reading();
     const said = reading && this.#describe?.(reading);
     this.#say(this.trouble ?? said ?? (reading ? sentence(reading, this.kind, this.names) : texts().hint));
@@ -488,7 +489,7 @@ export class AttentionMap extends AttentionElement {
       return;
     }
     const { queries, keys } = this.names;
-    const layout = this.#layout!;
+    const layout = this.#layout;
     const { rows, columns } = this.#labels!;
     const told = {
       query: named("query", queries, reading.query),
@@ -518,7 +519,7 @@ export class AttentionMap extends AttentionElement {
   /** A cell that the pointer only passes over is not read aloud. */
   #cellChanged(cell: Cell | null, isAloud: boolean): void {
     this.#readout.setAttribute("aria-live", isAloud ? "polite" : "off");
-    if (cell && !this.slices!.row(this.head, cell.query)) this.#wish();
+    if (cell && this.#layout && !this.slices!.row(this.head, cell.query)) this.#wish();
     this.#showCursor();
     this.emit("cellchange", this.#reading());
   }
