@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser, type Page } from "playwright-core";
 
 import { launchChromium } from "./chromium.js";
-import { causalProbs, drawn, end, openElement, told, WORDS, type VizWindow } from "./vizPage.js";
+import { causalProbs, drawn, end, openElement, seenAt, told, WORDS, type VizWindow } from "./vizPage.js";
 
 const SIZE = WORDS.length;
 const PROBS = causalProbs(3, SIZE);
@@ -181,5 +181,19 @@ test("fits a phone", async () => {
     viewport: { width: 390, height: 800 },
   });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await close();
+});
+
+test("on a page that is read from right to left, links still start at the queries", async () => {
+  const { page, close } = await openElement(browser, "attention-heads", PROBS);
+  await page.evaluate(() => (document.documentElement.dir = "rtl"));
+  await drawn(page);
+  const lefts = await page.evaluate(() => {
+    const { shadowRoot } = (window as unknown as VizWindow).heads;
+    return ["ul.query", "canvas", "ul.key"].map(
+      (part) => shadowRoot!.querySelector(part)!.getBoundingClientRect().left,
+    );
+  });
+  expect(lefts).toEqual(lefts.toSorted((a, b) => a - b)); // the lines are drawn from left to right
   await close();
 });

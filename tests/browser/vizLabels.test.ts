@@ -490,3 +490,40 @@ test("colours are printed as they are shown", async () => {
     await close();
   }
 });
+
+test("of a page or of tokens that are read from right to left, the tooltip names the query first, and the legend 0", async () => {
+  for (const direction of ["ltr", "rtl"]) {
+    const { page, close } = await openMap(700, ["שלום", "עולם", "ג", "ד", "ה", "ו"]);
+    await page.evaluate((dir) => {
+      document.documentElement.dir = dir;
+      (window as unknown as VizWindow).map.cell = { query: 0, key: 1 };
+    }, direction);
+    await drawn(page);
+    await drawn(page);
+    const places = await page.evaluate(() => {
+      const root = (window as unknown as VizWindow).map.shadowRoot!;
+      const lefts = (from: Node, letters: readonly string[]) => {
+        const texts = document.createNodeIterator(from, NodeFilter.SHOW_TEXT);
+        const places: (readonly [letter: string, left: number])[] = [];
+        for (let text = texts.nextNode(); text; text = texts.nextNode())
+          for (const letter of letters) {
+            const at = text.textContent!.indexOf(letter);
+            if (at < 0) continue;
+            const range = new Range();
+            range.setStart(text, at);
+            range.setEnd(text, at + 1);
+            places.push([letter, range.getBoundingClientRect().left]);
+          }
+        return places.toSorted((a, b) => a[1] - b[1]).map(([letter]) => letter);
+      };
+      const parts = [...root.querySelector("[part=legend]")!.firstElementChild!.children];
+      const lefts2 = parts.map((part) => part.getBoundingClientRect().left);
+      return {
+        ends: lefts(root.querySelector("[part=tooltip]")!, ["ש", "→", "ע"]),
+        isLowFirst: lefts2[0]! < lefts2[1]! && lefts2[1]! < lefts2[2]!,
+      };
+    });
+    expect([direction, places]).toEqual([direction, { ends: ["ש", "→", "ע"], isLowFirst: true }]);
+    await close();
+  }
+});

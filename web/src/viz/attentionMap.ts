@@ -500,10 +500,8 @@ export class AttentionMap extends AttentionElement {
     };
     const right = this.#plot.clientWidth - layout.left - layout.width;
     this.#cursor.show(reading, told, { ...layout, right, sight: this.#zooming.sight }, reading.locked);
-    const ends = `${told.query} → ${told.key}`;
-    this.#tooltip.say(
-      said === null || said === undefined ? { value: shown(reading, this.kind), text: ends } : { text: said },
-    );
+    if (said === null || said === undefined) this.#tooltip.say(shown(reading, this.kind), told.query, told.key);
+    else this.#tooltip.sayOwn(said);
     this.#placeTooltip();
   }
 

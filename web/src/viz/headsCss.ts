@@ -9,7 +9,7 @@ export const HEADS_CSS = `
 .toolbar label { display: inline-flex; gap: 0.5rem; align-items: center; color: var(--quiet); font-size: 0.85rem; font-variant-numeric: tabular-nums; }
 input[type="range"] { width: 9rem; accent-color: var(--accent); }
 .scroll {
-  position: relative; display: grid; grid-template-columns: fit-content(38%) minmax(4rem, 26rem) fit-content(38%);
+  direction: ltr; position: relative; display: grid; grid-template-columns: fit-content(38%) minmax(4rem, 26rem) fit-content(38%);
   max-height: var(--headwise-heads-height, 36rem); overflow: hidden auto; overscroll-behavior: contain;
 }
 .scroll[hidden] { display: none; }

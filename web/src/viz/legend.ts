@@ -25,7 +25,7 @@ export class Legend {
   readonly element = make(
     "div",
     { class: "legend", part: "legend" },
-    make("span", {}, this.#low, this.#bar, this.#high),
+    make("span", { dir: "ltr" }, this.#low, this.#bar, this.#high), // as the colours of the bar
     this.#unit,
     this.#hidden,
     this.#axes,

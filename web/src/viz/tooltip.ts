@@ -1,11 +1,5 @@
 import { make } from "./make.js";
 
-/** What the tooltip says about a cell: its number in bold, if that is not in the text. */
-export interface TooltipText {
-  readonly value?: string;
-  readonly text: string;
-}
-
 /** A box on the screen, in CSS pixels from the corner of the viewport. */
 export type Box = Pick<DOMRect, "left" | "top" | "right" | "bottom">;
 
@@ -20,9 +14,15 @@ export class Tooltip {
     this.element.hidden = true;
   }
 
-  say({ value, text }: TooltipText): void {
-    const parts = value === undefined ? [] : [make("strong", {}, value)];
-    this.element.replaceChildren(...parts, make("span", {}, text));
+  /** Says a number in bold, and of which query and key it is. In any language the arrow points from left to right. */
+  say(value: string, query: string, key: string): void {
+    const ends = make("span", { dir: "ltr" }, make("bdi", {}, query), " → ", make("bdi", {}, key));
+    this.element.replaceChildren(make("strong", {}, value), ends);
+  }
+
+  /** Says the page's own text. */
+  sayOwn(text: string): void {
+    this.element.replaceChildren(make("span", {}, text));
   }
 
   /**
