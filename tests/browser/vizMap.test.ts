@@ -353,6 +353,24 @@ describe("movement", () => {
   });
 });
 
+test("a button that was released outside of the map drags nothing later", async () => {
+  const { page, close } = await openElement(browser, "attention-map", causalProbs(1, 60));
+  const view = () => page.evaluate(() => (window as unknown as VizWindow).map.view);
+  const { x, y } = await cellAt(page, 20, 20, 60);
+  await page.mouse.move(x, y);
+  await page.mouse.down(); // the whole map is in sight, which cannot be dragged
+  await page.mouse.move(990, y);
+  await page.mouse.up();
+  await page.evaluate(() => {
+    const { map } = window as unknown as VizWindow;
+    map.view = { queries: [20, 30], keys: [20, 30] };
+  });
+  const before = await view();
+  for (const by of [0, 30, 60]) await page.mouse.move(x + by, y + by);
+  expect(await view()).toEqual(before);
+  await close();
+});
+
 describe("a phone", () => {
   test("shows all within its width, reads on a tap, zooms by pinching", async () => {
     const phone = { viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true, deviceScaleFactor: 3 };

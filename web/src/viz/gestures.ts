@@ -62,7 +62,8 @@ export class Gestures {
 
   #move(event: PointerEvent): void {
     const before = this.#pointers.get(event.pointerId);
-    if (!before || !this.#drags(event)) return;
+    if (before && event.buttons === 0) this.#up(event); // it was released outside of the element
+    if (!before || event.buttons === 0 || !this.#drags(event)) return;
     const others = [...this.#pointers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
     const now = this.#place(event);
     this.#pointers.set(event.pointerId, now);
