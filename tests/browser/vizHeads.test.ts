@@ -197,3 +197,20 @@ test("on a page that is read from right to left, links still start at the querie
   expect(lefts).toEqual(lefts.toSorted((a, b) => a - b)); // the lines are drawn from left to right
   await close();
 });
+
+test("tokens that go take their titles, and the start of a selection, with them", async () => {
+  const { page, close } = await openElement(browser, "attention-heads", PROBS);
+  const queries = page.getByRole("listbox", { name: "Queries" }).getByRole("option");
+  await queries.last().click();
+  await page.evaluate(() => {
+    const { heads } = window as unknown as VizWindow;
+    heads.tokens = undefined;
+    heads.probs = { data: new Float32Array(9).fill(1 / 3), shape: [3, 3] };
+  });
+  await drawn(page);
+  expect(await queries.first().getAttribute("title")).toBeNull();
+  await told(page, "");
+  await queries.nth(1).click({ modifiers: ["Shift"] });
+  expect(await told(page, "tokenselect")).toEqual([{ queries: [0, 1], keys: [] }]);
+  await close();
+});

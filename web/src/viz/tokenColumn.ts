@@ -59,14 +59,15 @@ export class TokenColumn {
     if (count !== this.#options.length) {
       this.#options = Array.from({ length: count }, () => make("li", { role: "option" }));
       fill(this.element, this.#options);
-      this.#active = 0;
+      this.#active = this.#anchor = 0;
     }
     this.#selected = selected;
     const set = new Set(selected);
     this.#options.forEach((option, token) => {
       const text = labelOf(tokens, token);
       if (option.textContent !== text) option.textContent = text;
-      if (tokens[token] !== undefined) option.title = numbered(tokens, token);
+      if (tokens[token] === undefined) option.removeAttribute("title");
+      else option.title = numbered(tokens, token);
       option.setAttribute("aria-selected", String(set.has(token)));
       option.tabIndex = token === this.#active ? 0 : -1;
     });
