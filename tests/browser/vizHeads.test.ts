@@ -214,3 +214,28 @@ test("tokens that go take their titles, and the start of a selection, with them"
   expect(await told(page, "tokenselect")).toEqual([{ queries: [0, 1], keys: [] }]);
   await close();
 });
+
+test("a source is not asked again and again for more rows than are kept", async () => {
+  const { page, close } = await openElement(browser, "attention-heads", undefined);
+  await page.evaluate(() => {
+    const calls: number[][] = [];
+    const [heads, length] = [35, 2000];
+    const rows = async (head: number, from: number, to: number) => {
+      calls.push([head, from]);
+      return new Float32Array((to - from) * length);
+    };
+    Object.assign(window, { calls });
+    const { heads: element } = window as unknown as VizWindow;
+    element.selection = { queries: [3, 4, 900, 1999], keys: [] }; // three slices of each head, each of a megabyte
+    element.source = { heads, queries: length, keys: length, rows };
+  });
+  const asked = () => page.evaluate(() => (window as unknown as VizWindow).calls);
+  const calls = await seenAt(page, asked, (seen) => seen.length > 60);
+  for (let frame = 0; frame < 20; ++frame) await drawn(page);
+  expect((await asked()).length).toBeLessThan(70);
+  expect(calls.slice(0, 2)).toEqual([
+    [0, 0],
+    [1, 0],
+  ]);
+  await close();
+});

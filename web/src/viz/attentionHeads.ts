@@ -175,7 +175,10 @@ export class AttentionHeads extends AttentionElement {
     return { width: stage.clientWidth, height, scrolled, tokenHeight: TOKEN_HEIGHT };
   }
 
-  /** Asks for rows of the heads that are on: the visible queries, or those of them that are selected. */
+  /**
+   * Asks for rows of the heads that are on: the visible queries, or those of them that are selected. Rows beyond those
+   * that are kept are not asked for: they would replace each other for ever.
+   */
   #wish({ height, scrolled, tokenHeight }: LinkPlot): void {
     const { queries } = this.data!;
     const selected = (this.#looked ?? this.#selection).queries;
@@ -184,8 +187,10 @@ export class AttentionHeads extends AttentionElement {
       to: Math.min(Math.ceil((scrolled + height) / tokenHeight), queries),
     };
     const spans = selected.length > 0 ? selected.map((query) => ({ from: query, to: query + 1 })) : [inSight];
-    this.slices!.want(
-      this.enabled.flatMap((head) => spans.flatMap(({ from, to }) => this.slices!.slicesOf(head, from, to))),
+    const { enabled } = this;
+    const slices = this.slices!;
+    slices.want(
+      slices.fitting(spans.flatMap(({ from, to }) => enabled.flatMap((head) => slices.slicesOf(head, from, to)))),
     );
   }
 

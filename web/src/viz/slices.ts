@@ -63,6 +63,12 @@ export class Slices {
     return this.#kept.has(nameOf(slice));
   }
 
+  /** As many of these slices, each once, as are kept together. */
+  fitting(slices: readonly Slice[]): Slice[] {
+    const byName = new Map(slices.map((slice) => [nameOf(slice), slice]));
+    return [...byName.values()].slice(0, this.#capacity);
+  }
+
   /** Replaces the list of wanted slices. Wanted slices that are already here count as just used. */
   want(slices: readonly Slice[]): void {
     for (const slice of slices) this.#refresh(slice);
