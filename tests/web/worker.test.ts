@@ -185,6 +185,16 @@ test("a worker that is killed in the middle of a call rejects all calls; the nex
   expect(afterwards).toMatchObject({ code: "WORKER_LOST", message: expect.stringMatching(/^cache\.attend: .*worker/) });
 });
 
+test("a cache or a layer of a worker that has ended is not taken for one of the next worker", async () => {
+  const { endings, ...others } = (await runProgram("replacedWorker")) as { endings: object[] };
+  const lost = (operation: string) => ({
+    code: "WORKER_LOST",
+    message: expect.stringMatching(new RegExp(`^${operation}: the engine's worker ended`)),
+  });
+  expect(endings).toEqual([lost("layer.forward"), lost("layer.forward"), lost("record")]);
+  expect(others).toEqual({ length: 0, last: "it ended well", started: 2 });
+});
+
 test("a worker whose engine stops is replaced too", async () => {
   expect(await runProgram("trappedWorker")).toEqual({ failed: { name: "HeadwiseError", code: "INTERNAL" }, value: 1 });
 });

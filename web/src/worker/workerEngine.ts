@@ -148,7 +148,7 @@ export class WorkerEngine implements Engine {
   }
 
   async createStep(problem: StepProblem): Promise<EngineStep> {
-    const parts = problem.parts.map((part) => sentPart(withTensors(part, sentTensor)));
+    const parts = problem.parts.map((part) => sentPart(problem.operation, withTensors(part, sentTensor)));
     const outputs = problem.outputs.map((output) => ({
       ...output,
       x: { ...output.x, tensor: sentTensor<PlacedTensor>(output.x.tensor) },
@@ -243,6 +243,16 @@ abstract class RemoteObject {
     return this.#connection.call(operation, this.object, method, ...args);
   }
 
+  /**
+   * Its number, for a call of the engine or of another object.
+   *
+   * @throws DisposedError if its worker has ended: in the next worker the number is that of another object.
+   */
+  numberFor(operation: string): number {
+    this.#connection.assertAlive(operation);
+    return this.object;
+  }
+
   /** The object in this thread for a cache that a call has made in the worker. */
   protected cache({ made }: Done): EngineCache {
     return new RemoteCache(this.#connection, made!);
@@ -312,7 +322,7 @@ class RemoteCache extends RemoteObject implements EngineCache {
 class RemoteLayer extends RemoteObject implements EngineLayer {
   async forward(problem: ForwardProblem): Promise<PlacedResult & { readonly saved?: EngineSaved }> {
     const { operation, signal } = problem;
-    const cache = (problem.cache as RemoteCache | undefined)?.object;
+    const cache = (problem.cache as RemoteCache | undefined)?.numberFor(operation);
     const done = await this.call(operation, "forward", { ...sent(problem), cache });
     const result = received(cache ? { ...problem, signal: undefined } : problem, done.result as AttentionResult);
     if (done.made === undefined) return result;
@@ -356,12 +366,12 @@ function sentTensor<T extends PlacedTensor>(tensor: T): T {
 }
 
 /** A part with the numbers of the worker's objects in place of those of this thread. */
-function sentPart(part: StepPart): object {
+function sentPart(operation: string, part: StepPart): object {
   if (part.kind === "attention") return { ...part, problem: { ...part.problem, keepRank: undefined, ...UNWATCHED } };
   if (part.kind !== "layer") return part;
   const { layer, problem } = part;
-  const cache = (problem.cache as RemoteCache | undefined)?.object;
-  return { ...part, layer: (layer as RemoteLayer).object, problem: { ...problem, cache, ...UNWATCHED } };
+  const cache = (problem.cache as RemoteCache | undefined)?.numberFor(operation);
+  return { ...part, layer: (layer as RemoteLayer).numberFor(operation), problem: { ...problem, cache, ...UNWATCHED } };
 }
 
 /** A problem as it is sent. `into` is sent only if it lies in shared memory. */
