@@ -12,6 +12,8 @@ export interface Behaviour {
   hasRanges?: boolean;
   /** Whether answers with a range say it in Content-Range. Default: yes. */
   saysRange?: boolean;
+  /** The most bytes of an answer with a range. */
+  mostBytes?: number;
   /** Ends the connection after so many bytes of an answer. */
   cutAfter?(request: Asked): number | undefined;
   /** Part of the ETag. */
@@ -76,10 +78,12 @@ function serveFile({ files, behaviour }: ModelServer, asked: Asked, response: Se
     response.writeHead(404).end("no such file");
     return;
   }
-  const { hasRanges = true, saysRange = true, version = "1" } = behaviour;
+  const { hasRanges = true, saysRange = true, mostBytes = Infinity, version = "1" } = behaviour;
   response.setHeader("etag", `"${asked.file}-${version}"`);
   const [, first, last] = (hasRanges && /^bytes=(\d+)-(\d+)$/.exec(asked.range ?? "")) || [];
-  const [from, to] = first ? [Number(first), Math.min(Number(last) + 1, bytes.length)] : [0, bytes.length];
+  const [from, to] = first
+    ? [Number(first), Math.min(Number(last) + 1, bytes.length, Number(first) + mostBytes)]
+    : [0, bytes.length];
   if (first && from >= bytes.length) {
     response.writeHead(416, { "content-range": `bytes */${bytes.length}` }).end();
     return;

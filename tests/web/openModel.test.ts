@@ -285,6 +285,23 @@ describe("a server", () => {
     expect(headsOf("model.safetensors")).toHaveLength(1);
   });
 
+  test("that sends less than it is asked for is asked for the rest", async () => {
+    server.files = large(5 * MIB);
+    server.behaviour = { mostBytes: 3 * MIB };
+    const weights = await weightsOf();
+    expect(areSame(await bytesOf(weights, 0, 5 * MIB), pattern(5 * MIB))).toBe(true);
+  });
+
+  test("that sends less, and hides how much, is a NetworkError", async () => {
+    server.files = large(5 * MIB);
+    server.behaviour = { mostBytes: 3 * MIB, saysRange: false };
+    const error = await errorOf(bytesOf(await weightsOf(), 0, 5 * MIB));
+    expect(error).toMatchObject({ name: "NetworkError", code: "NETWORK" });
+    expect(error.message).toMatch(
+      /^openModel: http.*model.safetensors: the server has sent 3145728 of the 4194304 bytes from byte 0 on$/,
+    );
+  });
+
   test("whose file is empty gives an empty file", async () => {
     server.files = large(0);
     expect((await weightsOf()).size).toBe(0);

@@ -130,6 +130,14 @@ export class RemoteFile {
         hint: `Call ${this.#remote.operation} again. A commit as revision always names the same files.`,
       });
     const bytes = await bytesOf(sent, range);
+    if (bytes.length < length)
+      throw new NetworkError(
+        `${this.#remote.operation}: ${address}: the server has sent ${bytes.length} of the ${length} bytes from byte ` +
+          `${range.from} on`,
+        {
+          hint: "Let it send all bytes of a range, or Content-Range; to other origins with Access-Control-Expose-Headers.",
+        },
+      );
     await attempt(() => this.#kept?.keep(n, bytes));
     return bytes;
   }

@@ -207,7 +207,7 @@ class Reading {
       this.#count += value.length;
       this.#onBytes(value.length);
     }
-    if (end !== undefined && this.rest.from < end) throw new PassingFault("the connection broke");
+    if (end !== undefined && this.rest.from < end) throw new PassingFault("the server sent only a part of the bytes");
   }
 
   /** What has come, the last of it with `response`. */
@@ -229,12 +229,12 @@ class Reading {
   }
 }
 
-/** Where the bytes of an answer end; undefined if it does not say so. */
+/** Where the bytes of `rest` end: a server may send fewer at once. undefined if the answer does not say so. */
 function endOf({ status, headers }: Response, rest: ByteRange): number | undefined {
   const range = sentRange(headers.get("content-range"));
   if (status === 206 && range) {
     if (range.from !== rest.from) throw new PassingFault("the server sent another part");
-    return range.to;
+    return Math.min(rest.to, range.size);
   }
   const length = headers.get("content-encoding") === null ? headers.get("content-length") : null;
   return length === null ? undefined : rest.from + Number(length);
