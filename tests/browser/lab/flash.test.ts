@@ -16,3 +16,17 @@ test("what a row says when it is finished is what the package computes in Node",
     .map((text) => Number(text.trim().replace("−", "-")));
   numbers.forEach((value, d) => expect(Math.abs(value - output.data[60 + d]!)).toBeLessThanOrEqual(0.000501));
 });
+
+test("on a tablet, each heading of the costs stands over its own column, and each share has its bar", async () => {
+  await lab.page.setViewportSize({ width: 820, height: 1180 });
+  await lab.enter("flash");
+  const costs = lab.page.locator(".costs");
+  const wide = await costs
+    .locator("thead th")
+    .evaluateAll((names) =>
+      names.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent),
+    );
+  expect(wide).toEqual([]);
+  const bars = await costs.locator(".bar").evaluateAll((all) => all.map((bar) => bar.clientWidth));
+  expect(Math.min(...bars)).toBeGreaterThan(40);
+});
