@@ -139,6 +139,24 @@ test.each([1280, 390])("the headings of the lesson’s diagram do not touch: %s 
   await german.setViewportSize({ width: 1280, height: 900 });
 });
 
+test.each(["masks", "positions"])("on a phone the words of a slider do not stand out of it: %s", async (room) => {
+  await german.setViewportSize({ width: 390, height: 844 });
+  await lab.enter(room, german);
+  const wide = await german
+    .locator("main .slider")
+    .evaluateAll((all) => all.filter((node) => node.scrollWidth > node.clientWidth).map((node) => node.textContent));
+  expect(wide).toEqual([]);
+  await german.setViewportSize({ width: 1280, height: 900 });
+});
+
+test("on a phone the table of heads of the room Sentence is as wide as the words above it", async () => {
+  await german.setViewportSize({ width: 390, height: 844 });
+  await lab.enter("sentence", german);
+  const heads = german.locator("table.heads");
+  expect(await heads.evaluate((table: HTMLElement) => table.offsetWidth - table.parentElement!.querySelector("p")!.offsetWidth)).toBeLessThanOrEqual(0); // oxfmt-ignore
+  await german.setViewportSize({ width: 1280, height: 900 });
+});
+
 describe("another language", () => {
   const spoken = (page: Page) => page.evaluate(() => document.documentElement.lang);
 
