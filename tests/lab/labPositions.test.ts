@@ -241,7 +241,7 @@ test("two words in one place are moved by the same row", () => {
       DIM,
     ]);
     expect(Math.abs(numberOf(size!) - Math.max(...row.data.map(Math.abs)))).toBeLessThan(0.00501);
-    for (const index of [settings.word, settings.other]) expect(said.added).toContain(found.names[index]);
+    for (const index of [settings.word, settings.other]) expect(said.added).toContain(`“${found.names[index]}”`);
   }
 });
 
@@ -270,8 +270,8 @@ test("rotations: places, angles and the product are those drawn, and the product
     const { query, key, product, productAtStart } = found.turned;
     const theta = (10 ** settings.base) ** ((-2 * settings.pair) / DIM);
     const names = [found.names[settings.query]!, found.names[settings.key]!] as const;
-    expect(said.plane).toContain(`The query of ${names[0]} at place ${query.place} turns by `);
-    expect(said.plane).toContain(`the key of ${names[1]} at place ${key.place} by `);
+    expect(said.plane).toContain(`The query of “${names[0]}” at place ${query.place} turns by `);
+    expect(said.plane).toContain(`the key of “${names[1]}” at place ${key.place} by `);
     expect([query.place, key.place]).toEqual([settings.query, settings.key].map((word) => FIRST + settings.offset + word)); // oxfmt-ignore
     const [first, second] = matched(said.plane, /turns by ([\d.,]+) rad, the key of .*? by ([\d.,]+) rad\. /);
     expectSignificant(first!, query.place * theta);

@@ -97,9 +97,9 @@ describe("what can be touched", () => {
     expect(await slider.getAttribute("aria-valuetext")).toBe("three");
     await lab.page.waitForFunction(() => location.hash.includes("query=3"));
     await slider.fill("0");
-    await lab.page.getByText("The query of one at place 21").waitFor();
+    await lab.page.getByText("The query of “one” at place 21").waitFor();
     await lab.page.getByLabel("Words, some of them twice").fill("four");
-    await lab.page.getByText("The query of four at place 21").waitFor();
+    await lab.page.getByText("The query of “four” at place 21").waitFor();
     expect(await slider.isDisabled()).toBe(true);
   });
 
@@ -141,4 +141,10 @@ describe("what can be touched", () => {
     const text = await verdict.textContent();
     for (const name of ["without positions", "rotary", "hand-made"]) expect(text).toContain(`probabilities (${name})`);
   });
+});
+
+test("the names of matrices have their letter as an index", async () => {
+  await lab.enter("positions");
+  expect(await lab.page.locator("main").innerText()).not.toMatch(/[A-Z]_[A-Z]/);
+  expect(await lab.page.locator(".hint sub").allTextContents()).toEqual(["Q", "Q"]);
 });

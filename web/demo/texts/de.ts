@@ -864,7 +864,7 @@ export const GERMAN: Texts = {
   "Yes: {0} later the weights change by {1}.": "Ja: {0} weiter ändern sich die Gewichte um {1}.",
   "Side by side: learned positions change weights by {0}, sinusoidal ones by {1}, rotary ones by {2}.":
     "Nebeneinander: Gelernte Positionen ändern Gewichte um {0}, sinusförmige um {1}, rotierende um {2}.",
-  "How much {0} scores itself at each distance. Both curves begin at place 1, so they are one.":
+  "How much “{0}” scores itself at each distance. Both curves begin at place 1, so they are one.":
     "Welchen Score sich „{0}“ in jedem Abstand selbst gibt. Beide Kurven beginnen an Stelle 1, also sind sie eine.",
   "Solid: the text begins at place 1. Dashed: it begins at place {0}.":
     "Durchgezogen: Der Text beginnt an Stelle 1. Gestrichelt: Er beginnt an Stelle {0}.",
@@ -874,7 +874,8 @@ export const GERMAN: Texts = {
   "{0} They part by {1}: the place itself counts.": "{0} Sie weichen um {1} voneinander ab: Die Stelle selbst zählt.",
   "in the learned table": "in der gelernten Tabelle",
   "in the sinusoidal table": "in der Tabelle der Sinuskurven",
-  "{0} and {1} are both": "„{0}“ und „{1}“ werden beide",
+  "“{0}” is": "„{0}“ wird",
+  "“{0}” and “{1}” are both": "„{0}“ und „{1}“ werden beide",
   "Place {0} has one row {1}, and every word that stands there gets it: {2} moved by the same {3} numbers, the largest of size {4}.":
     "Stelle {0} hat eine Zeile {1}, und jedes Wort, das dort steht, bekommt sie: {2} um dieselben {3} Zahlen verschoben, die größte vom Betrag {4}.",
   "Pair {0}, features {1} and {2}: sine and cosine of place × {3}. The wave repeats every {4} places.":
@@ -885,7 +886,7 @@ export const GERMAN: Texts = {
     "Der Schlüssel steht {0} vor der Anfrage, also ändert sich der Winkel zwischen ihnen um {1}.",
   "The key stands {0} after the query, so the angle between them changes by {1}.":
     "Der Schlüssel steht {0} hinter der Anfrage, also ändert sich der Winkel zwischen ihnen um {1}.",
-  "The query of {0} at place {1} turns by {2}, the key of {3} at place {4} by {5}. {6} Their product in this plane is {7}, wherever the text begins.":
+  "The query of “{0}” at place {1} turns by {2}, the key of “{3}” at place {4} by {5}. {6} Their product in this plane is {7}, wherever the text begins.":
     "Die Anfrage von „{0}“ an Stelle {1} dreht sich um {2}, der Schlüssel von „{3}“ an Stelle {4} um {5}. {6} Ihr Produkt in dieser Ebene ist {7}, wo immer der Text beginnt.",
   "There is one word only: it can look at nothing but itself.":
     "Es gibt nur ein Wort: Es kann auf nichts schauen als auf sich selbst.",
@@ -904,8 +905,8 @@ export const GERMAN: Texts = {
   "{0} A filter has the same weights for every word, and a fixed width; a head makes its weights from what it reads.":
     "{0} Ein Filter hat für jedes Wort dieselben Gewichte und eine feste Breite; ein Kopf macht seine Gewichte aus dem, was er liest.",
   "the first word": "das erste Wort",
-  "Random numbers stand for what a model would have learned: the vectors of the words, W_Q, W_K and the table of learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.":
-    "Zufallszahlen stehen für das, was ein Modell gelernt hätte: die Vektoren der Wörter, W_Q, W_K und die Tabelle der gelernten Positionen. Sie sind bei jedem Besuch dieselben. Sinuskurven, Drehungen und die Köpfe von Hand sind nicht zufällig.",
+  "Random numbers stand for what a model would have learned: the vectors of the words, the matrices that make queries and keys, and the table of learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.":
+    "Zufallszahlen stehen für das, was ein Modell gelernt hätte: die Vektoren der Wörter, die Matrizen für Anfragen und Schlüssel und die Tabelle der gelernten Positionen. Sie sind bei jedem Besuch dieselben. Sinuskurven, Drehungen und die Köpfe von Hand sind nicht zufällig.",
   "without positions": "ohne Positionen",
   "hand-made": "von Hand",
   "Weights without positions": "Gewichte ohne Positionen",
@@ -936,7 +937,7 @@ export const GERMAN: Texts = {
   "begins at place {0}": "beginnt an Stelle {0}",
   "distance {0}": "Abstand {0}",
   "Scores by distance. {0}": "Scores nach Abstand. {0}",
-  "{0} and {1}: the words": "„{0}“ und „{1}“: die Wörter",
+  "“{0}” and “{1}”: the words": "„{0}“ und „{1}“: die Wörter",
   "+ the row of place {0}, twice": "+ die Zeile der Stelle {0}, zweimal",
   "= what the projections get": "= was die Projektionen bekommen",
   "{0}, feature {1}": "„{0}“, Merkmal {1}",

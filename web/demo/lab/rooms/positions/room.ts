@@ -3,7 +3,7 @@ import "./room.css";
 import { attentionDifferences } from "../../engine/difference.js";
 import type { Floats } from "../../engine/floats.js";
 import { choices, lines, panel, slider } from "../../shell/controls.js";
-import { card, element, folded, formula } from "../../shell/element.js";
+import { card, element, folded, formula, withIndices } from "../../shell/element.js";
 import { lineChart } from "../../shell/lineChart.js";
 import { attentionMap } from "../../shell/maps.js";
 import { matrix, transposed } from "../../shell/matrix.js";
@@ -49,7 +49,7 @@ const KIND_NAMES: Readonly<Record<PlacedKind, string>> = {
 };
 
 export const room = makeRoom(fields, open, {
-  random: t`Random numbers stand for what a model would have learned: the vectors of the words, W_Q, W_K and the table of learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.`,
+  random: t`Random numbers stand for what a model would have learned: the vectors of the words, the matrices that make queries and keys, and the table of learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.`,
 });
 
 type View = RoomView<typeof fields>;
@@ -195,7 +195,9 @@ class Picture {
         element(
           "p",
           { class: "hint" },
-          t`Queries and keys are made of the sinusoidal rows p alone. One back: W_Q turns each pair back by one place. The first word: every query is the row of place 1. Itself: W_Q changes nothing. s is the sharpness.`,
+          ...withIndices(
+            t`Queries and keys are made of the sinusoidal rows p alone. One back: W_Q turns each pair back by one place. The first word: every query is the row of place 1. Itself: W_Q changes nothing. s is the sharpness.`,
+          ),
         ),
         panel(choices(state, "hand", t`The head looks at`, HAND_NAMES), slider(state, "sharpness", t`Sharpness s`)),
         this.#handWords,
@@ -257,7 +259,7 @@ class Picture {
     const names = [found.names[settings.word]!, found.names[settings.other]!] as const;
     const largest = Math.max(...[...words, row, ...sums].flatMap(({ data }) => data.map(Math.abs)));
     const parts = [
-      { title: t`${names[0]} and ${names[1]}: the words`, rows: words },
+      { title: t`“${names[0]}” and “${names[1]}”: the words`, rows: words },
       { title: t`+ the row of place ${place}, twice`, rows: [row, row] },
       { title: t`= what the projections get`, rows: sums },
     ];

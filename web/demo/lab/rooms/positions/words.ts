@@ -101,7 +101,7 @@ const roundedUp = (points: number) => Math.ceil(1000 * points) / 1000;
 export function curvesWords({ names, curves: [here, there] }: Calculation, { kind, offset }: Settings): string {
   const word = names[0]!;
   if (offset === 0)
-    return t`How much ${word} scores itself at each distance. Both curves begin at place 1, so they are one.`;
+    return t`How much “${word}” scores itself at each distance. Both curves begin at place 1, so they are one.`;
   const keys = t`Solid: the text begins at place 1. Dashed: it begins at place ${1 + offset}.`;
   const difference = largestDifference(here, there);
   if (kind === "rotary" || difference === 0) return t`${keys} The curves are one: only the distance counts.`;
@@ -114,7 +114,7 @@ export function addedWords({ names, added }: Calculation, { kind, word, other }:
   const where = kind === "learned" ? t`in the learned table` : t`in the sinusoidal table`;
   const largest = Math.max(...added.row.data.map(Math.abs));
   const [one, another] = [names[word]!, names[other]!];
-  const both = word === other ? t`${one} is` : t`${one} and ${another} are both`;
+  const both = word === other ? t`“${one}” is` : t`“${one}” and “${another}” are both`;
   return t`Place ${added.place} has one row ${where}, and every word that stands there gets it: ${both} moved by the same ${DIM} numbers, the largest of size ${decimal(largest)}.`;
 }
 
@@ -143,7 +143,7 @@ export function planeWords({ names, turned: { query, key, product } }: Calculati
       : query.place > key.place
         ? t`The key stands ${places} before the query, so the angle between them changes by ${angle(distance)}.`
         : t`The key stands ${places} after the query, so the angle between them changes by ${angle(distance)}.`;
-  return t`The query of ${q} at place ${query.place} turns by ${angle(query.place)}, the key of ${k} at place ${key.place} by ${angle(key.place)}. ${where} Their product in this plane is ${decimal(product)}, wherever the text begins.`;
+  return t`The query of “${q}” at place ${query.place} turns by ${angle(query.place)}, the key of “${k}” at place ${key.place} by ${angle(key.place)}. ${where} Their product in this plane is ${decimal(product)}, wherever the text begins.`;
 }
 
 /** What the chosen hand-made head does. */
