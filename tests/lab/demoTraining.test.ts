@@ -180,6 +180,13 @@ describe("Texts", () => {
     expect(characters.text([1, 0, 2])).toBe("ban");
   });
 
+  test("name an unknown emoji of several characters as one", () => {
+    const signs = ["👩‍🚀", "🇩🇪", "❤️", "👍🏽", "x"];
+    const text = `${signs.join(" ")} ${signs.join("")}`;
+    expect(STORY_WORDS.unknown(text)).toEqual(signs);
+    expect(Characters.of(" ").unknown(text)).toEqual(signs);
+  });
+
   test("hold out whole parts, which the model never sees", () => {
     const parts = Array.from({ length: 80 }, (_, n) => `part ${n} `.repeat(3));
     const { characters, train, heldOut } = corpusOf(parts);

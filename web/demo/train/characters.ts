@@ -1,3 +1,4 @@
+import { graphemes } from "../model/graphemes.js";
 import type { Vocabulary } from "./vocabulary.js";
 
 /** Text as numbers: each different character has an id. */
@@ -28,7 +29,7 @@ export class Characters implements Vocabulary {
   }
 
   unknown(text: string): readonly string[] {
-    return [...new Set(text)].filter((character) => !this.#ids.has(character));
+    return [...new Set(graphemes(text))].filter((sign) => [...sign].some((character) => !this.#ids.has(character)));
   }
 
   pieces(ids: Iterable<number>): readonly string[] {
