@@ -144,6 +144,17 @@ describe("The example", () => {
     expect(labels.join("")).toBe("headwisLABheadwis");
   });
 
+  test("says which letters it knows, and leaves out all others", async () => {
+    await page.getByText("whatever else you type, spaces too, is left out").waitFor();
+    const text = page.getByLabel("Text", { exact: true });
+    const shown = await text.inputValue();
+    await text.fill("aZ é👩‍🚀 09ÄÖ");
+    await page.waitForFunction(() => document.querySelectorAll(".token-strip button").length === 6);
+    expect(await page.locator(".token-strip button").allTextContents()).toEqual([..."aZ09ÄÖ"]);
+    await text.fill(shown);
+    await found(/^After “s”/);
+  });
+
   test("without both heads that look at the token before, the letter that follows is not known, and the chain is said", async () => {
     await page.getByLabel("layer 1 head 4 is on").uncheck();
     await found(/^Layer 1 head 4 is off/);

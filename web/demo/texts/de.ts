@@ -1640,8 +1640,8 @@ export const GERMAN: Texts = {
     "{0} hat kein Modell „{1}“, das alle lesen dürfen. Prüfe die Schreibweise, BESITZER/NAME, oder wähle einen Namen aus der Liste",
   "{0} came from {1}, and it is no model that this page can run ({2}). Choose a GPT-2 or another name from the list":
     "{0} kam von {1} und ist kein Modell, das diese Seite rechnen kann ({2}). Wähle ein GPT-2 oder einen anderen Namen aus der Liste",
-  "Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does.":
-    "Bis dahin ein Beispiel: zwei Schichten ohne Feedforward-Blöcke, die das Lab trainiert hat, Buchstaben zu wiederholen, so wie im Raum Trainieren.",
+  "Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does. It knows the letters A to Z, a to z, Ä and Ö and the digits; whatever else you type, spaces too, is left out.":
+    "Bis dahin ein Beispiel: zwei Schichten ohne Feedforward-Blöcke, die das Lab trainiert hat, Buchstaben zu wiederholen, so wie im Raum Trainieren. Es kennt die Buchstaben A bis Z, a bis z, Ä und Ö und die Ziffern; was du sonst tippst, auch Leerzeichen, wird weggelassen.",
   "Load the model": "Modell laden",
   "Keep the matrices": "Die Matrizen behalten",
   "What would be loaded": "Was geladen würde",

@@ -70,7 +70,7 @@ export class ModelFiles {
     const isExample = given === undefined;
     if (isOnHub(given)) void this.#hubName.showKept();
     this.#progress.hidden = true;
-    const what = t`Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does.`;
+    const what = t`Until then, an example: two layers without feed-forward blocks that the lab has trained to repeat letters, as the room Train does. It knows the letters A to Z, a to z, Ä and Ö and the digits; whatever else you type, spaces too, is left out.`;
     this.#about.textContent = facts ? (isExample ? `${what} ` : "") + factWords(facts) : "";
   }
 }
