@@ -211,6 +211,12 @@ describe("Weights that are damaged or do not fit", () => {
     expect(read).toEqual([8]);
   });
 
+  test("notes of 16 MB in a header are no damage, whatever is in them", async () => {
+    const note = '{"a":"\\n'.repeat(2 ** 21); // eight characters
+    const noted = entries((all) => Object.assign(all, { __metadata__: { note } }));
+    expect(await logitsOf(noted)).toEqual(await logitsOf(files));
+  });
+
   test.each<readonly [string, (all: Record<string, never>) => void, string]>([
     [
       "overlap",

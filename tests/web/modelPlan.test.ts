@@ -390,6 +390,12 @@ describe("Fields of config.json", () => {
     );
   });
 
+  test("may hold texts of 16 MB, also beside numbers of Python", async () => {
+    const text = JSON.stringify({ ...CONFIGS.gpt2, _note: '"NaN\\n'.repeat(2 ** 21), top_p: "NAN" });
+    for (const config of [text, text.replace('"NAN"', "NaN")])
+      expect((await inspectModel({ "config.json": new TextEncoder().encode(config) })).config.modelType).toBe("gpt2");
+  });
+
   test("generation_config.json has the tokens that end a text", async () => {
     const files = {
       ...withConfig("llama", { eos_token_id: 2 }),

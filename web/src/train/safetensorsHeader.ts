@@ -104,8 +104,12 @@ function parsed(name: SafetensorsName, bytes: Uint8Array): object {
 function namesIn(text: string): number {
   let depth = 0;
   let names = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
-    if (token === "{" || token === "[") depth += 1;
+  let isInString = false;
+  // one expression for a whole string would run out of stack in a long one
+  for (const [token] of text.matchAll(/\\.|["{}[\]:]/g)) {
+    if (token === '"') isInString = !isInString;
+    else if (isInString) continue;
+    else if (token === "{" || token === "[") depth += 1;
     else if (token === "}" || token === "]") depth -= 1;
     else if (token === ":" && depth === 1) names += 1;
   }
