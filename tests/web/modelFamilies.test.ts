@@ -1,7 +1,7 @@
 // What the families of headwise/models compute that models.test.ts does not have, against their formulas in double precision.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, UnsupportedError, type Attention } from "headwise";
+import { createAttention, OptionError, UnsupportedError, type Attention } from "headwise";
 import { inspectModel, loadModel, type Model } from "headwise/models";
 
 import { differences } from "./close.js";
@@ -418,5 +418,17 @@ describe("Embeddings of texts", () => {
     const error = await errorOf(loadModel(hw, files()));
     expect(error.message).toContain(message);
     expect(UnsupportedError.is(error)).toBe(true);
+  });
+
+  test("whose pooling is not among the files are refused", async () => {
+    const { "1_Pooling/config.json": _, ...rest } = folder();
+    const error = await errorOf(loadModel(hw, rest));
+    expect(error.message).toContain("files must have 1_Pooling/config.json, which modules.json names, got config.json");
+    expect(error.hint).toContain("To compute the model without its embedding, leave modules.json");
+    expect(OptionError.is(error)).toBe(true);
+    const { "modules.json": __, ...plain } = rest;
+    const model = await loadModel(hw, plain);
+    expect((await model.run(TOKENS)).embedding).toBeUndefined();
+    model.dispose();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, isObject } from "../base/describe.js";
-import { UnsupportedError } from "../base/errors.js";
+import { OptionError, UnsupportedError } from "../base/errors.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { count, flag, Json, only, refuse } from "./configField.js";
 import { parsed } from "./jsonText.js";
@@ -11,6 +11,8 @@ import { normalized, pooledBy, type Pooling } from "./pooling.js";
 export const MODULES = "modules.json";
 /** Where it keeps the pooling. */
 export const POOLING = "1_Pooling/config.json";
+
+const WITHOUT = `To compute the model without its embedding, leave ${MODULES} and ${POOLING} out of the files.`;
 
 /** From the last hidden state `[…, S, modelDim]` to the embedding of each text. */
 export type SentencePart = (last: Floats, input: ModelInput) => Floats;
@@ -27,7 +29,7 @@ const FIELDS: Readonly<Record<string, Pooling>> = {
 /**
  * How the embedding of a text is made, if the folder says it: its pooling, and whether it gets length 1.
  *
- * @throws UnsupportedError for other steps, and other kinds of pooling.
+ * @throws UnsupportedError for other steps, and other kinds of pooling; OptionError if the file of the pooling is missing.
  */
 export async function sentenceOf(
   operation: string,
@@ -36,7 +38,11 @@ export async function sentenceOf(
 ): Promise<SentencePart | undefined> {
   const modules = files.has(MODULES) ? modulesIn(operation, await files.list(MODULES)) : undefined;
   const name = modules ? poolingFile(modules) : POOLING;
-  if (name === undefined || !files.has(name)) return undefined;
+  if (name === undefined || (!modules && !files.has(name))) return undefined;
+  if (!files.has(name))
+    throw new OptionError(`${operation}: files must have ${name}, which ${MODULES} names, got ${files.listed}`, {
+      hint: WITHOUT,
+    });
   const mode = poolingOf(new Json(`${operation}: ${name}: `, await files.json(name)), modelDim);
   const isNormalized = modules?.some(({ kind }) => kind === "Normalize");
   return (last, input) => {
@@ -59,7 +65,7 @@ function modulesIn(operation: string, modules: readonly unknown[]): readonly Mod
     if (KINDS[Math.min(n, 2)] !== kind || n > 2 || typeof path !== "string")
       throw new UnsupportedError(
         `${operation}: ${MODULES}: [${n}].type must be ${KINDS.join(", then ")}, and no more, got ${describe(type)}`,
-        { hint: `To compute the model without its embedding, leave ${MODULES} and ${POOLING} out of the files.` },
+        { hint: WITHOUT },
       );
     return { kind, path };
   });
