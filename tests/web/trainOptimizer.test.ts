@@ -168,6 +168,24 @@ describe("clipGradients", () => {
     expect([small, infinite, nan].flatMap(numbers)).toEqual([3, 4, 1, Infinity, 1, NaN]);
   });
 
+  test("refuses arrays that share a part of their memory, as adamW does", () => {
+    const all = Float32Array.of(0, 3, 4, 5);
+    const part = (from: number, to: number) => ({ data: all.subarray(from, to), shape: [to - from] });
+    const apart = { a: part(0, 2), b: [part(2, 4), part(2, 2)], c: part(0, 2) };
+    expect(clipGradients(apart, 10)).toBe(Math.sqrt(50));
+    expect(() => adamW(apart)).not.toThrow();
+    const overlapping = { b: part(1, 3), a: part(0, 2) };
+    for (const [call, message] of [
+      [
+        () => clipGradients(overlapping, 1),
+        "clipGradients: gradients.a and gradients.b must share all of their memory",
+      ],
+      [() => adamW(overlapping), "adamW: parameters.a and parameters.b must share all of their memory or none of it"],
+    ] as const)
+      expect(thrownBy(call).message).toContain(message);
+    expect([...all]).toEqual([0, 3, 4, 5]);
+  });
+
   test("refuses a limit of 0", () => {
     expect(thrownBy(() => clipGradients({}, 0)).message).toContain("maxNorm must be a number above 0, got 0");
   });

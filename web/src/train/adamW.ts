@@ -5,7 +5,7 @@ import { guarded } from "../base/guarded.js";
 import { isAnyArray } from "../base/typedArray.js";
 import { withDefaults } from "../read/withDefaults.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
-import { assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
+import { assertApart, assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
 
 /** Options of adamW. */
 export interface AdamWOptions {
@@ -62,6 +62,7 @@ export interface AdamW {
  */
 export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
   const begun = flatNamed("adamW", "parameters", parameters);
+  assertApart("adamW", "parameters", begun);
   const given = withDefaults<Stated>("adamW", options, DEFAULTS);
   const { learningRate, beta1, beta2, epsilon, weightDecay } = checkedOptions(given);
   const { decay: decays } = given;
@@ -74,6 +75,7 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
     const { learningRate: rate } = withDefaults("adamW.step", stepOptions, { learningRate });
     const named = flatNamed("adamW.step", "parameters", parameters); // their memory may have moved
     assertSame("adamW.step", "parameters", named, begun);
+    assertApart("adamW.step", "parameters", named);
     const given = flatNamed("adamW.step", "gradients", gradients);
     assertSame("adamW.step", "gradients", given, named);
     assertBelow("adamW.step", "learningRate", rate, Infinity);

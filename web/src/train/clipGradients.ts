@@ -1,4 +1,4 @@
-import { flatNamed, sameMemory, type Tree } from "./parameterTree.js";
+import { assertApart, flatNamed, sameMemory, type Tree } from "./parameterTree.js";
 import { assertNumber } from "../tensor/plainTensor.js";
 
 /**
@@ -13,6 +13,7 @@ import { assertNumber } from "../tensor/plainTensor.js";
  */
 export function clipGradients(gradients: Tree, maxNorm: number): number {
   const named = flatNamed("clipGradients", "gradients", gradients);
+  assertApart("clipGradients", "gradients", named);
   const arrays = sameMemory(named).map(([name]) => named[name!]!.data);
   assertNumber("clipGradients", "maxNorm", maxNorm, "a number above 0", (value) => value > 0);
   let squares = 0;

@@ -97,6 +97,29 @@ export function sameMemory(flat: Flat): string[][] {
   return [...groups.values()].flatMap((inBuffer) => [...inBuffer.values()]);
 }
 
+/** Throws if arrays share some of their memory but not all: what changes each array once would change that part twice. */
+export function assertApart(operation: string, argument: string, flat: Flat): void {
+  const byBuffer = new Map<ArrayBufferLike, [string, Float32Array][]>();
+  for (const [name] of sameMemory(flat)) {
+    const { data } = flat[name!]!;
+    if (data.length === 0) continue;
+    const inBuffer = byBuffer.get(data.buffer) ?? [];
+    inBuffer.push([name!, data]);
+    byBuffer.set(data.buffer, inBuffer);
+  }
+  for (const arrays of byBuffer.values()) {
+    arrays.sort(([, a], [, b]) => a.byteOffset - b.byteOffset);
+    arrays.slice(1).forEach(([name, { byteOffset }], n) => {
+      const [before, { byteOffset: start, byteLength }] = arrays[n]!;
+      if (byteOffset < start + byteLength)
+        throw new OptionError(
+          `${operation}: ${joined(argument, before)} and ${joined(argument, name)} must share all of their memory ` +
+            `or none of it`,
+        );
+    });
+  }
+}
+
 /** The tensors of a tree by name, each checked and read once. */
 export function flatNamed(operation: string, argument: string, tree: unknown): Flat {
   return named(operation, argument, tree, ({ read }) => read);
