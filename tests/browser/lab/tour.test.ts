@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 
-import { STEPS } from "../../../web/demo/lab/tour/steps.js";
+import { STEPS, stepAddress } from "../../../web/demo/lab/tour/steps.js";
 import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
@@ -76,6 +76,15 @@ test("the keyboard alone goes through all steps, predicts, and is told the truth
   }
   await page.locator("#tour").waitFor({ state: "hidden" });
   await page.waitForFunction(() => !location.hash.includes("tour="));
+  await page.close();
+});
+
+test("the room of the first step does not tell its truth before the prediction", async () => {
+  const page = await lab.open();
+  await lab.enter(stepAddress(1).slice("#/".length), page);
+  const told = await page.locator("main header").innerText();
+  expect(told).toContain("No word stands twice here.");
+  expect(told).not.toMatch(/without positions (its two rows|attention cannot)/);
   await page.close();
 });
 

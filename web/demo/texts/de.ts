@@ -84,8 +84,8 @@ export const GERMAN: Texts = {
   "Attention on numbers that you can follow. Change one, and see what it changes on its way to the output.":
     "Aufmerksamkeit mit Zahlen, denen du folgen kannst. Ändere eine und sieh, was sie auf dem Weg zur Ausgabe verändert.",
   Positions: "Positionen",
-  "The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.":
-    "Zweimal dasselbe Wort: Ohne Positionen kann die Aufmerksamkeit sie nicht unterscheiden. Wähle, wie ein Modell erfährt, wo die Wörter stehen.",
+  "The same word twice: can attention tell one from the other? Choose how a model learns where words stand.":
+    "Zweimal dasselbe Wort: Kann die Aufmerksamkeit sie unterscheiden? Wähle, wie ein Modell erfährt, wo die Wörter stehen.",
   Masks: "Masken",
   "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, or write rules of your own, and see which pairs are left and what need not be computed.":
     "Baue die Aufmerksamkeit von GPT, Mistral, BLOOM oder Gemma aus ihren Regeln, oder schreibe eigene. Sieh, welche Paare übrig bleiben und was niemand berechnen muss.",
@@ -837,8 +837,8 @@ export const GERMAN: Texts = {
   "with learned positions": "mit gelernten Positionen",
   "with sinusoidal positions": "mit sinusförmigen Positionen",
   "with rotary positions": "mit rotierenden Positionen",
-  "No word stands twice here. Write one again: without positions its two rows are the same.":
-    "Hier steht kein Wort zweimal. Schreib eines noch einmal: Ohne Positionen sind seine zwei Zeilen gleich.",
+  "No word stands twice here. Write one again, and compare its two rows, with positions and without.":
+    "Hier steht kein Wort zweimal. Schreib eines noch einmal und vergleiche seine zwei Zeilen, mit Positionen und ohne.",
   "{0} they are the same, number for number.": "{0} sind sie gleich, Zahl für Zahl.",
   "{0} they differ by {1}.": "{0} unterscheiden sie sich um {1}.",
   "Without positions the rows of “{0}” and “{1}” are the same, number for number; {2}":

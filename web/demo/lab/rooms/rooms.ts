@@ -39,7 +39,7 @@ export const DOORS: readonly Door[] = [
   {
     id: "positions",
     title: TITLES.positions,
-    lede: t`The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.`,
+    lede: t`The same word twice: can attention tell one from the other? Choose how a model learns where words stand.`,
     load: () => import("./positions/room.js"),
   },
   {

@@ -34,7 +34,8 @@ export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): n
 /** The room's finding: what positions change for a word that stands twice. */
 export function finding({ names, plain, placed: withPositions }: Calculation, { kind, words }: Settings): string {
   const twins = twinsOf(splitText(words).slice(0, LONGEST));
-  if (!twins) return t`No word stands twice here. Write one again: without positions its two rows are the same.`;
+  if (!twins)
+    return t`No word stands twice here. Write one again, and compare its two rows, with positions and without.`;
   const [first, second] = twins.map((word) => names[word]!) as [string, string];
   const [without, withThem] = [plain, withPositions].map((weights) => rowsApart(weights, names.length, twins)) as [
     number,
