@@ -113,6 +113,23 @@ describe("on paper", () => {
     }
   });
 
+  test.each(["sentence", "masks", "generate"])("no heading of the room %s stands over nothing", async (room) => {
+    const page = await lab.open();
+    await page.setViewportSize(A4);
+    await page.emulateMedia({ media: "print" });
+    lab.staysFolded = true;
+    await lab.enter(room, page);
+    lab.staysFolded = false;
+    const bare = await page.locator(".card:visible, h3:has(+ .chips):visible").evaluateAll((parts) =>
+      parts
+        .filter((part) => !part.querySelector("attention-map")?.checkVisibility())
+        .filter((part) => !(part as HTMLElement).innerText.trim().includes("\n"))
+        .map((part) => part.textContent),
+    );
+    expect(bare).toEqual([]);
+    await page.close();
+  });
+
   test.each([...ROOMS, "matrix?numHeads=4&headDim=4&inputDim=8&positions=6&valueDim=4", "tensors?mode=attention"])(
     "nothing of the room %s is cut",
     async (room) => {
