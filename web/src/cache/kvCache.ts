@@ -427,7 +427,8 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * Writes the cache to bytes, with a version and a checksum. `loadCache` makes the same cache from them, bit for bit.
+   * Writes the cache to bytes, with a version and a checksum. `kvCache({ from })` makes the same cache of them, bit for
+   * bit.
    *
    * @throws OutOfMemoryError; DisposedError.
    */

@@ -23,7 +23,7 @@ export interface CreateOptions {
   readonly device?: object | undefined;
   /** A GPU object, for environments without navigator.gpu. In Node the npm package webgpu has one. */
   readonly gpu?: object | undefined;
-  /** Measures the GPU time of kernels; see `kernelTimes`. Default false. */
+  /** Measures the GPU time of kernels; see `hw.gpu.times`. Default false. */
   readonly profile?: boolean | undefined;
   /** The tiling of the attention kernel; see `createAttention` of headwise. Default `"auto"`. */
   readonly tiling?: "auto" | Tiling | undefined;

@@ -55,7 +55,7 @@ export interface CreateOptions {
    */
   readonly yield?: boolean | undefined;
   /**
-   * Measures the GPU time of kernels; see `kernelTimes`. Default false. It has no effect on wasm; the report says so.
+   * Measures the GPU time of kernels; see `hw.gpu.times`. Default false. It has no effect on wasm; the report says so.
    */
   readonly profile?: boolean | undefined;
   /**
