@@ -155,6 +155,20 @@ describe("Positions", () => {
     },
   );
 
+  test("of RoBERTa begin a row earlier if the padding is token 0", async () => {
+    const name = "roberta.embeddings.position_embeddings.weight";
+    const weights = new Map(weightsOf("roberta"));
+    const { shape, data } = weights.get(name)!;
+    const [rows, width] = shape as [number, number];
+    weights.set(name, { shape: [rows - 1, width], data: Float64Array.from(data).subarray(width) });
+    const config = { ...FAMILY_MODELS.roberta.config, pad_token_id: 0, max_position_embeddings: rows - 1 };
+    const models = [await loadModel(hw, small("roberta")), await loadModel(hw, filesOf(config, weights))];
+    const [a, b] = await Promise.all(models.map((model) => model.run([3, 17, 5, 28])));
+    expect(b!.logits).toEqual(a!.logits);
+    expect(models.map((model) => model.config.maxLength)).toEqual([32, 32]);
+    models.forEach((model) => model.dispose());
+  });
+
   test("of OPT count the tokens that the mask shows", async () => {
     const shown = [1, 1, 0, 1, 0, 1, 1, 1];
     await checkScores("opt", { sees: (j) => shown[j] === 1 }, shown);

@@ -93,6 +93,12 @@ export function count(name: string, absent?: number, most = MOST_COUNT): Field<n
   };
 }
 
+/** An integer of 0 or more, such as the number of a token. */
+export function index(name: string, absent: number): Field<number> {
+  const isIndex = (value: unknown): value is number => value === 0 || isCount(value);
+  return field(name, "an integer of 0 or more", isIndex, absent);
+}
+
 /** A number above 0, and its value if it is absent. */
 export interface FieldName {
   readonly name: string;

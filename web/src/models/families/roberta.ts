@@ -1,4 +1,4 @@
-import { count } from "../configField.js";
+import { count, index } from "../configField.js";
 import type { Family } from "../family.js";
 import { BERT } from "./bert.js";
 
@@ -14,7 +14,7 @@ export const ROBERTA: Family = {
     words: "roberta.embeddings.word_embeddings",
     positions: {
       name: "roberta.embeddings.position_embeddings",
-      counted: { zero: count("pad_token_id", 1), counts: "others", isOfRows: true },
+      counted: { zero: index("pad_token_id", 1), counts: "others", isOfRows: true },
     },
     kinds: { name: "roberta.embeddings.token_type_embeddings", count: count("type_vocab_size", 2) },
     norm: "roberta.embeddings.LayerNorm",
