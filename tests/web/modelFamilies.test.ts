@@ -409,6 +409,15 @@ describe("Embeddings of texts", () => {
     model.dispose();
   });
 
+  test.each(Object.keys(KINDS).slice(1))("of a text that is all hidden are zeros with %s", async (kind) => {
+    const model = await loadModel(hw, folder({ [kind]: true }));
+    const texts = [TOKENS.slice(0, 2), [1, 1]];
+    const { embedding } = await model.run(texts, { attentionMask: [[1, 1], [0, 0]] }); // oxfmt-ignore
+    expect([...embedding!.data.subarray(16)]).toEqual(Array.from({ length: 16 }, () => 0));
+    expect(embedding!.data.every(Number.isFinite)).toBe(true);
+    model.dispose();
+  });
+
   test.each<readonly [string, () => Files, string]>([
     [
       "another step",

@@ -6,7 +6,7 @@ import { isShown, type ModelInput } from "./modelInput.js";
 export type Pooling = "cls" | "lasttoken" | "mean" | "mean_sqrt_len_tokens" | "max";
 
 /**
- * One row for each text: `[…, E]` from `[…, S, E]`. Tokens that fill up do not count.
+ * One row for each text: `[…, E]` from `[…, S, E]`. Tokens that fill up do not count; a text that has no others gives zeros.
  *
  * @param input - Which tokens fill up; not needed for the first token.
  */
@@ -18,6 +18,7 @@ export function pooledBy(mode: Pooling, last: Floats, input?: ModelInput): Float
   for (let text = 0; text < texts; text++) {
     const shown = Array.from({ length }, (_, token) => text * length + token).filter((n) => isShown(input, n));
     const rows = (mode === "lasttoken" ? shown.slice(-1) : shown).map((n) => n * width);
+    if (rows.length === 0) continue; // zeros
     const divisor = mode === "mean" ? rows.length : mode === "mean_sqrt_len_tokens" ? Math.sqrt(rows.length) : 1;
     for (let i = 0; i < width; i++) data[text * width + i] = joined(mode, last.data, rows, i) / divisor;
   }
