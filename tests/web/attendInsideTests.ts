@@ -336,6 +336,7 @@ export function attendInsideTests(open: () => Attention): void {
       ["a patch of scores", { patch: { scores: "mean" } as never }, 'unknown option "scores" in patch'],
       ["a patch without data", { patch: { query: {} as never } }, "patch.query.data must be given"],
       ["a wrong shape", { patch: { query: { data: [[1, 2]] as never } } }, "patch.query.shape must broadcast from the right"],
+      ["a shape of a mean", { patch: { query: { data: "mean", shape: [7] } } }, 'patch.query.shape must be left out where data is "mean", got [7]'],
       ["an index twice", { patch: { query: { heads: [1, 1], data: [0] as never } } }, "patch.query.heads[1] must not occur twice, got 1 again"],
       ["another word", { patch: { query: "zero" as never } }, "patch.query must be"],
       ["weights that are not finite", { patch: { probs: { data: [NaN] as never } } }, "patch.probs.data must be finite"],

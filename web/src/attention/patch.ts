@@ -103,7 +103,11 @@ function readRows(rows: OptionReader, name: PatchName, extents: ViewExtents, num
 
 function readData(rows: OptionReader): GivenPatch["tensor"] {
   const data = rows.value("data");
-  if (data === "mean") return data;
+  if (data === "mean") {
+    for (const name of ["shape", "dtype"])
+      if (rows.has(name)) throw rows.refuse(name, 'be left out where data is "mean"');
+    return data;
+  }
   if (!rows.has("shape")) return rows.tensor("data", FLOATS)!;
   return rows.call.tensor(rows.path, { data, shape: rows.value("shape"), dtype: rows.value("dtype") }, FLOATS);
 }
