@@ -506,3 +506,19 @@ test("a pointer that moves in the frame in which the numbers go reads no cell", 
   expect(await page.textContent("[part=readout]")).toBe("Nothing to show yet.");
   await close();
 });
+
+test("nothing can be saved while nothing is drawn", async () => {
+  const { page, troubles, close } = await openElement(browser, "attention-map", PROBS, { bypassCSP: true });
+  const canSave = async () => {
+    await drawn(page);
+    const buttons = await page.getByRole("button", { name: /^Save/ }).all();
+    return Promise.all(buttons.map((button) => button.isEnabled()));
+  };
+  expect(await canSave()).toEqual([true, true, true]);
+  await page.evaluate("map.probs = undefined");
+  expect(await canSave()).toEqual([false, false, false]);
+  await page.evaluate(`map.shadowRoot.querySelectorAll("[part=toolbar] button").forEach((button) => button.click())`);
+  await drawn(page);
+  expect(troubles).toEqual([]);
+  await close();
+});

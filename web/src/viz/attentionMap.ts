@@ -328,6 +328,7 @@ export class AttentionMap extends AttentionElement {
     if (isEmpty) {
       this.#layout = undefined;
       this.#tooltip.hide();
+    this.#toolbar.allowSaving(!isEmpty);
       this.#strip.show([], 0);
       this.#say(this.trouble ?? texts().empty);
       return;

@@ -17,9 +17,15 @@ export class MapToolbar {
   readonly element: HTMLElement;
   readonly #titles = new Map<HTMLButtonElement, Word>();
   readonly #fit: HTMLButtonElement;
+  readonly #saving: readonly HTMLButtonElement[];
 
   constructor(tools: MapTools) {
     this.#fit = this.#button("", "fitAll", () => tools.resetView());
+    this.#saving = [
+      this.#button("SVG", "saveSVG", () => tools.save("svg")),
+      this.#button("PNG", "savePNG", () => tools.save("png")),
+      this.#button("CSV", "saveCSV", () => tools.save("csv")),
+    ];
     this.element = make(
       "div",
       { part: "toolbar", class: "toolbar", role: "toolbar" },
@@ -27,9 +33,7 @@ export class MapToolbar {
       this.#button("+", "zoomIn", () => tools.zoomBy(2)),
       this.#fit,
       make("span", { class: "spring" }),
-      this.#button("SVG", "saveSVG", () => tools.save("svg")),
-      this.#button("PNG", "savePNG", () => tools.save("png")),
-      this.#button("CSV", "saveCSV", () => tools.save("csv")),
+      ...this.#saving,
     );
   }
 
@@ -41,6 +45,11 @@ export class MapToolbar {
       button.title = texts()[title];
       button.setAttribute("aria-label", texts()[title]);
     }
+  }
+
+  /** While nothing is drawn, there is nothing to save. */
+  allowSaving(isAllowed: boolean): void {
+    for (const button of this.#saving) button.disabled = !isAllowed;
   }
 
   #button(text: string, title: Word, act: () => unknown): HTMLButtonElement {

@@ -77,6 +77,7 @@ button, select {
   font-size: 0.85rem;
   cursor: pointer;
 }
+button:disabled { color: var(--quiet); cursor: default; }
 button:hover, select:hover { border-color: var(--quiet); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .toolbar { display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; }
