@@ -295,9 +295,10 @@ test("attributes keep their fallbacks: what is illegal there counts as absent", 
   const shown = await page.evaluate(`(() => {
     for (const [name, value] of [["kind", "x"], ["head", "x"], ["range", "x y"], ["palette", "constructor"], ["theme", "x"]])
       map.setAttribute(name, value);
-    return [map.kind, map.head, map.range, map.palette, map.theme];
+    const ranges = ["2 0", " -1, 2\\n"].map((range) => (map.setAttribute("range", range), map.range));
+    return [map.kind, map.head, ...ranges, map.palette, map.theme];
   })()`);
-  expect(shown).toEqual(["probs", 0, "max", "auto", null]);
+  expect(shown).toEqual(["probs", 0, "max", [-1, 2], "auto", null]);
   await drawn(page);
   expect(await page.textContent("[part=readout]")).toMatch(/^Point at a cell/);
   await page.evaluate('map.setAttribute("batch", "x")');

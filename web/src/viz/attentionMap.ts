@@ -162,8 +162,11 @@ export class AttentionMap extends AttentionElement {
   get range(): Range {
     const range = this.getAttribute("range") ?? "max";
     if (isRangeName(range)) return range;
-    const [low, high] = range.split(/[\s,]+/).map(Number);
-    return Number.isFinite(low) && Number.isFinite(high) ? [low!, high!] : "max";
+    const [low = NaN, high = NaN] = range
+      .trim()
+      .split(/[\s,]+/)
+      .map(Number);
+    return Number.isFinite(low) && Number.isFinite(high) && low <= high ? [low, high] : "max";
   }
   set range(range: Range | undefined) {
     const given = readRange(this.localName, range);
@@ -325,10 +328,10 @@ export class AttentionMap extends AttentionElement {
     const isEmpty = !this.data || this.data.queries * this.data.keys * this.data.heads === 0 || this.clientWidth === 0;
     this.#plot.hidden = isEmpty;
     this.#legend.element.hidden = isEmpty;
+    this.#toolbar.allowSaving(!isEmpty);
     if (isEmpty) {
       this.#layout = undefined;
       this.#tooltip.hide();
-    this.#toolbar.allowSaving(!isEmpty);
       this.#strip.show([], 0);
       this.#say(this.trouble ?? texts().empty);
       return;
