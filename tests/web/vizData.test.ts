@@ -186,6 +186,7 @@ describe("a cell in words", () => {
     [reading, "probs", "“it” gives 12.35 % of its attention to key 3."],
     [{ ...reading, value: 1e-9 }, "probs", "“it” gives less than 0.0001 % of its attention to key 3."],
     [{ ...reading, value: -2.5 }, "scores", "“it” scores key 3 with −2.5."],
+    [{ ...reading, value: -3.5e-8 }, "scores", "“it” scores key 3 with −3.5e−8."],
     [{ ...reading, hidden: true }, "probs", "“it” may not attend to key 3."],
     [{ ...reading, value: undefined }, "probs", "“it” and key 3: being computed."],
   ] as const)("%#", (cell, kind, words) => {

@@ -73,7 +73,7 @@ export function number(value: number): string {
   return written(String(Number(value.toPrecision(4))));
 }
 
-/** The digits of a number with the page's decimal sign and a true minus sign. */
+/** The digits of a number with the page's decimal sign and true minus signs. */
 export function written(digits: string): string {
-  return digits.replace(".", texts().decimalSign).replace("-", "−");
+  return digits.replace(".", texts().decimalSign).replaceAll("-", "−");
 }
