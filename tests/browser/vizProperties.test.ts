@@ -508,6 +508,40 @@ test("a pointer that moves in the frame in which the numbers go reads no cell", 
   await close();
 });
 
+test.each(["attention-map", "attention-heads"] as const)(
+  "%s is drawn again when the screen has more pixels and the element the same size",
+  async (tag) => {
+    const { page, close } = await openElement(browser, tag, PROBS, { bypassCSP: true });
+    await page.evaluate(`(() => {
+      const usual = matchMedia;
+      window.queries = [];
+      window.matchMedia = (text) => {
+        const query = usual(text);
+        if (text.includes("resolution")) queries.push(query);
+        return query;
+      };
+      map.style.width = "500px";
+      map.remove();
+      document.body.append(map);
+    })()`);
+    await drawn(page);
+    const width = () => page.evaluate<number>('map.shadowRoot.querySelector("[part=plot] canvas").width');
+    const before = await width();
+    const devtools = await page.context().newCDPSession(page);
+    for (const deviceScaleFactor of [2, 3]) {
+      const screen = { width: 1000, height: 900, deviceScaleFactor, mobile: false };
+      await devtools.send("Emulation.setDeviceMetricsOverride", screen);
+      await page.evaluate('queries.at(-1).dispatchEvent(new Event("change"))'); // no event comes of an emulated screen
+      await drawn(page);
+      expect(await width()).toBe(before * deviceScaleFactor);
+    }
+    expect(await page.evaluate("queries.map(({ media }) => media)")).toEqual(
+      [1, 2, 3].map((ratio) => `(resolution: ${ratio}dppx)`),
+    );
+    await close();
+  },
+);
+
 test("nothing can be saved while nothing is drawn", async () => {
   const { page, troubles, close } = await openElement(browser, "attention-map", PROBS, { bypassCSP: true });
   const canSave = async () => {

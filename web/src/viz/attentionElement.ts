@@ -1,5 +1,6 @@
 import { thrownText } from "../base/thrown.js";
 import type { Tensor } from "../tensor/tensor.js";
+import { watchPixelRatio } from "./pixelRatio.js";
 import { readChoice, readFunction, readIndex, readText, readTexts } from "./property.js";
 import { Slices, type Slice } from "./slices.js";
 import { readSource, readTensor, tensorSource, type AttentionSource } from "./source.js";
@@ -70,6 +71,8 @@ export abstract class AttentionElement extends BaseElement {
   #said: VizTexts | undefined;
   readonly #css: string;
   readonly #resizing: ResizeObserver | undefined;
+  /** Aborted when the element is disconnected. */
+  #connection = new AbortController();
 
   constructor(css: string) {
     super();
@@ -216,7 +219,11 @@ export abstract class AttentionElement extends BaseElement {
   connectedCallback(): void {
     const { ownProperties } = this.constructor as typeof AttentionElement;
     const refusals = ownProperties.flatMap((name) => this.#upgrade(name));
-    if (LAYS_OUT) this.#dress();
+    this.#connection = new AbortController();
+    if (LAYS_OUT) {
+      this.#dress();
+      watchPixelRatio(() => this.invalidate(), this.#connection.signal);
+    }
     this.#resizing?.observe(this);
     onTexts(this.#hear);
     this.invalidate();
@@ -224,6 +231,7 @@ export abstract class AttentionElement extends BaseElement {
   }
 
   disconnectedCallback(): void {
+    this.#connection.abort();
     this.#resizing?.disconnect();
     offTexts(this.#hear);
     cancelAnimationFrame(this.#frame);
