@@ -139,6 +139,18 @@ test.each([1280, 390])("the headings of the lesson’s diagram do not touch: %s 
   await german.setViewportSize({ width: 1280, height: 900 });
 });
 
+test("numbers have a comma before their decimals, those that can be typed over too", async () => {
+  await lab.enter("matrix", german);
+  const typed = german.locator(".numbers input");
+  const shown = await typed.evaluateAll((all) => all.map((input) => (input as HTMLInputElement).value));
+  expect(shown).toContain("−0,5");
+  expect(shown.filter((value) => value.includes("."))).toEqual([]);
+  await typed.first().fill("1,25");
+  await typed.nth(1).focus();
+  expect(await typed.first().inputValue()).toBe("1,25");
+  expect(await typed.first().getAttribute("aria-invalid")).toBe("false");
+});
+
 test.each(["masks", "positions"])("on a phone the words of a slider do not stand out of it: %s", async (room) => {
   await german.setViewportSize({ width: 390, height: 844 });
   await lab.enter(room, german);

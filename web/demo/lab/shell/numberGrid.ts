@@ -1,7 +1,7 @@
 import { t } from "../../texts/t.js";
 import { element, withIndices } from "./element.js";
 import { at, entryOf, type Matrix } from "./matrix.js";
-import { decimal } from "./numbers.js";
+import { decimal, plain } from "./numbers.js";
 import { tableOf } from "./pastedTable.js";
 import { reachableWhenWide } from "./reachable.js";
 
@@ -224,7 +224,7 @@ export class NumberGrid {
 }
 
 function signed(value: number): string {
-  return String(value).replace("-", "−");
+  return plain(value).replace("-", "−");
 }
 
 function startsBin(at: number, size: number | undefined): boolean {
