@@ -161,6 +161,15 @@ test.each(["masks", "positions"])("on a phone the words of a slider do not stand
   await german.setViewportSize({ width: 1280, height: 900 });
 });
 
+test("on a phone the threshold of links stands in one line", async () => {
+  await german.setViewportSize({ width: 390, height: 844 });
+  await lab.enter("sentence", german);
+  const threshold = german.locator("attention-heads label span:last-child");
+  expect(await threshold.textContent()).toBe("5 %");
+  expect(await threshold.evaluate((node) => node.getBoundingClientRect().height)).toBeLessThan(30);
+  await german.setViewportSize({ width: 1280, height: 900 });
+});
+
 test("on a phone the table of heads of the room Sentence is as wide as the words above it", async () => {
   await german.setViewportSize({ width: 390, height: 844 });
   await lab.enter("sentence", german);

@@ -7,6 +7,7 @@ export const HEADS_CSS = `
 .chips [aria-pressed="true"] { border-color: var(--head); }
 .chips [aria-pressed="false"] { color: var(--quiet); }
 .toolbar label { display: inline-flex; gap: 0.5rem; align-items: center; color: var(--quiet); font-size: 0.85rem; font-variant-numeric: tabular-nums; }
+label :last-child { white-space: nowrap; }
 input[type="range"] { width: 9rem; accent-color: var(--accent); }
 .scroll {
   direction: ltr; position: relative; display: grid; grid-template-columns: fit-content(38%) minmax(4rem, 26rem) fit-content(38%);
