@@ -352,6 +352,37 @@ export function alibiPositionsTests(instance: () => Attention): void {
     return bytes;
   }
 
+  test("ALiBi: an append of no tokens gives no positions, so later edits move tokens", async () => {
+    const hw = instance();
+    const cache = await hw.kvCache(form);
+    await cache.append(from(keys[0], 0, 4), from(keys[1], 0, 4));
+    await cache.append(from(keys[0], 0, 0), from(keys[1], 0, 0), { positions: [] });
+    await cache.append(from(keys[0], 0, 2), from(keys[1], 0, 2), { positions: [7, 9], lengths: [0, 0] });
+    await cache.remove(1, 2);
+    await expectHolds(
+      cache,
+      span(0, B).map(() => [0, 2, 3].map((row, n) => ({ row, at: n }))),
+    );
+    cache.dispose();
+  });
+
+  test("ALiBi: an edit that takes nothing from a batch of a ring leaves its tokens where they stand", async () => {
+    const hw = instance();
+    const cache = await hw.kvCache({ ...form, ring: { keepFirst: 1, window: 4 } });
+    const at = places(3, 7);
+    await cache.append(from(keys[0], 0, 7), from(keys[1], 0, 7), { positions: at, lengths: [7, 3] });
+    await cache.remove([7, 1], [7, 2]); // the ring of batch 0 has dropped tokens
+    const token = (b: number) => (row: number) => ({ row, at: at.data[b * 7 + row]! });
+    const tokens = [[0, 3, 4, 5, 6].map(token(0)), [0, 2].map(token(1))];
+    await expectHolds(cache, tokens);
+    await cache.append(from(keys[0], 8, 9), from(keys[1], 8, 9));
+    await expectHolds(cache, [
+      [tokens[0]![0]!, ...tokens[0]!.slice(2), { row: 8, at: 7 }],
+      [...tokens[1]!, { row: 8, at: 2 }],
+    ]);
+    cache.dispose();
+  });
+
   test("ALiBi: a ring keeps where its tokens stand, also those of a long step", async () => {
     const hw = instance();
     const ring = { keepFirst: 2, window: 5 };

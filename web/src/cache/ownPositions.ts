@@ -116,12 +116,13 @@ export function keptPositions(own: OwnPositions, { from, counts, rows }: KeptTok
   const origins = [...own.origins];
   const left = own.rows.map((held, b) => {
     const chosen = rows.subarray(at, (at += counts[b]!));
+    if (from[b]! + chosen.length === own.appended[b]!) return held; // no token goes; a ring may have dropped some before
     if (from[b] === 0) origins[b]! += chosen[0] ?? 0;
     return Int32Array.from(
       [...held.subarray(0, from[b]), ...chosen].map((n, i) => (i < from[b]! ? n : held[from[b]! + n]!)),
     );
   });
-  return { appended: left.map(({ length }) => length), rows: left, origins };
+  return { appended: left.map((_, b) => from[b]! + counts[b]!), rows: left, origins };
 }
 
 /** The positions in a slice: a token stays where it stands, and later ones follow as they would in the whole cache. */
