@@ -54,7 +54,8 @@ export function grownPositions(
   { numTokens, lengths, own: given }: OwnAppend,
   form: Form = cache.form,
 ): OwnPositions | undefined {
-  const before = ownPositions(cache) ?? (given && indexPositions(cache.form, cache.appended));
+  const gains = lengths ? lengths.some((length) => length > 0) : numTokens > 0;
+  const before = ownPositions(cache) ?? (given && gains ? indexPositions(cache.form, cache.appended) : undefined);
   if (!before) return undefined;
   const appended = before.appended.map((total, b) => total + (lengths?.[b] ?? numTokens));
   return extended(before, form, appended, given && ((b, n) => given[b * numTokens + n]!));
