@@ -398,6 +398,20 @@ describe.each(variants)("layer.backward on %s", (variant) => {
     expect((await layer.backward(kept, dOutput)).dInput.shape).toEqual(x.shape);
   });
 
+  test("saved that is disposed while a call has it stays disposed if the call fails", async () => {
+    const before = layer.bytes;
+    const kept = await saved();
+    const controller = new AbortController();
+    const busy = layer.forward(x);
+    const aborted = layer.backward(kept, dOutput, { signal: controller.signal });
+    kept.dispose();
+    controller.abort();
+    await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
+    await busy;
+    expect([kept.bytes, layer.bytes]).toEqual([0, before]);
+    await expect(layer.backward(kept, dOutput)).rejects.toThrow("layer.backward: saved was disposed");
+  });
+
   test("gives only what is asked for", async () => {
     const result = await layer.backward(await saved(), dOutput, { returns: { dInput: true } });
     expect(Object.keys(result)).toEqual(["dInput"]);

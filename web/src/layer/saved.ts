@@ -82,9 +82,10 @@ export class Saved extends Disposing {
 
   /** Gives its memory back after the calls made so far have run. A second `dispose()` does nothing. */
   override dispose(): void {
-    if (this.#ended) return;
+    if (this.#ended === "was disposed") return;
+    const isTaken = this.#ended !== undefined; // the call that has it releases it, also if it fails
     this.#end("was disposed");
-    this.#release();
+    if (!isTaken) this.#release();
   }
 
   #end(why: "was disposed" | "was used by an earlier call"): void {
@@ -115,6 +116,7 @@ export class Saved extends Disposing {
       form: saved.#form,
       take: () => saved.#end("was used by an earlier call"),
       giveBack: () => {
+        if (saved.#ended === "was disposed") return saved.#release();
         saved.#ended = undefined;
         dropped?.register(saved, saved.#release, saved);
       },
