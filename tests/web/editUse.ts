@@ -329,6 +329,11 @@ export const editUses: Readonly<Record<string, Use>> = {
   "wrong edits are refused, and the cache is as before": async (hw) => {
     const cache = await holding(hw, { rotary: YARN }, TOKENS);
     const before = await cache.save();
+    const unreadable = Object.defineProperty([0, 1], 1, {
+      get: () => {
+        throw new TypeError("not now");
+      },
+    });
     const refused: readonly [() => Promise<void>, string, string][] = [
       [() => cache.select([0, 1]), "ShapeError", "cache.select: indices must have one entry for each batch"],
       [() => cache.select([0, 3, 1]), "OptionError", "indices[1] must be an integer from 0 to 2, got 3"],
@@ -348,6 +353,7 @@ export const editUses: Readonly<Record<string, Use>> = {
       [() => cache.keep(0, [[0], [1]]), "ShapeError", "rows must have a list for each of 3 batches, got 2"],
       [() => cache.keep(0, [-1]), "OptionError", "rows[0] must be an integer of at least 0, got -1"],
       [() => cache.keep(0, undefined as never), "OptionError", "rows must be given"],
+      [() => cache.keep(0, unreadable), "OptionError", "cache.keep: rows could not be read: not now"],
       [() => cache.remove(0, 10), "OptionError", "cache.remove: to must be an integer from 0 to 9, got 10"],
       [() => cache.remove(3, 2), "OptionError", "cache.remove: from must be at most to, got 3 and 2"],
       [() => cache.remove(0, undefined as never), "OptionError", "to must be given"],

@@ -96,12 +96,13 @@ function rowLists(call: CallArguments, given: unknown, batchSize: number): reado
       { hint: "The tokens of a branch stay in the order in which they were appended." },
     );
   };
-  if (!isNested(given)) return Array<Int32Array>(batchSize).fill(read("rows", given));
+  const nested = call.guarded("rows", () => (isNested(given) ? given : undefined));
+  if (!nested) return Array<Int32Array>(batchSize).fill(read("rows", given));
   const checkLength = (length: number) => {
     if (length !== batchSize)
       throw new ShapeError(`${call.operation}: rows must have a list for each of ${batchSize} batches, got ${length}`);
   };
-  return call.list("rows", given, checkLength, (list, b) => read(`rows[${b}]`, list));
+  return call.list("rows", nested, checkLength, (list, b) => read(`rows[${b}]`, list));
 }
 
 function isNested(given: unknown): given is object {
