@@ -69,6 +69,14 @@ describe("a number", () => {
   });
 });
 
+test("a whole number beyond 32 bits is told the bounds", () => {
+  const of = (value: number) => thrownBy(() => reader({ scale: value }).integer("scale")).message;
+  expect(of(2 ** 31)).toBe("op: scale must be an integer from -2147483648 to 2147483647, got 2147483648");
+  expect(thrownBy(() => reader({ keyLengths: [2 ** 40] }).integers("keyLengths", { min: 0 })).message).toBe(
+    "op: keyLengths[0] must be an integer from 0 to 2147483647, got 1099511627776",
+  );
+});
+
 describe("a list", () => {
   test.each([
     [[1, 2]],

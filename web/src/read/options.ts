@@ -175,7 +175,7 @@ export class OptionReader {
   integer(name: string, rule: IntegerRule = {}): number | undefined {
     const value = this.#values.get(name);
     if (value === undefined) return undefined;
-    if (!isInteger(value, rule)) throw this.refuse(name, `be ${integerRule(rule)}`);
+    if (!isInteger(value, rule)) throw this.refuse(name, `be ${integerRule(rule, value)}`);
     return value;
   }
 
@@ -187,7 +187,8 @@ export class OptionReader {
 
   /** A list of integers. If `length` is given, the list must have it. */
   integers(name: string, rule: IntegerRule = {}, length?: number): Int32Array | undefined {
-    const list = this.#list(name, length, integerRule(rule), (value) => isInteger(value, rule));
+    const ruleOf = (value: unknown) => integerRule(rule, value);
+    const list = this.#list(name, length, ruleOf, (value) => isInteger(value, rule));
     return list && Int32Array.from(list);
   }
 
@@ -196,7 +197,7 @@ export class OptionReader {
     const list = this.#list(
       name,
       length,
-      minusInfinity ? "finite or -Infinity" : "finite",
+      () => (minusInfinity ? "finite or -Infinity" : "finite"),
       (value) => isFinite32(value) || (minusInfinity && value === -Infinity),
     );
     return list && Float32Array.from(list);
@@ -206,7 +207,7 @@ export class OptionReader {
   doubles(name: string, length: number): Float64Array | undefined {
     const value = this.value(name);
     const isDoubles = arrayKind(value) === "Float64Array";
-    const list = this.#list(name, length, "finite", isFinite32, isDoubles ? (value as object) : undefined);
+    const list = this.#list(name, length, () => "finite", isFinite32, isDoubles ? (value as object) : undefined);
     return list && Float64Array.from(list);
   }
 
@@ -260,7 +261,7 @@ export class OptionReader {
   #list(
     name: string,
     length: number | undefined,
-    rule: string,
+    rule: (value: unknown) => string,
     isLegal: (value: unknown) => boolean,
     read?: object,
   ): number[] | undefined {
@@ -276,7 +277,7 @@ export class OptionReader {
     return this.call.list(this.name(name), list, checkLength, (element, n) => {
       const number = typeof element === "bigint" ? Number(element) : element;
       if (isLegal(number)) return number as number;
-      throw new OptionError(`${this.at(name)}[${n}] must be ${rule}, got ${describe(element)}`);
+      throw new OptionError(`${this.at(name)}[${n}] must be ${rule(number)}, got ${describe(element)}`);
     });
   }
 
@@ -311,9 +312,15 @@ function isInteger(value: unknown, { min = MIN_INTEGER, max = MAX_INTEGER }: Int
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
-/** What may be given for an integer, in words. */
-export function integerRule({ min, max }: IntegerRule): string {
-  if (min !== undefined && max !== undefined) return `an integer from ${min} to ${max}`;
+/**
+ * What may be given for an integer, in words.
+ *
+ * @param given - What was given: an integer beyond 32 bits is told the bounds.
+ */
+export function integerRule({ min, max }: IntegerRule, given?: unknown): string {
+  const isBeyond = Number.isInteger(given) && !isInteger(given, {});
+  if ((min !== undefined && max !== undefined) || isBeyond)
+    return `an integer from ${min ?? MIN_INTEGER} to ${max ?? MAX_INTEGER}`;
   return min === undefined ? "an integer" : `an integer of at least ${min}`;
 }
 
