@@ -3,8 +3,8 @@
  *
  * Input arrays are copied once and the copies are transferred to the worker; result arrays are transferred back. Arrays
  * in shared memory are not copied: where memory may be shared, `allocate` makes such arrays. `signal` also aborts a
- * running call. The call then rejects at once, the worker still finishes it, and the calls behind it wait for that. A
- * cache changes as if the call had not been aborted.
+ * running call, unless the call changes a cache or a layer. The call then rejects at once, the worker still finishes it,
+ * and the calls behind it wait for that.
  *
  * If the worker ends without `dispose()`, the pending calls reject with a DisposedError of code `"WORKER_LOST"`. Its
  * caches and layers are lost. The next call of the instance starts a new worker. If that fails, the call rejects with

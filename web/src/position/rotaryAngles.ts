@@ -87,7 +87,7 @@ export interface RotaryAngles {
    * (GPT-NeoX, Llama).
    */
   readonly interleaved?: boolean | undefined;
-  /** Greater than 0, for `"yarn"` than 1. Default 10000. */
+  /** Greater than 0; for `"yarn"` greater than 1. Default 10000. */
   readonly base?: number | undefined;
   /** Scaling for long contexts. Default: none. */
   readonly scaling?: RotaryScaling | undefined;
