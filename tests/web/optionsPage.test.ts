@@ -1,9 +1,15 @@
-// web/docs/options.md has a row for every option of every call. What a call knows, its own error says.
+// web/docs/options.md has a row for every option of an instance's calls. What a call knows, its own error says.
 
 import { readFileSync } from "node:fs";
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, HeadwiseError, type Attention } from "headwise";
+import {
+  createAttention,
+  HeadwiseError,
+  type Attention,
+  type AttentionBackwardOptions,
+  type LinearBackwardOptions,
+} from "headwise";
 
 const page = readFileSync("web/docs/options.md", "utf8");
 
@@ -23,6 +29,12 @@ const layer = () =>
 const cache = () => hw.kvCache({ numKvHeads: 1, headDim: 4 });
 const wrong = { noSuchOption: 1 } as object;
 
+async function layerBackward() {
+  const own = await layer();
+  const { output, saved } = await own.forward(x, { save: true });
+  return own.backward(saved, output, wrong);
+}
+
 const calls: readonly [string, () => Promise<unknown>][] = [
   ["createAttention", () => createAttention(wrong)],
   ["scaledDotProductAttention", () => hw.scaledDotProductAttention(x, x, x, wrong)],
@@ -32,6 +44,12 @@ const calls: readonly [string, () => Promise<unknown>][] = [
   ["kvCache", () => hw.kvCache({ numKvHeads: 1, headDim: 4, ...wrong })],
   ["cache.append", async () => (await cache()).append(x, x, wrong)],
   ["cache.attend", async () => (await cache()).attend(x, wrong)],
+  ["attentionBackward", () => hw.attentionBackward(wrong as AttentionBackwardOptions)],
+  ["layer.backward", layerBackward],
+  ["linear", () => hw.linear(x, weights.Wq, undefined, wrong)],
+  ["linearBackward", () => hw.linearBackward(wrong as LinearBackwardOptions)],
+  ["mergeAttention", () => hw.mergeAttention([], wrong)],
+  ["warmup", () => hw.warmup({ numHeads: 1, queryLength: 1, headDim: 4 }, wrong)],
 ];
 
 /** The names in "Known options: a, b." */

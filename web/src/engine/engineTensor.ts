@@ -57,7 +57,7 @@ export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements 
    * The numbers, in the order of `shape`. With `headwise/inline` read this property again after every call: memory is
    * not shared there, and its old arrays are detached when it grows.
    *
-   * @throws DisposedError after `dispose()`.
+   * @throws DisposedError after `dispose()` of the tensor.
    */
   get data(): TensorDataOf[D] {
     if (this.#disposed) throw new DisposedError("tensor: it was disposed");
