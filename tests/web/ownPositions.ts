@@ -1,7 +1,7 @@
 // Positions of the caller's own, in layers and caches. Every engine runs these tests.
 
 import { expect, test } from "@jest/globals";
-import type { Attention, ForwardOptions, LayerPosition } from "headwise";
+import type { Attention, ForwardOptions, KvCache, LayerPosition } from "headwise";
 import { formula } from "headwise/formula";
 
 import { bits, largestDifference } from "./close.js";
@@ -237,6 +237,22 @@ export function ownPositionsTests(instance: () => Attention): void {
     expectClose(again.output.data, expected.output.data);
     for (const held of [layer, turning, cache]) held.dispose();
     expect(hw.report.backend).toBeDefined();
+  });
+
+  test("an append of no tokens gives no positions, so later edits turn keys", async () => {
+    const [key, value] = [randomTensor(40, [1, H, 4, D]), randomTensor(41, [1, H, 4, D])];
+    const edited = async (appendNone?: (cache: KvCache) => Promise<void>) => {
+      const cache = await instance().kvCache({ numKvHeads: H, headDim: D, rotary: {} });
+      await cache.append(key, value);
+      await appendNone?.(cache);
+      await cache.remove(1, 2);
+      return (await cache.read()).key;
+    };
+    const expected = bits(await edited());
+    const none = [rowsOf(key, []), rowsOf(value, [])] as const;
+    const padding = { positions: [5, 6, 7, 8], lengths: [0] };
+    expect(bits(await edited((cache) => cache.append(...none, { positions: [] })))).toEqual(expected);
+    expect(bits(await edited((cache) => cache.append(key, value, padding)))).toEqual(expected);
   });
 
   test("append and attend at positions of each batch", async () => {

@@ -69,7 +69,7 @@ export function appendProblem(
   const layout = readRow(options, "kvLayout", KV_LAYOUT) ?? readRow(options, "layout", APPEND.layout);
   const key = call.placed("key", givenKey, FLOATS);
   const value = call.placed("value", givenValue, FLOATS);
-  const read = (name: string, { shape }: PlacedFloats, headDim: number) => {
+  const lengthOf = (name: string, { shape }: PlacedFloats, headDim: number) => {
     const heads = headsShape(operation, name, shape, layout, form.numKvHeads, "numKvHeads");
     const fits = (extent: keyof HeadsShape, cached: string, expected: number) => {
       if (heads[extent] === expected) return;
@@ -82,15 +82,17 @@ export function appendProblem(
     fits("headDim", name === "key" ? "headDim" : "valueDim", headDim);
     return heads.length;
   };
-  const numTokens = read("key", key, form.headDim);
-  const numValues = read("value", value, form.valueDim);
+  const numTokens = lengthOf("key", key, form.headDim);
+  const numValues = lengthOf("value", value, form.valueDim);
   if (numValues !== numTokens)
     throw new ShapeError(
       `${operation}: ${axisName("value", layout, value.shape.length, "length")} (length) must equal ` +
         `${axisName("key", layout, key.shape.length, "length")}, got ${numValues} and ${numTokens}`,
     );
   const lengths = readRow(options, "lengths", APPEND.lengths, { batchSize: form.batchSize, numTokens });
-  const given = readCachePositions(options, form, numTokens);
+  const read = readCachePositions(options, form, numTokens);
+  const gains = lengths ? lengths.some((length) => length > 0) : numTokens > 0;
+  const given = gains ? read : undefined; // where no token comes, none stands anywhere
   return {
     operation,
     layout,
