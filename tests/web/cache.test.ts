@@ -468,6 +468,12 @@ describe.each(variants)("variant %s", (variant) => {
       ["too small a capacity", make({ capacity: 9, ring: { window: 10 } }), OptionError, "capacity must be at least"],
       ["an odd rotaryDim", make({ rotary: { rotaryDim: 3 } }), OptionError, "rotary.rotaryDim must be even"],
       [
+        "an odd headDim",
+        make({ headDim: 5, rotary: {} }),
+        OptionError,
+        "rotary.rotaryDim must be given: an even number of features that turn, because headDim is odd: 5",
+      ],
+      [
         "dynamic-ntk without a length",
         make({ rotary: { scaling: { kind: "dynamic-ntk", factor: 2, originalLength: 64 } } }),
         OptionError,

@@ -214,6 +214,8 @@ const KINDS = Object.keys(SCALINGS) as RotaryScaling["kind"][];
 /** Reads the options of the angles, by the rules of `validate_rotary` in the C++ core. `headDim` is the width of a head. */
 export function readAngles(options: OptionReader, headDim: number): CheckedAngles {
   const rotaryDim = readRow(options, "rotaryDim", ANGLES.rotaryDim) ?? headDim;
+  if (!options.has("rotaryDim") && headDim % 2 !== 0)
+    throw options.missing("rotaryDim", `an even number of features that turn, because headDim is odd: ${headDim}`);
   if (rotaryDim % 2 !== 0 || rotaryDim > headDim)
     throw new OptionError(
       `${options.at("rotaryDim")} must be even and at most headDim, got ${rotaryDim} and ${headDim}`,
