@@ -41,9 +41,11 @@ function ofNumber({ min, above, nullable, choice }: NumberRule): readonly Sample
 
 function ofInteger({ min }: IntegerRule): readonly Sample[] {
   const values = [...NO_NUMBERS, null, 0.5, 2 ** 31, ...(min === undefined ? [] : [min - 1])];
+  const rule = min === undefined ? "" : ` of at least ${min}`;
+  const bounds = ` from ${min ?? -(2 ** 31)} to ${2 ** 31 - 1}`; // told where the value is an integer beyond 32 bits
   return values.map((value) => [
     value,
-    ` must be an integer${min === undefined ? "" : ` of at least ${min}`}, got ${text(value)}`,
+    ` must be an integer${value === 1e39 || value === 2 ** 31 ? bounds : rule}, got ${text(value)}`,
   ]);
 }
 
