@@ -273,6 +273,22 @@ TEST(KvCacheKeep, TurnsTheKeysThatMoveToTheirNewPositions) {
     }
 }
 
+TEST(KvCacheKeep, TurnsKeysAfterAnAppendOfPaddingWithPositions) {
+  const KvCacheShape shape = shape_of(Dtype::float32, true);
+  const Tokens tokens(shape, 12, 71);
+  const auto cache = make_cache(shape), expected = make_cache(shape);
+  for (KvCache* each : {cache.get(), expected.get()}) ASSERT_OK(tokens.append(*each, 0, 8));
+  const std::int32_t none[3] = {}, positions[6] = {5, 6, 5, 6, 5, 6};
+  cases::Array key, value;
+  NewTokens padding = tokens.chunk_of(8, 2, none, &key, &value);
+  padding.positions = positions;
+  ASSERT_OK(cache->append(pool_of(1), padding));
+  EXPECT_EQ(saved(*cache), saved(*expected));
+  const Kept kept({1, 1, 1}, {{1, 3}, {0}, {}});
+  for (KvCache* each : {cache.get(), expected.get()}) ASSERT_OK(kept.in(*each));
+  EXPECT_EQ(saved(*cache), saved(*expected));
+}
+
 TEST(KvCacheKeep, ARowThatIsNotFiniteStaysAloneSo) {
   for (const Dtype dtype : kDtypes) {
     const KvCacheShape shape = shape_of(dtype, true);

@@ -210,7 +210,8 @@ Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) 
     store.trim_all();
     return e;
   }
-  if (tokens.positions && tokens.num_tokens > 0) store.has_given_positions = true;
+  if (tokens.positions && most_gained(store.shape.batch_size, tokens.num_tokens, tokens.lengths) > 0)
+    store.has_given_positions = true;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     before[b] = store.appended[b];
     store.appended[b] += gain_of(tokens.lengths, tokens.num_tokens, b);
