@@ -243,6 +243,8 @@ describe("what is said of the moving words", () => {
 
   test("no head is said to look elsewhere than another one", async () => {
     expect(scenesOf(await seenIn("Park"))[5]!.words[0]).not.toMatch(/looks elsewhere/);
+    expect(scenesOf(await seenIn("Park"))[0]!.words[1]).toMatch(/^Follow one word: “Park”\. It stands alone/);
+    expect(scenesOf(await seenIn(PARK))[0]!.words[1]).toMatch(/the other words/);
   });
 });
 

@@ -311,6 +311,8 @@ export const GERMAN: Texts = {
     " {0} und {1} sind dasselbe Wort: Nur ihre Stellen sind verschieden.",
   "Follow one word: {0}. What will the other words do to it?":
     "Folge einem Wort: {0}. Was werden die anderen Wörter mit ihm machen?",
+  "Follow one word: {0}. It stands alone: with more words in your sentence, see what they do to it.":
+    "Folge einem Wort: {0}. Es steht allein: Sieh mit mehr Wörtern in deinem Satz, was sie mit ihm machen.",
   "this sentence": "dieser Satz",
   "The vector of “{0}”": "Der Vektor von „{0}“",
   "Word and place": "Wort und Stelle",

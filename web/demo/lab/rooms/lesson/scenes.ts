@@ -55,7 +55,9 @@ function vectors(seen: Lesson): Scene {
     title: t`Words become vectors`,
     words: [
       t`The model cannot read. It looks each word up in a table and gets 256 numbers: a vector. It adds a second vector that says where the word stands.${same}`,
-      t`Follow one word: ${asker(seen)}. What will the other words do to it?`,
+      seen.placed.tokens.length > 1
+        ? t`Follow one word: ${asker(seen)}. What will the other words do to it?`
+        : t`Follow one word: ${asker(seen)}. It stands alone: with more words in your sentence, see what they do to it.`,
     ],
     door: { words: t`this sentence`, room: "sentence", settings: { texts: seen.placed.text } },
   };
