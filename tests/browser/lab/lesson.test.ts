@@ -339,3 +339,19 @@ test("on a phone the keyboard’s focus comes out from under a diagram that grow
   expect(await isCovered()).toBe(false);
   await page.close();
 });
+
+test.each(["en", "de"])(
+  "on the narrowest phones the buttons of the scenes stay in their card, in %s",
+  async (locale) => {
+    const page = await lab.browser.newPage({ viewport: { width: 320, height: 640 }, reducedMotion: "reduce", locale });
+    await page.goto(lab.url);
+    await lab.ready("lesson", page);
+    const beyond = await page.evaluate(() => {
+      const { right } = document.querySelector(".scene-diagram")!.getBoundingClientRect();
+      const buttons = [...document.querySelectorAll(".scene-bar button")];
+      return buttons.filter((button) => button.getBoundingClientRect().right > right).length;
+    });
+    expect(beyond).toBe(0);
+    await page.close();
+  },
+);
