@@ -286,7 +286,7 @@ void register_engine() {
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)
       .property("status", &Engine::status)
-      .property("copiesLate", &Engine::copies_late)
+      .property("copiesMeanwhile", &Engine::copies_meanwhile)
       .property("message", &Engine::message)
       .property("rows", &Engine::rows)
       .property("rowCount", &Engine::row_count);

@@ -10,8 +10,8 @@
 #include "headwise/attention.h"
 
 // Copies the share [begin, end) of `pairs` of each array that JavaScript left to be copied within the call.
-EM_JS(void, copy_late, (double begin, double end, double pairs), {
-  for (const [address, bytes] of Module["late"] ?? []) {
+EM_JS(void, copy_meanwhile, (double begin, double end, double pairs), {
+  for (const [address, bytes] of Module["meanwhile"] ?? []) {
     const pair = bytes.length / pairs;
     HEAPU8.set(bytes.subarray(begin * pair, end * pair), address + begin * pair);
   }
@@ -51,11 +51,11 @@ void Engine::enter() {
 }
 
 void Engine::attend(AttentionCall& call) {
-  if (copies_late()) {
+  if (copies_meanwhile()) {
     if (copies_.expect(call.shape, call.options))
       call.inputs.arrival = &copies_;
     else
-      copy_late(0, 1, 1);
+      copy_meanwhile(0, 1, 1);
   }
   start(call);
 }

@@ -10,11 +10,11 @@
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
 #include "kernel/block_race.h"
-#include "late_copies.h"
+#include "meanwhile_copies.h"
 #include "step.h"
 
 /// Copies the share [begin, end) of `pairs` of each array that JavaScript has left to be copied within the call.
-extern "C" void copy_late(double begin, double end, double pairs);
+extern "C" void copy_meanwhile(double begin, double end, double pairs);
 /// Lets JavaScript make the arrays of the call's results, and touch their memory for the first time.
 extern "C" void make_results();
 
@@ -99,7 +99,7 @@ class Engine {
 
   /// Whether JavaScript leaves queries, keys and values of attention to be copied by `attend`. With a dispatcher it
   /// copies them before the call: the page's thread would take the core of a thread that computes.
-  [[nodiscard]] bool copies_late() const { return !dispatcher_ && pool_.size() > 1; }
+  [[nodiscard]] bool copies_meanwhile() const { return !dispatcher_ && pool_.size() > 1; }
 
   /// Ends all threads, so that their workers can link the late part of the module. Not while a call runs.
   void leave();
@@ -138,7 +138,7 @@ class Engine {
   void finish(const Status& status);
 
   ThreadPool pool_;
-  LateCopies copies_{copy_late, make_results};
+  MeanwhileCopies copies_{copy_meanwhile, make_results};
   StepCall step_;
   Dispatcher* dispatcher_ = nullptr;
   BlockRace race_;

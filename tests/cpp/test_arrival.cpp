@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/late_copies.h"
+#include "bindings/meanwhile_copies.h"
 #include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
 #include "kv_tokens.h"
@@ -136,7 +136,7 @@ AttentionShape large_shape() {
 
 TEST(Arrival, OfAllPairsIsThatOfAnyBeyondTheLast) {
   const AttentionShape shape = large_shape();
-  LateCopies copies([](double, double, double) {}, [] {});
+  MeanwhileCopies copies([](double, double, double) {}, [] {});
   ASSERT_TRUE(copies.expect(shape, {}));
   copies.complete();
   for (const std::int64_t pair : {0, 1, 2, 1000}) copies.wait_for(pair);  // returns
@@ -146,7 +146,7 @@ TEST(Arrival, MakesTheResultsOnceWhenTheLastPairHasArrived) {
   static double arrived = 0;
   static std::vector<double> arrived_when_made;
   arrived_when_made.clear();
-  LateCopies copies([](double, double end, double pairs) { arrived = end / pairs; },
+  MeanwhileCopies copies([](double, double end, double pairs) { arrived = end / pairs; },
                     [] { arrived_when_made.push_back(arrived); });
   ASSERT_TRUE(copies.expect(large_shape(), {}));
   EXPECT_TRUE(arrived_when_made.empty());
@@ -156,7 +156,7 @@ TEST(Arrival, MakesTheResultsOnceWhenTheLastPairHasArrived) {
 
 TEST(Arrival, IsOnlyForInputsThatLieHeadByHead) {
   const AttentionShape shape = large_shape();
-  LateCopies copies([](double, double, double) {}, [] {});
+  MeanwhileCopies copies([](double, double, double) {}, [] {});
   for (const Layout layout : {Layout::bshd, Layout::bse, Layout::bes}) {
     AttentionOptions queries, keys;
     queries.layout = layout;

@@ -11,7 +11,7 @@ import type { Eventually } from "../turn/context.js";
 import type { WasmCore } from "./core.js";
 import type { Arena, Heap, Room } from "./heap.js";
 import { DTYPE, LAYOUT, placeInput } from "./inputs.js";
-import type { AttentionCall, LateCopy } from "./module.js";
+import type { AttentionCall, InputCopy } from "./module.js";
 import { writeSettings } from "./settings.js";
 
 /** The enumerators of attention.h. */
@@ -26,21 +26,21 @@ export function runAttention(core: WasmCore, problem: AttentionProblem): Eventua
   return core.call(operation, (arena) => {
     const call = core.struct("AttentionCall");
     call.reset();
-    const late: LateCopy[] | undefined = core.copiesLate ? [] : undefined;
-    writeInputs(call, arena, problem, late);
+    const meanwhile: InputCopy[] | undefined = core.copiesMeanwhile ? [] : undefined;
+    writeInputs(call, arena, problem, meanwhile);
     const collect = writeWanted(call, core.heap, arena, problem);
-    if (late) attendLate(core, call, arena, late);
+    if (meanwhile) attendMeanwhile(core, call, arena, meanwhile);
     else core.native.attention(call);
     return collect;
   });
 }
 
 /** Starts attention. Its inputs are copied, and the arrays of its results made, while other threads begin. */
-function attendLate(core: WasmCore, call: AttentionCall, arena: Arena, late: readonly LateCopy[]): void {
-  core.module.late = late;
+function attendMeanwhile(core: WasmCore, call: AttentionCall, arena: Arena, meanwhile: readonly InputCopy[]): void {
+  core.module.meanwhile = meanwhile;
   core.module.makeResults = () => arena.makeResults();
   core.native.attention(call);
-  core.module.late = core.module.makeResults = undefined;
+  core.module.meanwhile = core.module.makeResults = undefined;
 }
 
 type Inputs = Pick<
@@ -59,15 +59,15 @@ export function writeShape(call: AttentionCall, shape: AttentionShape): void {
   call.valueDim = shape.valueDim;
 }
 
-/** Writes everything that a call reads. Queries, keys and values are copied now or `late`. */
-export function writeInputs(call: AttentionCall, arena: Room, inputs: Inputs, late?: LateCopy[]): void {
+/** Writes everything that a call reads. Queries, keys and values are copied now or `meanwhile`. */
+export function writeInputs(call: AttentionCall, arena: Room, inputs: Inputs, meanwhile?: InputCopy[]): void {
   const { shape, layout, kvLayout, query, key, value, settings, ragged } = inputs;
   writeShape(call, shape);
   call.layout = LAYOUT[layout];
   call.kvLayout = LAYOUT[kvLayout];
-  call.query = placeInput(arena, query, late);
+  call.query = placeInput(arena, query, meanwhile);
   call.queryDtype = DTYPE[query.dtype];
-  writeKeysAndValues(call, arena, { key, value }, late);
+  writeKeysAndValues(call, arena, { key, value }, meanwhile);
   writeSettings(call, arena, settings);
   if (ragged) writeRagged(call, arena, ragged);
 }
@@ -76,11 +76,11 @@ export function writeKeysAndValues(
   call: Pick<AttentionCall, "key" | "keyDtype" | "value" | "valueDtype">,
   arena: Room,
   { key, value }: Pick<AttentionProblem, "key" | "value">,
-  late?: LateCopy[],
+  meanwhile?: InputCopy[],
 ): void {
-  call.key = placeInput(arena, key, late);
+  call.key = placeInput(arena, key, meanwhile);
   call.keyDtype = DTYPE[key.dtype];
-  call.value = value === key ? call.key : placeInput(arena, value, late);
+  call.value = value === key ? call.key : placeInput(arena, value, meanwhile);
   call.valueDtype = DTYPE[value.dtype];
 }
 

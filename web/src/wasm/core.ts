@@ -36,7 +36,7 @@ export class WasmCore {
   readonly heap: Heap;
   readonly native: NativeCore;
   /** Whether the inputs of attention are copied within the call. */
-  readonly copiesLate: boolean;
+  readonly copiesMeanwhile: boolean;
   readonly #structs: CallStructs;
   /** The arrays of the call that runs. */
   readonly #arena: Arena;
@@ -55,7 +55,7 @@ export class WasmCore {
     this.module = module;
     this.heap = new Heap(memory, module);
     this.native = new module.Engine(threads, dispatched);
-    this.copiesLate = this.native.copiesLate;
+    this.copiesMeanwhile = this.native.copiesMeanwhile;
     this.#finishedAt = this.native.finished >>> 2;
     this.#statusAt = this.native.status >>> 2;
     // Made at the start: if a call made its struct while memory is full, that would end the engine.

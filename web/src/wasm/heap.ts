@@ -3,7 +3,7 @@ import { textOf } from "../base/utf8.js";
 import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
 import { MemoryViews } from "./memoryViews.js";
-import type { LateCopy } from "./module.js";
+import type { InputCopy } from "./module.js";
 import { ResultArray } from "./resultArray.js";
 
 /** The functions of the module that allocate memory. */
@@ -283,13 +283,13 @@ export class Arena {
   }
 
   /**
-   * Copies `data` and returns the copy's address, or 0 if `data` is absent. @param late - If given, the copy is not
+   * Copies `data` and returns the copy's address, or 0 if `data` is absent. @param meanwhile - If given, the copy is not
    * made now but added to this list.
    */
-  copy(data: HeapArray | undefined, late?: LateCopy[]): number {
+  copy(data: HeapArray | undefined, meanwhile?: InputCopy[]): number {
     if (data === undefined) return 0;
     const address = this.bytes(data.byteLength);
-    if (late) late.push([address, bytesOf(data)]);
+    if (meanwhile) meanwhile.push([address, bytesOf(data)]);
     else this.#heap.write(address, data);
     return address;
   }

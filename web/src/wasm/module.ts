@@ -415,14 +415,14 @@ export interface TurnedTokens {
 }
 
 /** An address, and the bytes to copy there. */
-export type LateCopy = readonly [address: number, bytes: Uint8Array];
+export type InputCopy = readonly [address: number, bytes: Uint8Array];
 
 /**
  * The Engine of embind.cpp. It runs one call at a time. `finished` is the address of a word that is 1 when the call is
  * done.
  */
 export interface NativeCore {
-  /** Copies `WasmModule.late` first, or while other threads begin; then it also calls `WasmModule.makeResults`. */
+  /** Copies `WasmModule.meanwhile` first, or while other threads begin; then it also calls `WasmModule.makeResults`. */
   attention(call: AttentionCall): void;
   attentionBackward(call: BackwardCall): void;
   merge(call: MergeCall): void;
@@ -446,8 +446,8 @@ export interface NativeCore {
   readonly threads: number;
   /** The address of the status' code. */
   readonly status: number;
-  /** Whether `attention` copies inputs that lie in `WasmModule.late`. If not, they are copied before it. */
-  readonly copiesLate: boolean;
+  /** Whether `attention` copies inputs that lie in `WasmModule.meanwhile`. If not, they are copied before it. */
+  readonly copiesMeanwhile: boolean;
   readonly message: number;
   readonly rows: number;
   readonly rowCount: number;
@@ -483,7 +483,7 @@ type CallConstructors = { readonly [Kind in keyof CallStructs]: CallClass<CallSt
 /** An instance of `headwise.<variant>.wasm`, as Emscripten's loader gives it. */
 export interface WasmModule extends CallConstructors {
   /** The copies that the next call of `attention` makes. */
-  late?: readonly LateCopy[] | undefined;
+  meanwhile?: readonly InputCopy[] | undefined;
   /** Makes the arrays of that call's results. It runs while other threads compute; with one thread it does not run. */
   makeResults?: (() => void) | undefined;
   /** The exports of the primary part, as they are. The late part imports them. */

@@ -12,13 +12,13 @@
 namespace headwise {
 
 /// Inputs that the calling thread copies while the other threads begin. Then it makes the arrays of the results.
-class LateCopies : public Arrival {
+class MeanwhileCopies : public Arrival {
  public:
   /// Copies the share [begin, end) of `pairs` of every array.
   using Copy = void (*)(double begin, double end, double pairs);
   using MakeResults = void (*)();
 
-  LateCopies(Copy copy, MakeResults make_results) : copy_(copy), make_results_(make_results) {}
+  MeanwhileCopies(Copy copy, MakeResults make_results) : copy_(copy), make_results_(make_results) {}
 
   /// Prepares for a call none of whose inputs has been copied. False if the inputs do not lie pair by pair, or if they
   /// are too small for an early start.
