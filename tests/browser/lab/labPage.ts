@@ -152,10 +152,16 @@ export class LabPage {
    */
   async axe(page: Page | Frame = this.page, rules?: readonly string[] | "all but colours"): Promise<string[]> {
     await this.frames(page);
-    // Colours that are still changing are not those that a reader sees.
+    // What is still on its way, and colours that change, are not what a reader sees.
     await page.evaluate(async () => {
-      const changes = document.getAnimations().filter((motion) => motion instanceof CSSTransition);
-      await Promise.allSettled(changes.map(({ finished }) => finished));
+      while (document.querySelector(".arriving")) await new Promise(requestAnimationFrame);
+      const ends = ({ effect }: Animation) => Number.isFinite(effect?.getComputedTiming().endTime);
+      await Promise.allSettled(
+        document
+          .getAnimations()
+          .filter(ends)
+          .map(({ finished }) => finished),
+      );
     });
     if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
     // What passes is not described.

@@ -355,3 +355,21 @@ test.each(["en", "de"])(
     await page.close();
   },
 );
+
+test("scrolling while the first picture is still computed does no harm", async () => {
+  const page = await lab.open();
+  const errors: string[] = [];
+  page.on("pageerror", ({ message }) => errors.push(message));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await lab.enter("matrix", page);
+  await page.evaluate(async () => {
+    location.hash = "#/lesson?text=A+sentence+of+my+own.";
+    while (!document.querySelector("[data-room=lesson] .scene-diagram")) {
+      dispatchEvent(new Event("scroll"));
+      await new Promise(requestAnimationFrame);
+    }
+  });
+  await lab.ready("lesson", page);
+  expect(errors).toEqual([]);
+  await page.close();
+});

@@ -90,8 +90,9 @@ export class Walk {
 
   /** A diagram that grows neither hides what the keyboard has reached nor pushes it out of the window. */
   #uncover(): void {
+    if (!this.#reached?.isConnected) return; // there may be no diagram yet
     const { diagram, isAbove } = this.#diagram();
-    if (!isAbove || !this.#reached?.isConnected) return;
+    if (!isAbove) return;
     const { top, bottom } = this.#reached.getBoundingClientRect();
     const covered = diagram.getBoundingClientRect().bottom + GAP - top;
     const below = bottom + GAP - innerHeight;
