@@ -7,14 +7,16 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { AssetError, createAttention, type Attention, type CreateOptions, type WasmSource } from "headwise";
+import { AssetError, createAttention, toFloat16, type Attention, type CreateOptions, type WasmSource } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { attentionCases } from "./cases.js";
 import { bits } from "./close.js";
 import { variants } from "./engines.js";
+import { detach } from "./hostileArguments.js";
 import { LATE, PLAIN, type Use } from "./latePartCalls.js";
+import { randomTensor } from "./randomTensor.js";
 
 const [late, plain] = [Object.entries(LATE), Object.entries(PLAIN)];
 
@@ -239,6 +241,51 @@ const ofVersion = (wasm: Buffer, version: string) =>
   relabelled(wasm, (label) =>
     label.replace(/("version":")([^"]+)"/, (_, start: string, own: string) => `${start}${version.padEnd(own.length)}"`),
   );
+
+describe("an array that is lost while the late part is loaded is an error of its call:", () => {
+  const seen = (n: number) => randomTensor(n, [1, 2, 6, 4]);
+  const entropy = { returns: { entropy: true } } as const;
+  const weights = () => {
+    const square = (n: number) => toFloat16(randomTensor(n, [8, 8]));
+    return { Wq: square(1), Wk: square(2), Wv: square(3), Wo: square(4) };
+  };
+  type Losing = (hw: Attention) => readonly [call: Promise<unknown>, lost: { readonly data: unknown }];
+  const CALLS: Record<string, Losing> = {
+    query(hw) {
+      const query = seen(1);
+      return [hw.scaledDotProductAttention(query, seen(2), seen(3), entropy), query];
+    },
+    mask(hw) {
+      const mask = { data: new Uint8Array(36).fill(1), shape: [6, 6] };
+      return [hw.scaledDotProductAttention(seen(1), seen(2), seen(3), { ...entropy, mask }), mask];
+    },
+    into(hw) {
+      const into = seen(4);
+      return [hw.scaledDotProductAttention(seen(1), seen(2), seen(3), { ...entropy, into }), into];
+    },
+    "the weight of linear"(hw) {
+      const weight = randomTensor(5, [4, 4]);
+      return [hw.linear(seen(1), weight), weight];
+    },
+    "the weight of a layer"(hw) {
+      const given = weights();
+      return [hw.multiHeadAttention({ numHeads: 2, weights: given }), given.Wv];
+    },
+  };
+
+  test.each(Object.keys(CALLS))("%s", async (name) => {
+    using hw = await createAttention({ backend: "wasm", variant: "simd", threads: 2 });
+    // the code of all operations is here already
+    await Promise.all([hw.rotaryEmbedding(seen(1)), hw.kvCache({ numKvHeads: 1, headDim: 4 })]);
+    const [call, { data }] = CALLS[name]!(hw);
+    detach(data as Float32Array);
+    const error = await problemOf(call);
+    expect(error).toMatchObject({ name: "OptionError", code: "DETACHED_INPUT" });
+    expect(String(error)).toMatch(/: the memory of (into|an input) was transferred, shrunk or detached after the call/);
+    const use = LATE["attention with a score formula"]!;
+    expect(bits(await use(hw))).toEqual(await bitsOf(use));
+  });
+});
 
 test("a worker of the pool that cannot link it is an error of the call, and not the end of the instance", async () => {
   const loader = await readFile("dist/wasm/headwise.simd.node.js", "utf8");

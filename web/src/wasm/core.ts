@@ -218,11 +218,12 @@ export class WasmCore {
   }
 }
 
-/** Collects the results. The inputs were checked before the call, so only an allocation of a result array can fail. */
+/** Collects the results. Beside an array of the caller's that was lost meanwhile, only to make an array can fail. */
 function collected<T>(operation: string, collect: () => T): T {
   try {
     return collect();
   } catch (cause) {
+    if (HeadwiseError.is(cause)) throw cause;
     throw new OutOfMemoryError(`${operation}: the results do not fit the memory of JavaScript: ${String(cause)}`, {
       cause,
     });

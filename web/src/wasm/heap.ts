@@ -1,4 +1,5 @@
 import { DisposedError, OutOfMemoryError } from "../base/errors.js";
+import { assertIntact } from "../base/intact.js";
 import { textOf } from "../base/utf8.js";
 import { EngineTensor, type NewTensor } from "../engine/engineTensor.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
@@ -285,9 +286,12 @@ export class Arena {
   /**
    * Copies `data` and returns the copy's address, or 0 if `data` is absent. @param meanwhile - If given, the copy is not
    * made now but added to this list.
+   *
+   * @throws OptionError if the array has lost its memory while the code or the part of the module that the call needs came.
    */
   copy(data: HeapArray | undefined, meanwhile?: InputCopy[]): number {
     if (data === undefined) return 0;
+    if (data.byteLength === 0) assertIntact(this.#operation, "an input", data); // one that is lost has no bytes
     const address = this.bytes(data.byteLength);
     if (meanwhile) meanwhile.push([address, bytesOf(data)]);
     else this.#heap.write(address, data);
