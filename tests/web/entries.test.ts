@@ -5,6 +5,7 @@ import { createAttention, HeadwiseError, ShapeError, type Attention, type FloatT
 import { createAttention as createInline } from "headwise/inline";
 import { AttentionHeads, AttentionMap } from "headwise/viz";
 import { createAttention as createInWorker } from "headwise/worker";
+import { createAttention as createOnGpu } from "headwise/webgpu";
 
 import { attentionCases } from "./cases.js";
 import { bits } from "./close.js";
@@ -266,6 +267,16 @@ describe("headwise/inline with a module that was compiled elsewhere", () => {
       hint: expect.stringMatching(/headwise\.inline\.wasm.*`wasm: \{ module \}`/),
     });
   });
+});
+
+test("a signal that aborts is heard while a GPU is opened, which may take for ever", async () => {
+  const gpu = { requestAdapter: () => new Promise(() => undefined) };
+  for (const create of [createAttention, createOnGpu]) {
+    const controller = new AbortController();
+    const opening = create({ backend: "webgpu", gpu, signal: controller.signal });
+    setTimeout(() => controller.abort("enough"), 50);
+    expect(await opening.catch((reason: unknown) => reason)).toBe("enough");
+  }
 });
 
 test("what an entry does not have is refused with a reason", async () => {

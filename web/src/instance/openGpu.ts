@@ -2,7 +2,7 @@ import type { Opened } from "../engine/engine.js";
 import type { GpuOptions } from "../engine/gpuOptions.js";
 import { NO_CALIBRATION, type Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
-import { throwIfAborted } from "../read/abort.js";
+import { beforeAbort, throwIfAborted } from "../read/abort.js";
 import { openWebgpu } from "../webgpu/webgpuEngine.js";
 
 /** Opens a GPU as the only engine. */
@@ -10,13 +10,12 @@ export async function openGpuAlone(
   operation: string,
   wanted: GpuOptions & { readonly signal: AbortSignal | undefined },
 ): Promise<Opened> {
-  const engine = await openWebgpu(operation, wanted);
-  try {
-    throwIfAborted(wanted.signal);
-  } catch (reason) {
-    engine.dispose();
+  throwIfAborted(wanted.signal);
+  const opening = openWebgpu(operation, wanted);
+  const engine = await beforeAbort(opening, wanted.signal).catch((reason: unknown) => {
+    opening.then((unwanted) => unwanted.dispose()).catch(() => undefined);
     throw reason;
-  }
+  });
   const reasons: Record<string, string> =
     wanted.profile && !engine.isTimed ? { profile: "the device has no timestamp-query" } : {};
   const report: Report = {
