@@ -335,7 +335,7 @@ describe("a folder of the caller's", () => {
 
   test("has all files, whether its address ends with a slash or not, is a URL or a path", async () => {
     const { href } = pathToFileURL(folder);
-    for (const baseUrl of [href, `${href}/`, pathToFileURL(folder), folder, path.relative(".", folder)])
+    for (const baseUrl of [href, `${href}/`, `${href}?v=1`, pathToFileURL(folder), folder, path.relative(".", folder)])
       expect(await computes({ threads: 2, wasm: { baseUrl } })).toBe(true);
   });
 
@@ -506,6 +506,8 @@ describe("options of createAttention", () => {
     [{ wasm: { binary: detached().buffer } }, /wasm\.binary must be an ArrayBuffer or a Uint8Array, not detached/],
     [{ wasm: { url: { [Symbol.toStringTag]: "URL", href: 5 } } }, /wasm\.url must be an address, got/],
     [{ wasm: { baseUrl: 5 } }, /wasm\.baseUrl must be an address, got 5/],
+    [{ wasm: { baseUrl: "data:,x" } }, /wasm\.baseUrl must be the address of a folder, got "data:,x"/],
+    [{ wasm: { baseUrl: "blob:x" }, backend: "webgpu" }, /wasm\.baseUrl must be the address of a folder, got "blob:x"/],
     [{ wasm: { lateUrl: 3 } }, /wasm\.lateUrl must be an address, got 3/],
     [{ wasm: { lateBinary: [0] } }, /wasm\.lateBinary must be an ArrayBuffer or a Uint8Array, not detached/],
     [{ wasm: { lateModule: {} } }, /wasm\.lateModule must be a WebAssembly\.Module/],

@@ -98,14 +98,21 @@ function scriptsIn(folder: string, ending: Place["ending"]): EngineFiles {
   };
 }
 
+/** Throws if there are no addresses in the folder, as in `data:` and `blob:`. */
 function fileIn(folder: string, name: string): string {
-  return new URL(name, folder.endsWith("/") ? folder : `${folder}/`).href;
+  const url = new URL(folder);
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return new URL(name, url).href;
 }
 
 function absolute(operation: string, place: Place, name: string, address: string): string {
+  const isFolder = name === "baseUrl";
   try {
-    return place.absolute(address);
+    const found = place.absolute(address);
+    if (isFolder) fileIn(found, "file");
+    return found;
   } catch (cause) {
-    throw new OptionError(`${operation}: wasm.${name} must be an address, got ${describe(address)}`, { cause });
+    const rule = isFolder ? "the address of a folder" : "an address";
+    throw new OptionError(`${operation}: wasm.${name} must be ${rule}, got ${describe(address)}`, { cause });
   }
 }
