@@ -36,6 +36,12 @@ const answers: Record<string, RequestListener> = {
   "/empty.wasm": (_, response) => response.writeHead(200, { "content-type": "application/wasm" }).end(),
   "/cut.wasm": (_, response) => response.writeHead(200).end(wasm.subarray(0, 1000)),
   "/slow.wasm": (_, response) => response.writeHead(200).write(wasm.subarray(0, 1000)),
+  "/torn.wasm": (_, response) => {
+    response.writeHead(200, { "content-length": wasm.length });
+    response.write(wasm.subarray(0, 1000), () => setTimeout(() => response.destroy(), 20));
+  },
+  "/wordless.wasm": (_, response) => response.writeHead(404).flushHeaders(),
+  "/silent.js": () => undefined,
 };
 
 let server: Server;
@@ -155,6 +161,35 @@ describe("the engine's file", () => {
       const error = await loading;
       expect(error).toMatchObject({ name: "AssetError", code: "ASSET_TIMEOUT" });
       expect(error.message).toMatch(/no more of .*slow\.wasm arrived after 1000 bytes within 30 s$/);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  test("whose connection breaks is an AssetError with the network's reason", async () => {
+    const error = await rejection({ variant: "simd", wasm: { url: `${origin}/torn.wasm` } });
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_NOT_FOUND" });
+    expect(error.message).toMatch(/^createAttention: no more of .*torn\.wasm arrived after 1000 bytes: TypeError: ./);
+  });
+
+  test.each([
+    [
+      "refused without a word",
+      { variant: "simd", wasm: { url: "wordless.wasm" } },
+      /wordless\.wasm was not found: HTTP 404/,
+    ],
+    ["a loader on a silent server", { wasm: { glueUrl: "silent.js" } }, /silent\.js could not be loaded: ./],
+  ])("that is %s is given up after 30 s", async (_name, options, message) => {
+    const wasm = Object.fromEntries(Object.entries(options.wasm).map(([name, file]) => [name, `${origin}/${file}`]));
+    jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance", "Date"] });
+    try {
+      let error: HeadwiseError | undefined;
+      void rejection({ ...options, wasm }).then((thrown) => (error = thrown));
+      for (let turn = 0; turn < 100 && !error; ++turn) {
+        await new Promise((resolve) => setImmediate(resolve));
+        await jest.advanceTimersByTimeAsync(1000);
+      }
+      expect(error?.message).toMatch(message);
     } finally {
       jest.useRealTimers();
     }

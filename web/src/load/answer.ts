@@ -1,4 +1,5 @@
 import { assetHint } from "./assetErrors.js";
+import { within } from "./inTime.js";
 
 /** How a server answered the request for a file, in words for an error. */
 export interface Answer {
@@ -35,11 +36,11 @@ export function firstBytes(bytes: Uint8Array): string {
 
 const contentType = (response: Response) => response.headers.get("content-type") ?? "";
 
-/** What has arrived first. The rest is not read: an answer may be long, or may never end. */
+/** What has arrived first, if anything does. The rest is not read: an answer may be long, or may never end. */
 async function beginningOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader();
   try {
-    return (await reader?.read())?.value ?? new Uint8Array();
+    return (reader && (await within(reader.read(), () => new Error("nothing came"))).value) ?? new Uint8Array();
   } catch {
     return new Uint8Array();
   } finally {

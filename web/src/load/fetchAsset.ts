@@ -55,15 +55,23 @@ async function body(
   response: Response,
   { operation, onProgress }: ReadOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  if (!response.body) return new Uint8Array(await response.arrayBuffer());
+  let loaded = 0;
+  const arriving = async <T>(coming: Promise<T>): Promise<T> => {
+    const late = `no more of ${shownAddress(url)} arrived after ${loaded} bytes`;
+    try {
+      return await inTime(operation, coming, late, SLOW);
+    } catch (cause) {
+      if (AssetError.is(cause)) throw cause;
+      throw new AssetError(`${operation}: ${late}: ${thrownText(cause)}`, { cause, hint: SLOW });
+    }
+  };
+  if (!response.body) return new Uint8Array(await arriving(response.arrayBuffer()));
   // For a compressed response, content-length is not the number of bytes that arrive here.
   const encoded = response.headers.get("content-encoding");
   const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let loaded = 0;
   for (const reader = response.body.getReader(); ;) {
-    const late = `no more of ${shownAddress(url)} arrived after ${loaded} bytes`;
-    const { done, value } = await inTime(operation, reader.read(), late, SLOW);
+    const { done, value } = await arriving(reader.read());
     if (done) return new Uint8Array(await new Blob(pieces).arrayBuffer());
     pieces.push(value);
     loaded += value.byteLength;
@@ -95,7 +103,7 @@ export async function importFailure(
   const reason = thrownText(cause);
   let response: Response;
   try {
-    response = await beforeAbort(fetch(url), signal);
+    response = await beforeAbort(inTime(operation, fetch(url), "it was not answered", SLOW), signal);
   } catch {
     throwIfAborted(signal);
     return new AssetError(`${base}: ${reason}`, { cause, hint: assetHint(url) });

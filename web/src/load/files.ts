@@ -27,6 +27,8 @@ export async function loadFiles(files: EngineFiles, read: ReadWasm, options: Loa
   };
 }
 
+const CHECK = "Check the network and the address.";
+
 /** Loads a part of the package that is in a file of its own. */
 export async function loadPart<P extends { readonly version: string }>(
   operation: string,
@@ -47,7 +49,7 @@ export async function loadPart<P extends { readonly version: string }>(
 /** Imports a file at its address. The comments stop bundlers from bundling it: the file is an asset. */
 function importFile(operation: string, url: string): Promise<unknown> {
   const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
-  return inTime(operation, importing, `${shownAddress(url)} was not loaded`, "Check the network and the address.");
+  return inTime(operation, importing, `${shownAddress(url)} was not loaded`, CHECK);
 }
 
 async function importGlue(
@@ -61,7 +63,7 @@ async function importGlue(
   const started = () => own && URL.revokeObjectURL(own);
   try {
     // The loader starts threads from its own address, and a page may start workers only from its own origin.
-    if (threads > 1 && isForeign(url)) own = await copyOfOwn(url, signal);
+    if (threads > 1 && isForeign(url)) own = await copyOfOwn(operation, url, signal);
     const { default: factory } = (await importFile(operation, own ?? url)) as { readonly default: LoaderExport };
     if (typeof factory !== "function") throw notALoader(operation, name);
     return { factory, name, started };
@@ -87,8 +89,12 @@ function isForeign(url: string): boolean {
   return origin !== undefined && /^https?:/.test(url) && new URL(url).origin !== origin;
 }
 
-async function copyOfOwn(url: string, signal: AbortSignal | undefined): Promise<string> {
-  const response = await beforeAbort(fetch(url), signal);
+async function copyOfOwn(operation: string, url: string, signal: AbortSignal | undefined): Promise<string> {
+  const inTimeUnlessAborted = <T>(coming: Promise<T>) =>
+    beforeAbort(inTime(operation, coming, `${url} was not loaded`, CHECK), signal);
+  const response = await inTimeUnlessAborted(fetch(url));
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "text/javascript" }));
+  return URL.createObjectURL(
+    new Blob([await inTimeUnlessAborted(response.arrayBuffer())], { type: "text/javascript" }),
+  );
 }

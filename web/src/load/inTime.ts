@@ -8,10 +8,15 @@ export const PATIENCE_MILLISECONDS = 30_000;
  *
  * @param failed - What did not happen, for the message: "http://… did not answer".
  */
-export async function inTime<T>(operation: string, promise: Promise<T>, failed: string, hint: string): Promise<T> {
+export function inTime<T>(operation: string, promise: Promise<T>, failed: string, hint: string): Promise<T> {
+  return within(promise, () => timeOut(operation, failed, hint));
+}
+
+/** The same. @param error - Makes what it rejects with after this time. */
+export async function within<T>(promise: Promise<T>, error: () => Error): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timeOut(operation, failed, hint)), PATIENCE_MILLISECONDS);
+    timer = setTimeout(() => reject(error()), PATIENCE_MILLISECONDS);
   });
   try {
     return await Promise.race([promise, late]);
