@@ -543,6 +543,11 @@ describe("options of createAttention", () => {
     [{ wasm: { baseUrl: 5 } }, /wasm\.baseUrl must be an address, got 5/],
     [{ wasm: { baseUrl: "data:,x" } }, /wasm\.baseUrl must be the address of a folder, got "data:,x"/],
     [{ wasm: { baseUrl: "blob:x" }, backend: "webgpu" }, /wasm\.baseUrl must be the address of a folder, got "blob:x"/],
+    [{ wasm: { url: "x.wasm", binary: new Uint8Array(8) } }, /wasm\.url must be absent beside wasm\.binary/],
+    [
+      { wasm: { lateUrl: "x.wasm", lateBinary: new Uint8Array(8) } },
+      /wasm\.lateUrl must be absent beside wasm\.lateBinary/,
+    ],
     [{ wasm: { lateUrl: 3 } }, /wasm\.lateUrl must be an address, got 3/],
     [{ wasm: { lateBinary: [0] } }, /wasm\.lateBinary must be an ArrayBuffer or a Uint8Array, not detached/],
     [{ wasm: { lateModule: {} } }, /wasm\.lateModule must be a WebAssembly\.Module/],

@@ -157,8 +157,18 @@ const SOURCES: { readonly [Name in keyof WasmSource]-?: readonly [rule: string, 
   lateModule: [MODULE, readModule],
 };
 
+/** Sources of one file. Which of them counts is for the caller to say. */
+const OF_ONE_FILE: readonly (readonly (keyof WasmSource)[])[] = [
+  ["module", "binary", "url"],
+  ["lateModule", "lateBinary", "lateUrl"],
+];
+
 function readSource(options: OptionReader): CheckedSource {
   const source = options.object("wasm", Object.keys(SOURCES));
+  for (const names of OF_ONE_FILE) {
+    const [first, second] = names.filter((name) => source?.has(name));
+    if (second) throw new OptionError(`${OPERATION}: wasm.${second} must be absent beside wasm.${first}`);
+  }
   const given = Object.entries(SOURCES).filter(([name]) => source?.has(name));
   return Object.fromEntries(
     given.map(([name, [rule, read]]) => {
