@@ -155,6 +155,21 @@ describe("a layer that has saved calls", () => {
     expect((await layer.backward(again, dOutput())).dInput.data).toHaveLength(256 * 512);
   });
 
+  test("does not move away from them to a cache that must stay elsewhere", async () => {
+    const instance = await calibrated(syntheticInstance(FAST));
+    const layer = await makeLayer(instance.hw);
+    await forwards(instance, layer, 20);
+    const saved = await forwardSaved(layer);
+    const cache = await layer.kvCache({ placement: "wasm" });
+    await expect(layer.forward(zeros(1, 2, 512), { cache })).rejects.toThrow(
+      "layer.forward: the layer must stay on webgpu, where 1 saved calls of it lie",
+    );
+    expect([layer.placement, cache.length]).toEqual(["webgpu", 0]);
+    expect((await layer.backward(saved, dOutput())).dInput.shape).toEqual([1, 256, 512]);
+    await layer.forward(zeros(1, 2, 512), { cache });
+    expect([layer.placement, cache.length]).toEqual(["wasm", 2]);
+  });
+
   test("takes new weights along when it moves", async () => {
     const instance = await calibrated(syntheticInstance(FAST));
     const layer = await makeLayer(instance.hw);

@@ -126,6 +126,7 @@ export class PlacedLayer extends Placed<EngineLayer> implements EngineLayer {
     return this.rescued(candidate, forward, async (error) => {
       await cache?.leaveGpu(operation, error);
       assertAllIntact(problem);
+      for (const saved of [...this.#saved]) saved.release(); // the GPU has failed, and with it what it has saved
       await this.moveTo("wasm", operation);
     });
   }
@@ -160,12 +161,11 @@ export class PlacedLayer extends Placed<EngineLayer> implements EngineLayer {
   }
 
   protected async made(place: Place, operation: string): Promise<EngineLayer> {
-    if (place === "webgpu" && this.#saved.size > 0)
+    if (this.#saved.size > 0)
       throw new UnsupportedError(
         `${operation}: the layer must stay on ${this.placement}, where ${this.#saved.size} saved calls of it lie`,
         { hint: "Call backward or dispose what was saved. Or make the layer with the placement that its calls need." },
       );
-    for (const saved of [...this.#saved]) saved.release(); // the GPU has failed, and with it what it has saved
     const next = this.#next ?? (await this.#make(place, operation));
     this.#next = undefined;
     return next;
