@@ -127,8 +127,11 @@ describe("a tensor inside the engine", () => {
     [[2.5], "float32", ShapeError],
     ["4", "float32", ShapeError],
     [[4], "float64", OptionError],
+    [[2 ** 31 - 1, 2 ** 31 - 1, 4], "float32", ShapeError],
   ])("of shape %p and dtype %p is refused", (shape, dtype, Type) => {
-    expect(Type.is(thrownBy(() => hw.allocate(shape as number[], dtype as "float32")))).toBe(true);
+    const error = thrownBy(() => hw.allocate(shape as number[], dtype as "float32"));
+    expect(Type.is(error)).toBe(true);
+    expect(String(error)).toMatch(/: allocate: (tensor\.shape|dtype)\b/);
   });
 });
 

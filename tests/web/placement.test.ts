@@ -298,6 +298,7 @@ describe("an instance with one engine", () => {
     expect([cache.placement, layer.placement]).toEqual(["wasm", "wasm"]);
     expect(hw.report.reasons.webgpu).toBe("this environment has no navigator.gpu");
     expect(hw.report.calibration.state).toBe("off");
+    expect(hw.gpu).toBeUndefined();
     const refused = hw.kvCache({ numKvHeads: 1, headDim: 4, placement: "webgpu" });
     await expect(refused).rejects.toThrow("kvCache: this environment has no navigator.gpu");
     hw.dispose();

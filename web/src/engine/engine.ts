@@ -54,7 +54,7 @@ export interface Engine {
   /** true if a call's tensors may lie on the GPU. */
   readonly onGpu?: boolean;
   /** Whether there is a GPU to open. Default: whether `places` has "webgpu". */
-  readonly hasGpu?: boolean;
+  readonly hasGpu?: boolean | undefined;
   /** GPU times of the latest call's kernels, if kernels are timed. */
   readonly kernelTimes?: readonly KernelTime[];
   /** Compiles what a call needs, so that `record` records it at once. An engine without it compiles nothing. */

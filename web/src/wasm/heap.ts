@@ -143,7 +143,7 @@ export class Heap {
     { shape, dtype, zeros }: NewTensor<D>,
     later: (release: () => void) => void,
   ): EngineTensor<D> {
-    const length = elementCount(operation, "shape", shape);
+    const length = elementCount(operation, "tensor", shape);
     const bytes = length * BYTES[dtype];
     const address = this.allocate(operation, bytes);
     const held: HeldTensor = { bytes, holders: 0 };

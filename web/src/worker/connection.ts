@@ -51,6 +51,8 @@ export class Connection {
   #end: Ending | undefined;
   /** Kernel times of the latest call. */
   kernelTimes: readonly KernelTime[] = [];
+  /** Whether the engine has a GPU to open, once it is open. */
+  hasGpu: boolean | undefined;
   /** The changing part of the report, as far as is known here. */
   live: LiveReport | undefined;
 
@@ -99,8 +101,10 @@ export class Connection {
     try {
       sendCompiled(compiledFilesOf(options.files), (message) => this.#channel.post(message, []));
       const opened = await this.#ask(operation, (id) => ({ kind: "open", id, operation, options, progress }), []);
+      const { report, hasGpu } = opened as Opened;
       this.#opened = true;
-      return (opened as Opened).report;
+      this.hasGpu = hasGpu;
+      return report;
     } catch (error) {
       this.end((later) => lostError(later, error));
       throw error;

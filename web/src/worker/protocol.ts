@@ -94,7 +94,14 @@ export type Reply =
   /** The worker still opens the engine. */
   | { readonly kind: "opening" }
   | CompiledFiles
-  | { readonly kind: "opened"; readonly id: number; readonly report: Report; readonly live?: LiveReport | undefined }
+  | {
+      readonly kind: "opened";
+      readonly id: number;
+      readonly report: Report;
+      readonly live?: LiveReport | undefined;
+      /** As the engine says it. */
+      readonly hasGpu?: boolean | undefined;
+    }
   /** The changing part of the report has changed. */
   | { readonly kind: "report"; readonly live: LiveReport }
   | {

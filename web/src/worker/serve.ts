@@ -91,7 +91,7 @@ class Server {
       this.#engine = engine;
       engine.inTurn = (work) => this.#queue.run(work);
       this.#sendCompiled();
-      this.#send({ kind: "opened", id, report, live: engine.live });
+      this.#send({ kind: "opened", id, report, live: engine.live, hasGpu: engine.hasGpu });
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(operation, error), news: [] });
     } finally {

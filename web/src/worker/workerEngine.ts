@@ -79,6 +79,10 @@ export class WorkerEngine implements Engine {
     return { opened, close };
   }
 
+  get hasGpu(): boolean | undefined {
+    return this.#connection.hasGpu;
+  }
+
   get kernelTimes(): readonly KernelTime[] {
     return this.#connection.kernelTimes;
   }
@@ -168,7 +172,7 @@ export class WorkerEngine implements Engine {
         `${operation}: memory cannot be shared with the engine's worker: the page is not cross-origin isolated`,
         { hint: "Pass ordinary arrays: they are copied once and handed over." },
       );
-    const data = sharedArray(operation, dtype, elementCount(operation, "shape", shape));
+    const data = sharedArray(operation, dtype, elementCount(operation, "tensor", shape));
     return new EngineTensor(
       () => data,
       [...shape],
