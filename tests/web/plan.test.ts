@@ -29,6 +29,16 @@ async function withInstance(options: object, use: (hw: Attention) => unknown): P
 }
 
 describe("plan", () => {
+  test('without a GPU refuses location "gpu", as the call does', () =>
+    withInstance({}, async (hw) => {
+      const x = zeros(1, 1, 2, 2);
+      for (const call of [
+        hw.plan(BERT, { location: "gpu" }),
+        hw.scaledDotProductAttention(x, x, x, { location: "gpu" }),
+      ])
+        await expect(call).rejects.toMatchObject({ name: "UnsupportedError" });
+    }));
+
   test("gives bytes by purpose, and computes and allocates nothing, however large the shape is", () =>
     withInstance({}, async (hw) => {
       const { bytes, engine, why } = await hw.plan(BERT, {

@@ -491,7 +491,7 @@ export class Attention extends Disposing {
     const given = snapshot([shape, options] as const);
     const { outlinedProblem, Pace, planCall } = await this.#parts.plans.load("plan");
     this.#assertAlive("plan");
-    const problem = outlinedProblem(this.#placement(this.#engine.onGpu), ...given);
+    const problem = outlinedProblem(this.#placement(this.#engine.onGpu && this.gpu !== undefined), ...given);
     const { report } = this;
     this.#pace ??= new Pace(report.backend, report.threads);
     const { engines, state } = report.calibration;
