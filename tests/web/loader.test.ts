@@ -391,6 +391,16 @@ describe("a folder of the caller's", () => {
 });
 
 describe("the loader", () => {
+  test("that never comes is not waited for when the signal aborts", async () => {
+    const controller = new AbortController();
+    const glueUrl = "data:text/javascript,await new Promise(() => undefined)";
+    const loading = rejection({ variant: "simd", wasm: { binary: wasm, glueUrl }, signal: controller.signal });
+    const began = performance.now();
+    setTimeout(() => controller.abort("enough"), 50);
+    expect(await loading).toBe("enough");
+    expect(performance.now() - began).toBeLessThan(20_000); // it would be given up after 30 s
+  });
+
   test("that is missing is an AssetError that names it", async () => {
     const glueUrl = new URL("wasm/none.js", dist).href;
     const error = await rejection({ wasm: { glueUrl } });

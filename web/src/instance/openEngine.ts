@@ -2,7 +2,7 @@ import { UnsupportedError } from "../base/errors.js";
 import type { Opened } from "../engine/engine.js";
 import { engineFiles, type EngineFiles, type Place } from "../load/engineFiles.js";
 import type { Host } from "../load/host.js";
-import { throwIfAborted } from "../read/abort.js";
+import { beforeAbort, throwIfAborted } from "../read/abort.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Attention } from "./attention.js";
 import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
@@ -30,7 +30,9 @@ export async function openEngine(
   onReport?: () => void,
 ): Promise<Opened> {
   throwIfAborted(wanted.signal);
-  if (wanted.backend === "webgpu") return (await loadGpu(operation, host)).openGpuAlone(operation, wanted);
+  const { signal } = wanted;
+  if (wanted.backend === "webgpu")
+    return (await beforeAbort(loadGpu(operation, host), signal)).openGpuAlone(operation, wanted);
   const loading = wanted.backend === "auto" && host.loadGpu ? parts.auto.load(operation) : undefined;
   loading?.catch(() => undefined); // if WebAssembly fails too, that error counts
   const { core, report } = await openWasm(operation, host, wanted);
@@ -38,7 +40,7 @@ export async function openEngine(
   if (!loading) return wasm;
   const openGpu = async (later: string) => (await loadGpu(later, host)).openWebgpu(later, wanted);
   try {
-    return (await loading).openAuto(wasm, openGpu, wanted, parts.placed, onReport);
+    return (await beforeAbort(loading, signal)).openAuto(wasm, openGpu, wanted, parts.placed, onReport);
   } catch (error) {
     wasm.engine.dispose();
     throw error;

@@ -64,7 +64,8 @@ async function importGlue(
   try {
     // The loader starts threads from its own address, and a page may start workers only from its own origin.
     if (threads > 1 && isForeign(url)) own = await copyOfOwn(operation, url, signal);
-    const { default: factory } = (await importFile(operation, own ?? url)) as { readonly default: LoaderExport };
+    const imported = await beforeAbort(importFile(operation, own ?? url), signal);
+    const { default: factory } = imported as { readonly default: LoaderExport };
     if (typeof factory !== "function") throw notALoader(operation, name);
     return { factory, name, started };
   } catch (cause) {
