@@ -218,7 +218,7 @@ describe("headImportance", () => {
     [
       "no number of heads",
       () => headImportance(() => 0, {} as never),
-      "headImportance: numHeads must be an integer of 1 or more, got NaN",
+      "headImportance: numHeads must be an integer of 1 or more, got undefined",
     ],
     [
       "half a layer",

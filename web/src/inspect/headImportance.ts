@@ -13,6 +13,8 @@ export interface HeadImportanceOptions {
   readonly numHeads: number;
 }
 
+type Defaults = { readonly numLayers: number; readonly numHeads: number | undefined };
+
 /** What headImportance gives. */
 export interface HeadImportance {
   /** What `run` gives with all heads. */
@@ -36,7 +38,8 @@ export async function headImportance(
 ): Promise<HeadImportance> {
   const operation = "headImportance";
   if (!isCallable(run)) throw new OptionError(`${operation}: run must be a function, got ${describe(run)}`);
-  const { numLayers, numHeads } = withDefaults(operation, options, { numLayers: 1, numHeads: NaN });
+  const defaults: Defaults = { numLayers: 1, numHeads: undefined };
+  const { numLayers, numHeads } = withDefaults(operation, options, defaults);
   assertCount(operation, "numLayers", numLayers);
   assertCount(operation, "numHeads", numHeads);
   const rule = `at most ${MAX_LIST}`;

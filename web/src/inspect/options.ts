@@ -13,7 +13,7 @@ export function assertOneOf(operation: string, option: string, value: unknown, a
 }
 
 /** Throws if a value is not a number of things: an integer of 1 or more. */
-export function assertCount(operation: string, argument: string, value: unknown): void {
+export function assertCount(operation: string, argument: string, value: unknown): asserts value is number {
   assertNumber(operation, argument, value, "an integer of 1 or more", (each) => Number.isSafeInteger(each) && each > 0);
 }
 
