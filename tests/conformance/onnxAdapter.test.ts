@@ -326,6 +326,12 @@ describe("what the operators refuse", () => {
       /Option.*attn_mask\.dtype must be "bool" or one of float16.*, got "boolean"/,
     ],
     [
+      "lengths of a type that holds no integers",
+      () =>
+        attention(hw, { ...inputs(), nonpad_kv_seqlen: { data: Int32Array.of(2, 3), shape: [2], dtype: "float32" } }),
+      /Option.*nonpad_kv_seqlen\.dtype must be one of int8, .*, uint64, got "float32"/,
+    ],
+    [
       "a mask of booleans and numbers",
       () => attention(hw, { ...inputs(), attn_mask: { data: [true, -5] as never, shape: [2] } }),
       /Option.*attn_mask\.data must hold either booleans or numbers, got true at 0 and -5 at 1/,

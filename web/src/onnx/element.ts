@@ -58,6 +58,9 @@ export function copyOf<F extends Floats>(call: CallArguments, name: string, floa
   return { ...floats, data };
 }
 
+/** The dtypes of integers. */
+export const INTEGERS: readonly unknown[] = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"];
+
 /** Reads the values as 32-bit integers from `min` to `max`. */
 export function checkIntegers(
   call: CallArguments,
@@ -65,7 +68,11 @@ export function checkIntegers(
   value: unknown,
   { min, max }: { readonly min: number; readonly max: number },
 ): { data: Int32Array; shape: readonly number[] } {
-  const { data, shape } = shaped(call, name, value);
+  const { data, shape, dtype } = shaped(call, name, value);
+  if (dtype !== undefined && !INTEGERS.includes(dtype))
+    throw new OptionError(
+      `${call.operation}: ${name}.dtype must be one of ${INTEGERS.join(", ")}, got ${describe(dtype)}`,
+    );
   const integers = emptyArray(call, name, "int32", data.length);
   for (let k = 0; k < integers.length; ++k) {
     const integer = Number(data[k]);

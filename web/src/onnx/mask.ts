@@ -4,16 +4,13 @@ import type { CallArguments } from "../read/callArguments.js";
 import { fromBfloat } from "../tensor/half.js";
 import { product } from "../tensor/product.js";
 import type { Tensor } from "../tensor/tensor.js";
-import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
+import { checkRank, emptyArray, INTEGERS, shaped, type Element, type Shaped } from "./element.js";
 
 const INPUT = "attn_mask";
 const FLOAT16_MINUS_INFINITY = 0xfc00;
 
 /** The dtypes of masks whose numbers are added to the scores. */
-const NUMERIC: readonly unknown[] = [
-  ...["float16", "bfloat16", "float32", "float64"],
-  ...["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"],
-];
+const NUMERIC: readonly unknown[] = ["float16", "bfloat16", "float32", "float64", ...INTEGERS];
 
 /**
  * Makes the option `mask` or `bias` from `attn_mask`. Booleans say which keys are visible; numbers are added to the
