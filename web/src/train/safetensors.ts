@@ -19,9 +19,13 @@ const ALIGNMENT = 8;
  * The bytes of a `.safetensors` file with the tensors of a tree as F32, by their names as `flatten` gives them. The
  * format (https://huggingface.co/docs/safetensors) is the length of a JSON header in 8 bytes, the header, and the
  * numbers, all little-endian.
+ *
+ * @throws OptionError if a name is the beginning of another one: `loadSafetensors` would refuse the file.
  */
 export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
-  const tensors = Object.entries(flatNamed("saveSafetensors", "tree", tree));
+  const flat = flatNamed("saveSafetensors", "tree", tree);
+  treeOf("saveSafetensors", "tree", flat);
+  const tensors = Object.entries(flat);
   if (tensors.some(([name]) => name === METADATA))
     throw new OptionError(
       `saveSafetensors: no tensor may have the name "${METADATA}", which the format keeps for notes`,
