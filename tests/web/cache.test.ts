@@ -506,6 +506,7 @@ describe.each(variants)("variant %s", (variant) => {
       ["a ragged batch", (c) => c.attend(q, { cuSeqLensQuery: [0, 1] } as never), OptionError, "unknown option"],
       ["rewinding ahead", (c) => c.rewind(21), OptionError, "length must be an integer from 0 to 20, got 21"],
       ["rewinding one batch ahead", (c) => c.rewind([5, 21]), OptionError, "length[1] must be at most"],
+      ["rewinding to a text", (c) => c.rewind("1" as never), OptionError, 'length must be an integer or a list of integers, got "1"'], // oxfmt-ignore
       ["rewinding to nowhere", (c) => c.rewind(undefined as never), OptionError, "length must be given"],
       ["a slice past the end", (c) => c.slice(3, 21), OptionError, "to must be an integer from 3 to 20"],
       ["a slice that ends before it begins", (c) => c.slice(3, 2), OptionError, "to must be"],

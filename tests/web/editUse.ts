@@ -357,6 +357,8 @@ export const editUses: Readonly<Record<string, Use>> = {
       [() => cache.remove(0, 10), "OptionError", "cache.remove: to must be an integer from 0 to 9, got 10"],
       [() => cache.remove(3, 2), "OptionError", "cache.remove: from must be at most to, got 3 and 2"],
       [() => cache.remove(0, undefined as never), "OptionError", "to must be given"],
+      [() => cache.remove(0, null as never), "OptionError", "to must be an integer or a list of integers, got null"],
+      [() => cache.keep(null as never, []), "OptionError", "from must be an integer or a list of integers, got null"],
     ];
     for (const [edit, name, words] of refused)
       await expect(edit()).rejects.toMatchObject({ name, message: expect.stringContaining(words) as unknown });

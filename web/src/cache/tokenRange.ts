@@ -1,3 +1,4 @@
+import { isObject } from "../base/describe.js";
 import { OptionError, ShapeError } from "../base/errors.js";
 import type { CallArguments } from "../read/callArguments.js";
 import { argument } from "../read/options.js";
@@ -23,6 +24,7 @@ export function tokenCounts(
       return Int32Array.from(appended, (tokens) => Math.min(count, tokens));
     };
   }
+  if (!isObject(given)) throw reader.refuse(name, "be an integer or a list of integers");
   const counts = reader.integers(name, { min: 0 })!;
   return (appended) => {
     if (counts.length !== appended.length)
