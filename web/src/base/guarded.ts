@@ -1,14 +1,17 @@
-import { HeadwiseError, OptionError } from "./errors.js";
+import { DisposedError, HeadwiseError, OptionError } from "./errors.js";
 
 /**
- * Runs code that reads the caller's objects. If a getter or a proxy of the caller throws, this throws an OptionError.
+ * Runs code that reads the caller's objects. If a getter or a proxy of the caller throws, this throws an OptionError. A
+ * disposed tensor throws a DisposedError, which cannot name the operation and the argument: this names them.
  */
 export function guarded<T>(operation: string, argument: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {
-    if (HeadwiseError.is(cause)) throw cause;
-    throw new OptionError(`${operation}: ${argument} could not be read: ${messageOf(cause)}`, { cause });
+    const isNamed = HeadwiseError.is(cause) && cause.message.startsWith(`${operation}: `);
+    if (isNamed || (HeadwiseError.is(cause) && !DisposedError.is(cause))) throw cause;
+    const Type = DisposedError.is(cause) ? DisposedError : OptionError;
+    throw new Type(`${operation}: ${argument} could not be read: ${messageOf(cause)}`, { cause });
   }
 }
 
