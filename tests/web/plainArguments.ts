@@ -68,6 +68,12 @@ export function describePlainArguments(where: string, create: () => Promise<Atte
     test("in plain numbers may have 65,536 of them, and not one more", async () => {
       const list = (length: number) => ({ data: new Array<number>(length).fill(1), shape: [length, 1] });
       await outputOf({}, [[1]], list(65536), list(65536));
+      const rows = (length: number) => new Array<number[]>(length).fill([1]);
+      await outputOf({}, [[1]], rows(65536), rows(65536));
+      for (const tooMany of [rows(65537), new Array<number[]>(65537).fill([])])
+        await expect(outputOf({}, [[1]], tooMany)).rejects.toThrow(
+          "scaledDotProductAttention: key may hold at most 65536 numbers in plain arrays",
+        );
       await expect(outputOf({}, [[1]], list(65537), list(65537))).rejects.toMatchObject({
         message: "scaledDotProductAttention: key.data may hold at most 65536 numbers in a plain array, got 65537",
         hint: expect.stringContaining("Float32Array.from(data)"),

@@ -25,28 +25,28 @@ interface ListReader {
 /**
  * Reads nested arrays, such as `[[1, 0], [0, 1]]`. The innermost ones may be typed arrays.
  *
- * @param most - The largest allowed number of elements and arrays.
+ * @param most - The largest allowed number of elements. Empty arrays count as arrays of one.
  * @throws ShapeError if arrays of one depth differ in length.
  */
 export function readNested(call: ListReader, argument: string, value: object, most: number): NestedNumbers {
   const shape: number[] = [];
   const elements: Element[] = [];
-  let arrays = 0;
   /** The axis of the numbers; undefined until the first number is read. */
   let last: number | undefined;
 
   const readArray = (array: object, axis: number, path: string): void => {
     if (axis >= MAX_RANK) throw new ShapeError(`${call.operation}: ${argument} must have at most ${MAX_RANK} axes`);
     const checkLength = (length: number) => {
-      shape[axis] ??= length;
-      if (length !== shape[axis])
+      if (axis < shape.length) {
+        if (length === shape[axis]) return;
         throw new ShapeError(
           `${call.operation}: ${path} must be as long as the first array of its depth, got ${length} and ${shape[axis]}`,
         );
-      arrays += 1;
-      // All arrays of a depth are as long as its first, so the first path tells how many numbers there will be.
-      const expected = product(shape);
-      if (expected > most || arrays > most || elements.length + (last === axis ? length : 0) > most)
+      }
+      shape.push(length);
+      // All arrays of a depth are as long as its first, so the first path tells how many numbers there will be. No depth
+      // has more arrays.
+      if (product(shape.map((extent) => Math.max(extent, 1))) > most)
         throw new OptionError(`${call.operation}: ${argument} may hold at most ${most} numbers in plain arrays`, {
           hint: `Give a typed array and its shape: { data, shape }.`,
         });
