@@ -107,9 +107,14 @@ describe("a name of another package brings ours", () => {
     ["kvCache", "head_dim", "headDim", ""],
     ["kvCache", "rope_theta", "rotary", /rotary: \{ base \}/],
     ["kvCache", "sliding_window", "ring", /ring: \{ window \}/],
+    ["scaledDotProductAttention", "position_ids", "positions", ""],
+    ["layer.forward", "position_ids", "positions", ""],
     ["scaledDotProductAttention", "sliding_window", "window", /\{ left: W - 1 \}, with causal/],
     ["rotaryEmbedding", "rope_theta", "base", ""],
     ["rotaryEmbedding", "rope_scaling", "scaling", ""],
+    // llama.cpp
+    ["scaledDotProductAttention", "max_bias", "alibiSlopes", /alibiSlopes\(numHeads\) makes those of a max_bias of 8/],
+    ["scaledDotProductAttention", "logit_softcap", "softcap", ""],
     // gradients
     ...(
       [
@@ -148,6 +153,7 @@ describe("what there is not is said to be missing", () => {
     ["multiHeadAttention", "add_bias_kv", "a learned extra key is not offered"],
     ["multiHeadAttention", "add_zero_attn", "give forward a sink of 0 for each head: sinks"],
     ["scaledDotProductAttention", "deterministic", "results are always deterministic: leave it out"],
+    ["scaledDotProductAttention", "kernel_options", "it is chosen from the shape: leave it out"],
     ["scaledDotProductAttention", "implementation", "createAttention chooses the engine, by its option backend"],
     ["scaledDotProductAttention", "past_key_values", "hw.kvCache keeps past keys and values"],
   ])("%s: %s", async (operation, there, why) => {

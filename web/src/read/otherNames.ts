@@ -68,6 +68,7 @@ export const CALL: readonly OtherName[] = [
   ],
   ["mask_mod", "visible", 'It is a formula of headwise/formula, a text: formula("doc[q] == doc[k]", { doc }).'],
   ["block_mask", "visible", "It is the formula that create_block_mask gets as mask_mod; blocks are found without it."],
+  ["kernel_options", WITHOUT, BY_SHAPE],
   // FlashAttention
   ["softmax_scale", "scale"],
   ["window_size", "window", "(l, r) is { left: l, right: r }; a side of -1 is left out."],
@@ -132,7 +133,7 @@ export const CALL: readonly OtherName[] = [
   ["use_cache", "cache", "hw.kvCache makes one."],
   ["output_attentions", "returns", PROBS],
   ["sliding_window", "window", "W keys, the query's own among them, are { left: W - 1 }, with causal."],
-  ["position_ids", "queryOffset", "It is the position of the first query."],
+  ["position_ids", "positions"],
   ["cache_position", "queryOffset", "It is the position of the first query."],
   ["encoder_hidden_states", "key"],
   ["key_value_states", "key"],
@@ -142,6 +143,9 @@ export const CALL: readonly OtherName[] = [
   ["query_pre_attn_scalar", "scale", "It is 1 / √query_pre_attn_scalar."],
   ["s_aux", "sinks"],
   ["attn_implementation", WITHOUT, NO_ENGINE_HERE],
+  // llama.cpp
+  ["max_bias", "alibiSlopes", "The function alibiSlopes(numHeads) makes those of a max_bias of 8."],
+  ["logit_softcap", "softcap"],
 ];
 
 /** Names for `returns` of any operation. */
