@@ -19,7 +19,10 @@ import { WasmEngine } from "../wasm/wasmEngine.js";
 
 export * from "./exports.js";
 
-/** Options of `createAttention`, without the options for files, threads and GPUs that this entry does not have. */
+/**
+ * Options of `createAttention`, without the options for files and GPUs that this entry does not have. It always has one
+ * thread: if `threads` asks for more, the report says why.
+ */
 export interface CreateOptions extends Omit<
   AllOptions,
   "backend" | "device" | "gpu" | "calibrate" | "wasm" | "onProgress" | "profile" | "tiling"
