@@ -7,15 +7,20 @@ import { inspectModel, loadModel } from "headwise/models";
 import { CONFIGS, filesOf, randomWeights, shapesOf, shardedFilesOf, textFile, type Config } from "./smallModels.js";
 
 const SIZES = { hidden_size: 24, num_hidden_layers: 2, num_attention_heads: 4, intermediate_size: 40, vocab_size: 37 };
+/** For families that have another number of them by themselves. */
+const KEY_HEADS = { num_key_value_heads: 4 };
 const planOf = (config: Config) => inspectModel({ "config.json": textFile({ ...SIZES, ...config }) });
 
 describe("config.json", () => {
   const neox = { model_type: "gpt_neox", hidden_size: 32, rotary_pct: 0.5, rotary_emb_base: 5000 };
   test.each<[string, Config]>([
-    ["Qwen 2 without sections", { model_type: "qwen2", use_mrope: false }],
-    ["Gemma 2 with its window under two names", { model_type: "gemma2", sliding_window: 64, sliding_window_size: 64 }],
+    ["Qwen 2 without sections", { model_type: "qwen2", ...KEY_HEADS, use_mrope: false }],
+    [
+      "Gemma 2 with its window under two names",
+      { model_type: "gemma2", ...KEY_HEADS, sliding_window: 64, sliding_window_size: 64 },
+    ],
     ["GPT-NeoX with both names of rotary fields", { ...neox, rope_theta: 5000, partial_rotary_factor: 0.5 }],
-    ["Gemma 3 without a head", { model_type: "gemma3_text", architectures: ["Gemma3TextModel"] }],
+    ["Gemma 3 without a head", { model_type: "gemma3_text", ...KEY_HEADS, architectures: ["Gemma3TextModel"] }],
     ["ModernBERT whose positions have another name", { model_type: "modernbert", position_embedding_type: "sans_pos" }],
   ])("of %s is read", async (_, config) => {
     expect((await planOf(config)).unknownFields).toEqual([]);
@@ -80,12 +85,31 @@ describe("config.json", () => {
   });
 
   test("of Qwen 3 has heads of 128 features by itself, and that of Qwen 2 the width by the heads", async () => {
-    expect((await planOf({ model_type: "qwen3" })).config.headDim).toBe(128);
-    expect((await planOf({ model_type: "qwen2" })).config.headDim).toBe(6);
+    expect((await planOf({ model_type: "qwen3", ...KEY_HEADS })).config.headDim).toBe(128);
+    expect((await planOf({ model_type: "qwen2", ...KEY_HEADS })).config.headDim).toBe(6);
   });
 
+  test.each([
+    ["mistral", 8],
+    ["qwen2", 32],
+    ["qwen3", 32],
+    ["gemma", 16],
+    ["gemma2", 4],
+    ["gemma3_text", 4],
+    ["llama", 64],
+    ["phi3", 64],
+  ])(
+    "of %s without a number of key heads has %i of them, and with null as many as query heads",
+    async (type, heads) => {
+      const fields = { model_type: type, hidden_size: 256, head_dim: 4, num_attention_heads: 64 };
+      expect((await planOf(fields)).config.numKvHeads).toBe(heads);
+      expect((await planOf({ ...fields, num_key_value_heads: null })).config.numKvHeads).toBe(64);
+    },
+  );
+
   test.each(["gemma2", "gemma3_text"])("of %s has its activation in hidden_activation only", async (model_type) => {
-    const activationOf = async (fields: Config) => (await planOf({ model_type, ...fields })).config.activation;
+    const activationOf = async (fields: Config) =>
+      (await planOf({ model_type, ...KEY_HEADS, ...fields })).config.activation;
     expect(await activationOf({ hidden_act: "silu" })).toBe("gelu_pytorch_tanh");
     expect(await activationOf({ hidden_act: "gelu_pytorch_tanh", hidden_activation: "gelu" })).toBe("gelu");
   });

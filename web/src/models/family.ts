@@ -196,6 +196,12 @@ export function lengthOf(absent: number): Field<number> {
   };
 }
 
+/** The number of key and value heads: `absent` if nothing says it, and that of the query heads if it is `null`. */
+export function kvHeads(absent: number): Field<number | undefined> {
+  const name = "num_key_value_heads";
+  return (json) => (json.isNull(name) ? undefined : count(name, absent)(json));
+}
+
 /** Tokens that end a text. */
 export const STOP_TOKENS = tokens("eos_token_id");
 

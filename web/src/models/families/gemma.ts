@@ -1,6 +1,6 @@
 import { ACTIVATION_NAMES, type ActivationName } from "../activations.js";
 import { count, flag, only, optional, word, type Field } from "../configField.js";
-import { lengthOf, type Family } from "../family.js";
+import { kvHeads, lengthOf, type Family } from "../family.js";
 import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 
 /** `hidden_activation`; the first files have the tanh form of GELU under `hidden_act`, as "gelu". */
@@ -18,6 +18,7 @@ export const GEMMA: Family = {
   className: "Gemma",
   fields: {
     ...LLAMA.fields,
+    numKvHeads: kvHeads(16),
     headDim: count("head_dim", 256),
     maxLength: lengthOf(8192),
     activation,

@@ -1,6 +1,6 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { positive, sameAs, word } from "../configField.js";
-import { DECODER_CLASSES, type Family } from "../family.js";
+import { DECODER_CLASSES, kvHeads, type Family } from "../family.js";
 import { isSliding, windowOf } from "../windowField.js";
 import { GEMMA } from "./gemma.js";
 import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
@@ -14,7 +14,11 @@ import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 export const GEMMA2: Family = {
   ...GEMMA,
   className: "Gemma2",
-  fields: { ...GEMMA.fields, activation: word("hidden_activation", ACTIVATION_NAMES, "gelu_pytorch_tanh") },
+  fields: {
+    ...GEMMA.fields,
+    numKvHeads: kvHeads(4),
+    activation: word("hidden_activation", ACTIVATION_NAMES, "gelu_pytorch_tanh"),
+  },
   fixed: [
     ...GEMMA.fixed,
     (json) => json.value("hidden_act"), // hidden_activation decides

@@ -1,5 +1,5 @@
 import { only } from "../configField.js";
-import { lengthOf, type Family } from "../family.js";
+import { kvHeads, lengthOf, type Family } from "../family.js";
 import { windowOf } from "../windowField.js";
 import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 
@@ -9,7 +9,7 @@ const { biases: _, ...attention } = LLAMA.attention;
 export const MISTRAL: Family = {
   ...LLAMA,
   className: "Mistral",
-  fields: { ...LLAMA.fields, maxLength: lengthOf(2 ** 17) },
+  fields: { ...LLAMA.fields, numKvHeads: kvHeads(8), maxLength: lengthOf(2 ** 17) },
   fixed: [...LLAMA.fixed, only("attention_bias", false), only("mlp_bias", false)],
   attention: { ...attention, window: (json) => windowOf(json) },
   feedForward: PLAIN_FEED_FORWARD,

@@ -1,5 +1,5 @@
 import { count, only } from "../configField.js";
-import { lengthOf, type Family } from "../family.js";
+import { kvHeads, lengthOf, type Family } from "../family.js";
 import { laterLayersOnly } from "../windowField.js";
 import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 
@@ -7,7 +7,12 @@ import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 export const QWEN3: Family = {
   ...LLAMA,
   className: "Qwen3",
-  fields: { ...LLAMA.fields, headDim: count("head_dim", 128), maxLength: lengthOf(2 ** 15) },
+  fields: {
+    ...LLAMA.fields,
+    numKvHeads: kvHeads(32),
+    headDim: count("head_dim", 128),
+    maxLength: lengthOf(2 ** 15),
+  },
   fixed: [...LLAMA.fixed, only("mlp_bias", false)],
   attention: {
     ...LLAMA.attention,
