@@ -107,6 +107,16 @@ describe("config.json", () => {
     },
   );
 
+  const gemma = { model_type: "gemma", architectures: ["GemmaForCausalLM"], ...KEY_HEADS };
+  test.each<[string, Config]>([
+    ["tie_word_embeddings", gemma],
+    ["attention_bias", neox],
+  ])("counts %s as false if it is null", async (name, config) => {
+    const parametersOf = async (fields: Config) => (await planOf({ ...config, ...fields })).parameters;
+    expect(await parametersOf({ [name]: null })).toBe(await parametersOf({ [name]: false }));
+    expect(await parametersOf({ [name]: null })).not.toBe(await parametersOf({}));
+  });
+
   test.each(["gemma2", "gemma3_text"])("of %s has its activation in hidden_activation only", async (model_type) => {
     const activationOf = async (fields: Config) =>
       (await planOf({ model_type, ...KEY_HEADS, ...fields })).config.activation;

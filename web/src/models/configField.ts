@@ -52,7 +52,7 @@ export class Json {
   }
 }
 
-/** Reads one field of config.json, and checks it. A field that is `null` counts as absent. */
+/** Reads one field of config.json, and checks it. A field that is `null` counts as absent, and a flag as false. */
 export type Field<V> = (json: Json) => V;
 
 /** The values of a table of fields. */
@@ -126,8 +126,10 @@ export function notNegative(name: string): Field<number> {
   return field(name, "a number of 0 or more", isAllowed);
 }
 
+/** True or false. `null` is false, as in Python. */
 export function flag(name: string, absent: boolean): Field<boolean> {
-  return field(name, "true or false", (value): value is boolean => typeof value === "boolean", absent);
+  const read = field(name, "true or false", (value): value is boolean => typeof value === "boolean", absent);
+  return (json) => !json.isNull(name) && read(json);
 }
 
 /** A list of so many numbers above 0. */
