@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 import { inspectModel, loadModel } from "headwise/models";
 
+import { FAMILY_MODELS } from "./familyModels.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf, shardedFilesOf, textFile, type Config } from "./smallModels.js";
 
 const SIZES = { hidden_size: 24, num_hidden_layers: 2, num_attention_heads: 4, intermediate_size: 40, vocab_size: 37 };
@@ -160,6 +161,16 @@ describe("a model", () => {
     expect(model.config).toMatchObject({ headDim: head, epsilon: 1e-5 });
     const { value } = await model.generate([1, 2, 3], { maxNewTokens: 1 }).next();
     expect(value!.logits.every(Number.isFinite)).toBe(true);
+    model.dispose();
+  });
+
+  test("without its word head names that of its family", async () => {
+    const { config, shapes } = FAMILY_MODELS.gpt_neox;
+    const { "embed_out.weight": _, ...others } = shapes;
+    const model = await loadModel(hw, filesOf(config, randomWeights(others)));
+    expect(() => model.generate([1])).toThrow(
+      "model.generate: the files have no head that scores tokens (embed_out.weight)",
+    );
     model.dispose();
   });
 

@@ -11,6 +11,7 @@ import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { Disposing } from "../turn/disposable.js";
 import { inRoom, KeptDecoder } from "./decoder.js";
 import { tokenAt } from "./elementwise.js";
+import { FAMILIES } from "./families.js";
 import {
   generated,
   readStepPatches,
@@ -209,7 +210,7 @@ export class Model extends Disposing {
     if (!isCausal || !logits)
       throw new UnsupportedError(
         isCausal
-          ? `${operation}: the files have no head that scores tokens (lm_head.weight)`
+          ? `${operation}: the files have no head that scores tokens (${wordHeadOf(this.config)}.weight)`
           : `${operation}: a model of type ${this.config.modelType} predicts hidden tokens, not the next one`,
       );
     checkNumbers(operation, known);
@@ -299,3 +300,6 @@ function checkNumbers(operation: string, options: GenerateOptions): void {
   check("seed", seed, "an integer from 0 to 2³² − 1", (value) => isInteger(0)(value) && value < 2 ** 32);
   check("maxNewTokens", maxNewTokens, "an integer of 0 or more", isInteger(0));
 }
+
+/** The name of the word head that files of this family have, if it is not the table of words. */
+const wordHeadOf = ({ modelType }: ModelConfig): string => FAMILIES[modelType].heads.words!.decoder;
