@@ -147,7 +147,7 @@ test("numbers have a comma before their decimals, those that can be typed over t
   expect(shown.filter((value) => value.includes("."))).toEqual([]);
   await typed.first().fill("1,25");
   await typed.nth(1).focus();
-  const first = (await typed.first().elementHandle())!;
+  const first = await typed.first().elementHandle();
   await german.waitForFunction((input) => (input as HTMLInputElement).value === "1,25", first); // when it is drawn
   expect(await first.getAttribute("aria-invalid")).toBe("false");
 });
