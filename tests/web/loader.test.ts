@@ -150,6 +150,22 @@ describe("the engine's file", () => {
     expect(error.hint).toContain('optimizeDeps: { exclude: ["headwise"] }');
   });
 
+  test.each([
+    ["Firefox", "call to WebAssembly.compile() blocked by CSP"],
+    [
+      "Safari",
+      "Refused to create a WebAssembly object because 'unsafe-eval' or 'wasm-unsafe-eval' is not an allowed source",
+    ],
+    ["Chrome", "WebAssembly.compile(): violates the following Content Security policy directive because neither"],
+  ])("that the page's policy forbids to compile says how to allow it, in %s", async (_browser, text) => {
+    const compile = jest.spyOn(WebAssembly, "compile").mockRejectedValue(new WebAssembly.CompileError(text));
+    const error = await rejection({ threads: 1, wasm: { binary: wasm } });
+    compile.mockRestore();
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_BLOCKED" });
+    expect(error.message).toMatch(/the page's content security policy forbids WebAssembly/);
+    expect(error.hint).toMatch(/'wasm-unsafe-eval'/);
+  });
+
   test("that stops arriving is given up after 30 s of silence", async () => {
     jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance", "Date"] });
     try {

@@ -25,7 +25,7 @@ function compileError(operation: string, what: string, cause: unknown): AssetErr
         "Import headwise/inline and the compiled module headwise/wasm/headwise.inline.wasm, and give the module as " +
         "`wasm: { module }`.",
     });
-  if (/unsafe-eval|content security policy/i.test(text))
+  if (/unsafe-eval|content security policy|blocked by CSP/i.test(text))
     return new AssetError(`${operation}: the page's content security policy forbids WebAssembly: ${text}`, {
       code: "ASSET_BLOCKED",
       cause,
