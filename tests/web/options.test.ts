@@ -69,6 +69,13 @@ describe("a number", () => {
   });
 });
 
+test.each([null, 0, 1, "true", []])("a flag is true, false or absent: %p is refused", (scale) => {
+  expect(reader({ scale: undefined }).flag("scale", true)).toBe(true);
+  expect(thrownBy(() => reader({ scale }).flag("scale", true)).message).toMatch(
+    /^op: scale must be true or false, got /,
+  );
+});
+
 test("a whole number beyond 32 bits is told the bounds", () => {
   const of = (value: number) => thrownBy(() => reader({ scale: value }).integer("scale")).message;
   expect(of(2 ** 31)).toBe("op: scale must be an integer from -2147483648 to 2147483647, got 2147483648");

@@ -152,7 +152,8 @@ export class OptionReader {
   }
 
   flag(name: string, absent: boolean): boolean {
-    const value = this.#values.get(name) ?? absent;
+    const value = this.#values.get(name);
+    if (value === undefined) return absent;
     if (typeof value !== "boolean") throw this.refuse(name, "be true or false");
     return value;
   }
