@@ -8,7 +8,8 @@ import { Queue } from "../../web/src/turn/queue.js";
 import type { ChannelEvents } from "../../web/src/worker/channel.js";
 import { Connection } from "../../web/src/worker/connection.js";
 import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
-import type { CompiledFiles, EngineOptions, Request } from "../../web/src/worker/protocol.js";
+import type { CompiledFiles, EngineOptions, Reply, Request } from "../../web/src/worker/protocol.js";
+import { serve, type Source } from "../../web/src/worker/serve.js";
 import { WorkerEngine } from "../../web/src/worker/workerEngine.js";
 
 /** A request that is answered. No compiled files are known to these tests, but where they say so. */
@@ -391,4 +392,22 @@ describe("an error on its way from the worker", () => {
       expect(received.message).toMatch(/^x: /);
     }
   });
+});
+
+test("an error that is none of ours names the operation of the call, not the engine's method", async () => {
+  const replies: Reply[] = [];
+  const { connection, posted } = fakeWorker();
+  const noEngine = {} as Source;
+  const answer = serve(noEngine, (reply) => void replies.push(reply));
+  void reasonOf(connection.call("scaledDotProductAttention", 0, "attention"));
+  await answer(posted[0]!);
+  expect(replies).toMatchObject([
+    {
+      kind: "failed",
+      error: {
+        code: "INTERNAL",
+        message: expect.stringMatching(/^scaledDotProductAttention: the engine's worker failed: TypeError: /),
+      },
+    },
+  ]);
 });

@@ -118,7 +118,7 @@ export class Connection {
   async call(operation: string, target: number, method: Method, ...args: readonly unknown[]): Promise<Done> {
     const shipment = new Shipment(operation);
     const packed = packedBy(shipment, operation, args);
-    const request = (id: number): Request => ({ kind: "call", id, target, method, args: packed });
+    const request = (id: number): Request => ({ kind: "call", id, operation, target, method, args: packed });
     const done = (await this.#ask(operation, request, shipment.transfer)) as Done;
     if (target === ENGINE && done.kernelTimes) this.kernelTimes = done.kernelTimes;
     return done;

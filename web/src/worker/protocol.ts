@@ -63,6 +63,8 @@ export type Request =
   | {
       readonly kind: "call";
       readonly id: number;
+      /** The public function that the call is of. */
+      readonly operation: string;
       readonly target: number;
       readonly method: Method;
       readonly args: readonly unknown[];

@@ -99,7 +99,7 @@ class Server {
     }
   }
 
-  async call({ id, target, method, args }: Extract<Request, { readonly kind: "call" }>): Promise<void> {
+  async call({ id, operation, target, method, args }: Extract<Request, { readonly kind: "call" }>): Promise<void> {
     const inside = this.#cachesOfSteps.get(target) ?? [];
     const touched = [target, cacheIn(args), ...inside].filter(
       (object) => object !== undefined && object !== ENGINE,
@@ -114,7 +114,7 @@ class Server {
       const news = this.#news(made === undefined ? touched : [...touched, made]);
       this.#send({ kind: "done", id, result: sent, made, news, kernelTimes, live: this.#live() }, buffersOf(sent));
     } catch (error) {
-      this.#send({ kind: "failed", id, error: errorParts(method, error), news: this.#news(touched) });
+      this.#send({ kind: "failed", id, error: errorParts(operation, error), news: this.#news(touched) });
     }
   }
 
