@@ -255,6 +255,23 @@ export function ownPositionsTests(instance: () => Attention): void {
     expect(bits(await edited((cache) => cache.append(key, value, padding)))).toEqual(expected);
   });
 
+  test("positions of tokens that are gone do not count: later edits turn keys", async () => {
+    const [key, value] = [randomTensor(40, [1, H, 4, D]), randomTensor(41, [1, H, 4, D])];
+    const edited = async (emptied?: (cache: KvCache) => Promise<KvCache | void>) => {
+      const given = await instance().kvCache({ numKvHeads: H, headDim: D, rotary: {} });
+      if (emptied) await given.append(key, value, { positions: [3, 1, 2, 0] });
+      const cache = (await emptied?.(given)) ?? given;
+      await cache.append(key, value);
+      await cache.remove(1, 2);
+      return (await cache.read()).key;
+    };
+    const expected = bits(await edited());
+    expect(bits(await edited((cache) => cache.rewind(0)))).toEqual(expected);
+    expect(bits(await edited((cache) => cache.keep(0, [])))).toEqual(expected);
+    expect(bits(await edited((cache) => cache.remove(0, 4)))).toEqual(expected);
+    expect(bits(await edited((cache) => cache.slice(0, 0)))).toEqual(expected);
+  });
+
   test("append and attend at positions of each batch", async () => {
     const hw = instance();
     const form = { numKvHeads: H, headDim: D, rotary };

@@ -210,6 +210,7 @@ Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) 
     store.trim_all();
     return e;
   }
+  if (cache.max_length() == 0) store.has_given_positions = false;  // they were those of tokens that are gone
   if (tokens.positions && most_gained(store.shape.batch_size, tokens.num_tokens, tokens.lengths) > 0)
     store.has_given_positions = true;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {

@@ -189,7 +189,9 @@ export class GpuCache {
       storeMeans(call, each, rows.key, numTokens, before.appended, gains);
       for (const side of SIDES) storeRows(call, each, side, rows[side], numTokens, before.appended, gains);
     }
-    const hasGivenPositions = before.hasGivenPositions || (this.form.rotary && isGiven && numTokens > 0);
+    // positions of tokens that are gone do not count
+    const hadGivenPositions = before.hasGivenPositions && before.appended.some((total) => total > 0);
+    const hasGivenPositions = hadGivenPositions || (this.form.rotary && isGiven && numTokens > 0);
     const after = { ...before, store, appended, hasGivenPositions };
     if (store === before.store) call.onFailure(() => this.#rewindTo(before));
     const commit = () => {
