@@ -249,6 +249,29 @@ describe("the map", () => {
     }
   });
 
+  test("says why a button saves nothing, until something else is read", async () => {
+    await page.evaluate(() => {
+      HTMLCanvasElement.prototype.toBlob = (callback) => callback(null);
+      (window as unknown as VizWindow).map.toCSV = () => Promise.reject(new Error("no rows today"));
+    });
+    const said = async (button: string, wanted: RegExp) => {
+      await page.getByText(button, { exact: true }).click();
+      expect(
+        await seenAt(
+          page,
+          () => readout(page),
+          (text) => wanted.test(text!),
+        ),
+      ).toMatch(wanted);
+    };
+    await said("PNG", /toPNG: a picture of \d+ × \d+ pixels is too large for this browser/);
+    await said("CSV", /^no rows today$/);
+    await page.evaluate(() => delete (window as unknown as { map: Partial<VizWindow["map"]> }).map.toCSV);
+    await pointAt(0, 0);
+    expect(await readout(page)).toMatch(/^“The” gives/);
+    await leave();
+  });
+
   test("takes the colours of the page, when they change too", async () => {
     const corner = () =>
       page.evaluate(() => {

@@ -369,7 +369,7 @@ export abstract class AttentionElement extends BaseElement {
 }
 
 /** The text for an error. Any value can be thrown. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   try {
     if (error instanceof Error) return String(error.message);
   } catch {

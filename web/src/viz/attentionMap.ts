@@ -1,7 +1,7 @@
 import { UnsupportedError } from "../base/errors.js";
 import { CallArguments } from "../read/callArguments.js";
 import type { Optional } from "../read/withDefaults.js";
-import { AttentionElement, type Listen } from "./attentionElement.js";
+import { AttentionElement, messageOf, type Listen } from "./attentionElement.js";
 import { whole } from "./axis.js";
 import type { ByAxis } from "./bins.js";
 import {
@@ -513,8 +513,8 @@ export class AttentionMap extends AttentionElement {
     if (this.#pointing.cell && this.#layout) this.#tooltip.place(this.#cursor.frame, this.getBoundingClientRect());
   };
 
-  #say(text: string): void {
-    this.#readout.classList.toggle("trouble", this.trouble !== undefined);
+  #say(text: string, isTrouble = this.trouble !== undefined): void {
+    this.#readout.classList.toggle("trouble", isTrouble);
     if (this.#readout.textContent !== text) this.#readout.textContent = text;
   }
 
@@ -540,6 +540,7 @@ export class AttentionMap extends AttentionElement {
 
   // ——— files
 
+  /** Saves a file, or says why it cannot. */
   async #save(kind: "svg" | "png" | "csv"): Promise<void> {
     const files = {
       svg: { type: "image/svg+xml", content: () => this.toSVG() },
@@ -547,7 +548,12 @@ export class AttentionMap extends AttentionElement {
       csv: { type: "text/csv", content: () => this.toCSV() },
     };
     const { type, content } = files[kind];
-    saveFile(`${this.label}, ${this.headName(this.head)}.${kind}`, new Blob([await content()], { type }));
+    try {
+      saveFile(`${this.label}, ${this.headName(this.head)}.${kind}`, new Blob([await content()], { type }));
+    } catch (error) {
+      this.#readout.setAttribute("aria-live", "polite");
+      this.#say(messageOf(error), true);
+    }
   }
 
   #call(method: string): CallArguments {
