@@ -269,6 +269,29 @@ describe("headwise/inline with a module that was compiled elsewhere", () => {
   });
 });
 
+test.each([
+  ["null", { value: { gpu: null } }],
+  [
+    "an accessor that throws",
+    {
+      get(): never {
+        throw new Error("denied");
+      },
+    },
+  ],
+])("navigator.gpu that is %s counts as none", async (_, property) => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { ...property, configurable: true });
+  try {
+    using hw = await createAttention({ threads: 1 });
+    expect([hw.gpu, hw.report.reasons.webgpu]).toEqual([undefined, "this environment has no navigator.gpu"]);
+    expect(await errorOf(createOnGpu())).toMatchObject({ name: "UnsupportedError" });
+  } finally {
+    if (own) Object.defineProperty(globalThis, "navigator", own);
+    else Reflect.deleteProperty(globalThis, "navigator");
+  }
+});
+
 test("a signal that aborts is heard while a GPU is opened, which may take for ever", async () => {
   const gpu = { requestAdapter: () => new Promise(() => undefined) };
   for (const create of [createAttention, createOnGpu]) {

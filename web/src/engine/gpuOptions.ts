@@ -33,9 +33,13 @@ export function hasGpu({ device, gpu }: GpuOptions): boolean {
   return (device ?? gpu ?? gpuOfThisRealm()) !== undefined;
 }
 
-/** navigator.gpu, if there is one. */
+/** navigator.gpu, if there is one. What protects privacy may have put null there, or an accessor that throws. */
 export function gpuOfThisRealm(): GPU | undefined {
-  return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
+  try {
+    return (globalThis as { navigator?: { gpu?: GPU | null } }).navigator?.gpu ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The fastest adapter; where none has all of WebGPU, one with its compatibility mode, which is enough here. */
