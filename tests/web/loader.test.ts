@@ -102,6 +102,18 @@ describe("the engine's file", () => {
     expect(seen.at(-1)).toBe(wasm.length);
   });
 
+  test("of another origin has no known total: its length may be that of compressed bytes", async () => {
+    const response = new Response(wasm, { headers: { "content-length": "1000" } });
+    const fetched = jest
+      .spyOn(globalThis, "fetch")
+      .mockResolvedValue(Object.defineProperty(response, "type", { value: "cors" }));
+    const progress: LoadProgress[] = [];
+    const url = `${origin}/elsewhere.wasm`;
+    expect(await computes({ wasm: { url }, onProgress: (now) => void progress.push(now) })).toBe(true);
+    fetched.mockRestore();
+    expect(progress.at(-1)).toEqual({ phase: "download", loaded: wasm.length, total: 0 });
+  });
+
   test("may come as bytes or as a compiled module", async () => {
     expect(await computes({ wasm: { binary: new Uint8Array(wasm) } })).toBe(true);
     expect(await computes({ wasm: { binary: new Uint8Array(wasm).buffer } })).toBe(true);

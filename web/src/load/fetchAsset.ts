@@ -66,9 +66,10 @@ async function body(
     }
   };
   if (!response.body) return new Uint8Array(await arriving(response.arrayBuffer()));
-  // For a compressed response, content-length is not the number of bytes that arrive here.
-  const encoded = response.headers.get("content-encoding");
-  const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
+  // For a compressed response, content-length is not the number of bytes that arrive here. Another origin shows the length,
+  // but not whether it is compressed.
+  const mayBeCompressed = response.headers.has("content-encoding") || response.type === "cors";
+  const total = mayBeCompressed ? 0 : Number(response.headers.get("content-length") ?? 0);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (const reader = response.body.getReader(); ;) {
     const { done, value } = await arriving(reader.read());

@@ -13,8 +13,9 @@ export const MEMORY_PER_THREAD = 512 * 2 ** 10;
 export const MOST_THREADS_BY_DEFAULT = 8;
 
 /**
- * The progress of loading the engine's `.wasm` file. `loaded` and `total` are bytes; `total` is 0 if the server does
- * not say it. An instance whose file an earlier one has loaded hears once that all bytes are there.
+ * The progress of loading the engine's `.wasm` file. `loaded` and `total` are bytes; `total` is 0 if it is not known: if the
+ * server does not say it, compresses the file, or is that of another origin. An instance whose file an earlier one has loaded
+ * hears once that all bytes are there.
  */
 export interface LoadProgress {
   readonly phase: "download";
