@@ -300,6 +300,15 @@ describe("a GPU that fails", () => {
     });
   });
 
+  test("that never opens leaves no call of a disposed instance pending", async () => {
+    const { hw, open } = syntheticInstance(FAST);
+    open.mockReturnValue(new Promise(() => undefined));
+    const x = zeros(1, 1, 2, 4);
+    const calls = [1, 2].map(() => hw.scaledDotProductAttention(x, x, x, { location: "gpu" }));
+    hw.dispose();
+    for (const call of calls) await expect(call).rejects.toMatchObject({ name: "DisposedError" });
+  });
+
   test("is not waited for by an instance that was disposed", async () => {
     const { hw, engine, gpu } = syntheticInstance(FAST);
     await large(hw);

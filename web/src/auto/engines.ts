@@ -1,3 +1,4 @@
+import { DisposedError } from "../base/errors.js";
 import type { Engine } from "../engine/engine.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import { NO_CALIBRATION, type EngineName, type LiveReport } from "../engine/report.js";
@@ -25,6 +26,9 @@ export class Engines {
   readonly #gpu: Late<GpuEngine>;
   readonly #why: string;
   #disposed = false;
+  /** Settles when the engines are disposed. */
+  readonly #ended: Promise<void>;
+  #end!: () => void;
 
   /**
    * @param why - Why calls do not go to WebGPU if there is no calibration.
@@ -37,6 +41,7 @@ export class Engines {
     calibrating: Calibrating | string,
   ) {
     this.wasm = wasm;
+    this.#ended = new Promise((resolve) => (this.#end = resolve));
     this.#gpu = new Late(async (operation) => {
       const gpu = await open(operation);
       if (this.#disposed) gpu.dispose();
@@ -54,9 +59,14 @@ export class Engines {
     return this.#gpu.loaded;
   }
 
-  /** The GPU. The first call opens it. */
+  /** The GPU. The first call opens it, which a browser may never do: then it waits until the engines are disposed. */
   gpu(operation: string): Promise<GpuEngine> {
-    return this.#gpu.load(operation);
+    const opening = this.#gpu.load(operation);
+    if (this.#gpu.loaded) return opening;
+    const ended = this.#ended.then(() => {
+      throw new DisposedError(`${operation}: the instance was disposed while the call ran`);
+    });
+    return Promise.race([opening, ended]);
   }
 
   get live(): LiveReport {
@@ -163,6 +173,7 @@ export class Engines {
   dispose(): void {
     this.#disposed = true;
     this.calibrator?.end();
+    this.#end();
     this.#gpu.loaded?.dispose();
     this.wasm.dispose();
   }
