@@ -246,6 +246,21 @@ describe("<headwise-figure>", () => {
     await page.close();
   });
 
+  test("is drawn in another document too, into which it has moved", async () => {
+    const page = await visit(`${script()}${figure()}<iframe id="other" width="700" height="600"></iframe>`);
+    await page.waitForSelector("headwise-figure iframe.drawn");
+    const isDrawn = await page.evaluate(async () => {
+      const other = document.querySelector<HTMLIFrameElement>("#other")!.contentDocument!;
+      const moved = document.querySelector("headwise-figure")!;
+      other.body.append(moved);
+      const found = () => moved.shadowRoot!.querySelector("iframe.drawn") !== null;
+      for (let waited = 0; waited < 20_000 && !found(); waited += 50) await new Promise((go) => setTimeout(go, 50));
+      return found() && moved.clientHeight > 200;
+    });
+    expect(isDrawn).toBe(true);
+    await page.close();
+  });
+
   test("follows its attributes; new settings do not load the figure again, and none adds a step to the history", async () => {
     const page = await visit(script() + figure('settings="left=7"'));
     let inside = await shown(page);

@@ -25,18 +25,21 @@ export class HeadwiseFigure extends Base {
   static readonly observedAttributes = ["lab", "room", "card", "settings", "theme", "label"];
 
   #frame: HTMLIFrameElement | undefined;
+  /** The window that hears the frame: another one after the element has moved to another document. */
+  #view: (Window & typeof globalThis) | undefined;
 
   connectedCallback(): void {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    const sheet = new CSSStyleSheet();
+    this.#view = this.ownerDocument.defaultView ?? window;
+    const sheet = new this.#view.CSSStyleSheet();
     sheet.replaceSync(CSS);
     root.adoptedStyleSheets = [sheet];
-    addEventListener("message", this.#hear);
+    this.#view.addEventListener("message", this.#hear);
     this.#open();
   }
 
   disconnectedCallback(): void {
-    removeEventListener("message", this.#hear);
+    this.#view!.removeEventListener("message", this.#hear);
     this.#frame = undefined;
     this.shadowRoot!.replaceChildren(); // the frame ends, and its worker with it
   }
