@@ -367,6 +367,7 @@ describe("An error", () => {
     ["1abc", "a name cannot start with a digit", 1],
     ["1.2.3", "unexpected .", 3],
     ["null", "null is not allowed", 0],
+    ["s + 1e39", "a number must fit in float32, got 1e+39", 4],
     ["this", "this is not allowed", 0],
     ["constructor", "constructor is not a parameter", 0],
     ["toString(s)", "toString is not a function", 0],

@@ -3,6 +3,7 @@ import { VARIABLES, type Graph, type Operation, type Parameter, type Variable } 
 import { GraphBuilder } from "./graphBuilder.js";
 import { MAX_NODES } from "./limits.js";
 import { CONSTANTS, didYouMean, FUNCTIONS, isReserved, type FunctionName } from "./names.js";
+import { isFloat32 } from "./parameters.js";
 import {
   endOf,
   startOf,
@@ -106,7 +107,8 @@ class Lowering {
   }
 
   #literal(syntax: Syntax, value: unknown): Typed {
-    if (typeof value === "number") return this.#number(value);
+    if (isFloat32(value)) return this.#number(value);
+    if (typeof value === "number") throw this.#error(syntax, `a number must fit in float32, got ${value}`);
     if (typeof value === "boolean") return { node: this.builder.number(value ? 1 : 0), isBoolean: true };
     throw this.#error(syntax, value === null ? "null is not allowed" : "texts are not allowed");
   }

@@ -186,7 +186,7 @@ function element(operation: string, name: string, value: unknown): number {
 }
 
 /** Whether a value is a number that float32 has, except for rounding. */
-function isFloat32(value: unknown): value is number {
+export function isFloat32(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) === Number.isFinite(Math.fround(value));
 }
 
