@@ -147,7 +147,7 @@ TEST(Arrival, MakesTheResultsOnceWhenTheLastPairHasArrived) {
   static std::vector<double> arrived_when_made;
   arrived_when_made.clear();
   MeanwhileCopies copies([](double, double end, double pairs) { arrived = end / pairs; },
-                    [] { arrived_when_made.push_back(arrived); });
+                         [] { arrived_when_made.push_back(arrived); });
   ASSERT_TRUE(copies.expect(large_shape(), {}));
   EXPECT_TRUE(arrived_when_made.empty());
   copies.complete();
