@@ -20,9 +20,8 @@ class ThreadPool {
  public:
   /// @param size  the number of workers, the caller included; at least 1. If the system refuses a thread, the pool is
   ///   smaller: see `size()`.
-  /// @param fewest_shared  multiply-adds of a loop: one with fewer is computed by the caller alone, which is done
-  /// before
-  ///   another worker has begun.
+  /// @param fewest_shared  multiply-adds: the caller alone computes a loop with fewer, and is done before another
+  ///   worker has begun.
   explicit ThreadPool(int size, double fewest_shared = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

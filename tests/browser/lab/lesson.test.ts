@@ -108,6 +108,12 @@ async function watchFlights(page: Page): Promise<() => Promise<readonly string[]
   return () => page.evaluate(() => (globalThis as unknown as { flights: string[][] }).flights);
 }
 
+/** Waits until so many numbers have been set on their way. */
+async function waitForFlights(page: Page, count: number): Promise<void> {
+  const are = (least: number) => (globalThis as unknown as { flights: unknown[] }).flights.length >= least;
+  await page.waitForFunction(are, count);
+}
+
 test("numbers travel from where they come from; with reduced motion they are there at once", async () => {
   for (const reducedMotion of ["no-preference", "reduce"] as const) {
     const page = await lab.open();
@@ -117,8 +123,7 @@ test("numbers travel from where they come from; with reduced motion they are the
     for (let number = 2; number <= SCENES; number++) {
       const before = (await flights()).length;
       await page.locator(".scene-bar .primary").click();
-      const more = (count: number) => (globalThis as unknown as { flights: unknown[] }).flights.length > count;
-      if (reducedMotion === "no-preference") await page.waitForFunction(more, before);
+      if (reducedMotion === "no-preference") await waitForFlights(page, before + 1);
       await scene(page, number);
     }
     expect((await flights()).length > 0).toBe(reducedMotion === "no-preference");
@@ -135,8 +140,7 @@ test("when the lesson is opened its vectors leave their words; with reduced moti
     await page.goto(`${lab.url}#/lesson`);
     await lab.ready("lesson", page);
     const words = await page.locator(".flow tr[data-token]").count();
-    const leave = (count: number) => (globalThis as unknown as { flights: unknown[] }).flights.length >= count;
-    if (reducedMotion === "no-preference") await page.waitForFunction(leave, words);
+    if (reducedMotion === "no-preference") await waitForFlights(page, words);
     else expect(await flights()).toEqual([]);
     await page.waitForFunction(() => !document.querySelector(".arriving")); // all have set off
     await page.close();

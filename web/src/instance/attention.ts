@@ -220,8 +220,8 @@ export class Attention extends Disposing {
    *
    * dKey and dValue are summed over the query heads of a key head. Rows without keys have zero gradients under every
    * `emptyRows`; with `"nan"` their dQuery is NaN. A hidden pair changes no bit of any gradient, also if its numbers are
-   * NaN. The bits do not depend on the number of threads. In a formula `abs` has the slope 0
-   * at 0, two equal operands of `min` and `max` get half of the gradient each, and `floor` and `sign` have the slope 0.
+   * NaN. The bits do not depend on the number of threads. In a formula `abs` has the slope 0 at 0. Two equal operands of `min`
+   * and `max` get half of the gradient each. `floor` and `sign` have the slope 0.
    *
    * @param options - The inputs and options of the forward call; its results `output` and `lse`; `dOutput` in the shape
    *   of the output; `dLse` in the shape of lse, if the loss reads lse; and in `returns` which gradients to compute.
