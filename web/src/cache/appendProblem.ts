@@ -7,6 +7,7 @@ import { readRow, type TableOf } from "../read/settingTable.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type PlacedFloats } from "../tensor/tensor.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
+import { gainsTokens } from "./heldTokens.js";
 import { readCachePositions } from "./readCachePositions.js";
 
 /** Options of `KvCache.append`. */
@@ -91,8 +92,7 @@ export function appendProblem(
     );
   const lengths = readRow(options, "lengths", APPEND.lengths, { batchSize: form.batchSize, numTokens });
   const read = readCachePositions(options, form, numTokens);
-  const gains = lengths ? lengths.some((length) => length > 0) : numTokens > 0;
-  const given = gains ? read : undefined; // where no token comes, none stands anywhere
+  const given = gainsTokens(numTokens, lengths) ? read : undefined; // where no token comes, none stands anywhere
   return {
     operation,
     layout,

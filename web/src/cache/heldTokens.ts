@@ -45,3 +45,8 @@ export function formWhileGaining<F extends Form>(
 export function longest(form: Form, appended: readonly number[]): number {
   return largestOf(appended.map((tokens, b) => heldLength(form, tokens, b)));
 }
+
+/** Whether an append brings a token to any batch: rows beyond `lengths` are padding. */
+export function gainsTokens(numTokens: number, lengths: Int32Array | undefined): boolean {
+  return lengths ? lengths.some((length) => length > 0) : numTokens > 0;
+}

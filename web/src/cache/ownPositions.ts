@@ -3,7 +3,7 @@ import type { AttentionShape } from "../attention/attentionShape.js";
 import type { SequencePositions } from "../attention/callPositions.js";
 import { OptionError } from "../base/errors.js";
 import type { CacheForm } from "./cacheProblem.js";
-import { heldLength } from "./heldTokens.js";
+import { gainsTokens, heldLength } from "./heldTokens.js";
 import type { KeptTokens } from "./keptTokens.js";
 
 /**
@@ -54,8 +54,9 @@ export function grownPositions(
   { numTokens, lengths, own: given }: OwnAppend,
   form: Form = cache.form,
 ): OwnPositions | undefined {
-  const gains = lengths ? lengths.some((length) => length > 0) : numTokens > 0;
-  const before = ownPositions(cache) ?? (given && gains ? indexPositions(cache.form, cache.appended) : undefined);
+  const before =
+    ownPositions(cache) ??
+    (given && gainsTokens(numTokens, lengths) ? indexPositions(cache.form, cache.appended) : undefined);
   if (!before) return undefined;
   const appended = before.appended.map((total, b) => total + (lengths?.[b] ?? numTokens));
   return extended(before, form, appended, given && ((b, n) => given[b * numTokens + n]!));
