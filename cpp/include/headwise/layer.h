@@ -115,7 +115,7 @@ struct LayerInputs {
   const std::int32_t* key_positions = nullptr;
 };
 
-class Forward;
+struct Forward;
 
 /// What a call of forward kept for its gradient: projected queries, keys and values, heads and lse. It refers to the
 /// arrays of that call (X, contexts, mask, bias, lists, formulas), which must stay as they are, and to the layer.

@@ -46,7 +46,7 @@ struct GradientTiles {
   std::int64_t keys;  ///< a multiple of the panel width, at most 64 panels
 };
 
-/// One worker's scratch for a block of rows and a tile of keys. "Packed" is in panels, one row after the other;
+/// One worker's scratch for some rows and a tile of keys. "Packed" is in panels, one row after the other;
 /// "columns" are panels whose columns are keys.
 struct GradientScratch {
   GradientTiles tiles;

@@ -45,7 +45,7 @@ struct QuerySums {
   void clear(const GradientCall& call, std::int64_t count);
   void add(const QuerySums& other, const GradientCall& call, std::int64_t count);
   /// Writes the gradients of the queries, and adds up the rows of each head: `heads` is [num_heads], or null.
-  void store(const GradientCall& call, const Rows& block, HeadSums* heads) const;
+  void store(const GradientCall& call, const Rows& chosen, HeadSums* heads) const;
 };
 
 void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row) {
@@ -98,12 +98,12 @@ void QuerySums::add(const QuerySums& other, const GradientCall& call, std::int64
   for (std::int64_t r = 0; r < count; ++r) rows[r].add(other.rows[r]);
 }
 
-void QuerySums::store(const GradientCall& call, const Rows& block, HeadSums* heads) const {
+void QuerySums::store(const GradientCall& call, const Rows& chosen, HeadSums* heads) const {
   const Call& forward = call.forward;
-  const Sequence& sequence = *block.sequence;
+  const Sequence& sequence = *chosen.sequence;
   const Strides& strides = forward.query;
-  for (std::int64_t r = 0; r < block.size(); ++r) {
-    const std::int64_t head = block.head(r), i = block.query(r), depth = forward.shape.head_dim;
+  for (std::int64_t r = 0; r < chosen.size(); ++r) {
+    const std::int64_t head = chosen.head(r), i = chosen.query(r), depth = forward.shape.head_dim;
     if (gradient) {
       float* const out = call.outputs.query + sequence.batch * strides.batch + head * strides.head +
                          (sequence.query_begin + i) * strides.position;
@@ -132,9 +132,9 @@ class KeySweep final : public RowObserver {
   void finish_row(const QueryRow& row, float reached, bool sees) override;
 
  private:
-  /// Whether a key, query or output gradient of block and tile is odd.
+  /// Whether a key, query or output gradient of rows and tile is odd.
   [[nodiscard]] bool any_odd() const;
-  [[nodiscard]] std::int64_t first_row() const { return gradients_.block().begin; }
+  [[nodiscard]] std::int64_t first_row() const { return gradients_.rows().begin; }
   void add_products(const Strip& strip);
   void add_odd_rows(const Strip& strip);
   void store(KeyRange tile) const;

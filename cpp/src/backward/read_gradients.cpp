@@ -97,16 +97,16 @@ void ReadGradients::run() {
   store(derivative_, sums_.data(), tasks_, entries_);
 }
 
-/// Computes a task's share of the whole blocks of rows of every kv head. It is another share in the next kv head, so
-/// that short sequences are shared out too.
+/// Computes a task's share of the rows of every kv head. It is another share in the next kv head, so that short
+/// sequences are shared out too.
 void ReadGradients::run_task(std::int64_t task, int worker) {
   GradientScratch scratch = scratches_.of(call_, worker);
   ReadSums sums(derivative_, scratch, sums_.data() + task * entries_);
   const std::int64_t groups = call_.forward.shape.num_kv_heads, size = scratch.tiles.rows;
   for (std::int64_t kv_head = 0; kv_head < call_.forward.num_sequences * groups; ++kv_head) {
     const Rows rows = call_.forward.all_rows(call_.forward.sequences[kv_head / groups], kv_head % groups);
-    const std::int64_t blocks = divide_up(rows.size(), size), share = (task + kv_head) % tasks_;
-    sweep(call_, scratch, sums, rows.part(blocks * share / tasks_ * size, blocks * (share + 1) / tasks_ * size));
+    const std::int64_t tiles = divide_up(rows.size(), size), share = (task + kv_head) % tasks_;
+    sweep(call_, scratch, sums, rows.part(tiles * share / tasks_ * size, tiles * (share + 1) / tasks_ * size));
   }
 }
 

@@ -102,12 +102,12 @@ void scale_packed_row(float* panels, std::int64_t depth, std::int64_t width, int
 }  // namespace
 
 /// Chooses rows and keys. Returns whether some row may see a key.
-bool ScoreGradients::choose(const Rows& block, KeyRange keys) {
-  block_ = block;
-  scratch_.tile.take(block);
+bool ScoreGradients::choose(const Rows& rows, KeyRange keys) {
+  rows_ = rows;
+  scratch_.tile.take(rows);
   if (scratch_.tile.meet(keys, keys) == 0) return false;
   if (!scratch_.derivative) return true;
-  scratch_.derivative->set_rows(block);
+  scratch_.derivative->set_rows(rows);
   scratch_.derivative->set_keys(keys.begin, keys.end);
   return true;
 }
@@ -117,7 +117,7 @@ void ScoreGradients::load_keys() {
   const Call& call = call_.forward;
   const KeyRange keys = scratch_.tile.keys;
   scratch_.tile.pack_keys(low_bits(divide_up(keys.size(), call.kernels.panel_width)));
-  call.for_each_value_run(*block_.sequence, block_.group, keys, [&](const RowRun& run, std::int64_t first) {
+  call.for_each_value_run(*rows_.sequence, rows_.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack_transposed(run, call.shape.value_dim, first, scratch_.value_columns);
   });
   if (packs_) pack_keys();
@@ -126,7 +126,7 @@ void ScoreGradients::load_keys() {
 void ScoreGradients::pack_keys() {
   const Call& call = call_.forward;
   const std::int64_t depth = call.shape.head_dim, size = scratch_.tile.keys.size();
-  call.for_each_key_run(*block_.sequence, block_.group, scratch_.tile.keys, [&](const RowRun& run, std::int64_t first) {
+  call.for_each_key_run(*rows_.sequence, rows_.group, scratch_.tile.keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack(run, depth, first, size, scratch_.packed_keys);
     for (std::int64_t j = 0; j < run.count; ++j) {
       RowRun one = run;
@@ -145,7 +145,7 @@ void ScoreGradients::pack_keys() {
 void ScoreGradients::load_rows() {
   const Call& call = call_.forward;
   const ScoreTile& tile = scratch_.tile;
-  const std::int64_t columns = call.shape.value_dim, heads = block_.heads;
+  const std::int64_t columns = call.shape.value_dim, heads = rows_.heads;
   tile.load(heads);
   for (std::int64_t r = 0; r < std::min(heads, tile.count); ++r) {  // every `heads`-th row is of the same head
     const RowRun run = call.outputs_from(tile.row[r], call_.inputs.output_gradient, divide_up(tile.count - r, heads));

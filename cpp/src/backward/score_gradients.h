@@ -26,7 +26,7 @@ struct PreciseLse {
 
 /// The gradients of a row's scores against some keys of a tile, on their way from the softmax back to the products.
 struct GradientRow {
-  const QueryRow& row;   ///< row.r counts from the beginning of the block
+  const QueryRow& row;   ///< row.r counts from the first of the rows at hand
   KeyRange keys;         ///< of the sequence
   const float* weights;  ///< 0 where hidden
   float* gradients;
@@ -44,14 +44,14 @@ class RowObserver {
   virtual void finish_row(const QueryRow& /*row*/, float /*reached*/, bool /*sees*/) {}
 };
 
-/// Computes weights and gradients of scores for a block of rows and a tile of keys at a time.
+/// Computes weights and gradients of scores for a tile of scores at a time: some rows, and some keys.
 class ScoreGradients {
  public:
   /// @param packs  whether the caller multiplies with gradients: keys and rows are packed for it, one after the other
   ScoreGradients(const GradientCall& call, GradientScratch& scratch, RowObserver& observer, bool packs)
       : call_(call), scratch_(scratch), observer_(observer), packs_(packs) {}
 
-  /// Meets a tile of keys with rows, a block of them at a time. Calls visit(strip) for strips of a block's rows that
+  /// Meets a tile of keys with rows, as many at a time as a tile has. Calls visit(strip) for strips of those rows that
   /// see keys, whose weights and gradients are then in the scratch.
   template <class Visit>
   void meet(const Rows& rows, KeyRange tile, Visit visit) {
@@ -68,11 +68,11 @@ class ScoreGradients {
     }
   }
 
-  /// The block of rows at hand. `QueryRow::r` counts from its beginning.
-  [[nodiscard]] const Rows& block() const { return block_; }
+  /// The rows at hand. `QueryRow::r` counts from their first.
+  [[nodiscard]] const Rows& rows() const { return rows_; }
 
  private:
-  bool choose(const Rows& block, KeyRange keys);
+  bool choose(const Rows& rows, KeyRange keys);
   void load_keys();
   void pack_keys();
   void load_rows();
@@ -86,7 +86,7 @@ class ScoreGradients {
   GradientScratch& scratch_;
   RowObserver& observer_;
   const bool packs_;
-  Rows block_{};
+  Rows rows_{};
 };
 
 }  // namespace headwise

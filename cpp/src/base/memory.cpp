@@ -8,7 +8,7 @@ namespace headwise {
 
 namespace {
 
-// Where blocks begin: at a cache line, which also suits the widest vectors.
+// Where pieces begin: at a cache line, which also suits the widest vectors.
 constexpr std::size_t kAlign = 64;
 
 AllocationGate allocation_gate = nullptr;

@@ -14,7 +14,7 @@
 namespace headwise {
 
 inline constexpr std::int64_t kFloatBytes = sizeof(float);
-/// Where parts of a block of memory begin, in bytes: at a cache line.
+/// Where parts of a piece of memory begin, in bytes: at a cache line.
 inline constexpr std::int64_t kAlignment = 64;
 
 /// a * b, or false when the product leaves int64. Both must be >= 0.
@@ -33,7 +33,7 @@ inline constexpr std::int64_t kAlignment = 64;
 }
 
 /// All scratch of the core is allocated here: 64-byte aligned, and null if there is no memory. Tests install a gate
-/// that makes the n-th allocation fail, and a watch that is told of each block that is freed. Without a gate every
+/// that makes the n-th allocation fail, and a watch that is told of each piece that is freed. Without a gate every
 /// request goes to the system.
 void* allocate_bytes(std::size_t bytes);
 void free_bytes(void* pointer);

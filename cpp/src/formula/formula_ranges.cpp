@@ -6,28 +6,28 @@ namespace headwise {
 
 namespace {
 
-constexpr std::int64_t kBlock = 16;
+constexpr std::int64_t kChildren = 16;
 
 std::int64_t size_of(const FormulaTable& table) { return static_cast<std::int64_t>(table.rows) * table.columns; }
 
-/// Blocks of all levels.
-std::int64_t count_blocks(std::int64_t size) {
+/// Nodes of all levels.
+std::int64_t count_nodes(std::int64_t size) {
   std::int64_t count = 0;
-  while (size > 1) count += size = divide_up(size, kBlock);
+  while (size > 1) count += size = divide_up(size, kChildren);
   return count;
 }
 
-/// Makes the blocks of each level from those of the level below. Ends with one block.
+/// Makes the nodes of each level from those of the level below. Ends with one node.
 template <class T>
-void read_level(const T* elements, std::int64_t size, ValueRange* blocks) {
+void read_level(const T* elements, std::int64_t size, ValueRange* nodes) {
   if (size <= 1) return;
-  for (std::int64_t i = 0; i < size; i += kBlock) {
+  for (std::int64_t i = 0; i < size; i += kChildren) {
     ValueRange range;
-    for (std::int64_t e = i; e < std::min(i + kBlock, size); ++e) range.include(elements[e]);
-    blocks[i / kBlock] = range;
+    for (std::int64_t e = i; e < std::min(i + kChildren, size); ++e) range.include(elements[e]);
+    nodes[i / kChildren] = range;
   }
-  const std::int64_t count = divide_up(size, kBlock);
-  read_level(blocks, count, blocks + count);
+  const std::int64_t count = divide_up(size, kChildren);
+  read_level(nodes, count, nodes + count);
 }
 
 }  // namespace
@@ -48,15 +48,15 @@ Error TableRanges::read(const FormulaProgram& program) {
         first_[n] = first_[other];
     if (first_[n] >= 0) return;
     first_[n] = count;
-    count += count_blocks(size_of(formula.tables[table]));
+    count += count_nodes(size_of(formula.tables[table]));
   });
-  if (Error e = blocks_.allocate(count)) return e;
+  if (Error e = nodes_.allocate(count)) return e;
   std::int64_t read = 0;
   for_each_look_up([&](std::int32_t n, std::int32_t table) {
     if (first_[n] < read) return;
     const std::int64_t size = size_of(formula.tables[table]);
-    read_level(formula.tables[table].data, size, blocks_.data() + first_[n]);
-    read = first_[n] + count_blocks(size);
+    read_level(formula.tables[table].data, size, nodes_.data() + first_[n]);
+    read = first_[n] + count_nodes(size);
   });
   return {};
 }
@@ -65,17 +65,17 @@ ValueRange TableRanges::of(std::int32_t n, std::int64_t begin, std::int64_t end)
   const FormulaTable& table = program_->formula().tables[program_->formula().instructions[n].a];
   ValueRange range;
   const auto include_ends = [&](const auto* elements) {
-    while (begin < end && begin % kBlock != 0) range.include(elements[begin++]);
-    while (begin < end && end % kBlock != 0) range.include(elements[--end]);
-    begin /= kBlock, end /= kBlock;
+    while (begin < end && begin % kChildren != 0) range.include(elements[begin++]);
+    while (begin < end && end % kChildren != 0) range.include(elements[--end]);
+    begin /= kChildren, end /= kChildren;
   };
   include_ends(table.data);
-  const ValueRange* level = blocks_.data() + first_[n];
-  std::int64_t size = divide_up(size_of(table), kBlock);
+  const ValueRange* level = nodes_.data() + first_[n];
+  std::int64_t size = divide_up(size_of(table), kChildren);
   while (begin < end) {
     include_ends(level);
     level += size;
-    size = divide_up(size, kBlock);
+    size = divide_up(size, kChildren);
   }
   return range;
 }

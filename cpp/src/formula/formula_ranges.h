@@ -44,8 +44,8 @@ struct ValueRange {
   }
 };
 
-/// The smallest and the largest element of any part of the tables that a program reads. They are read once. Blocks of
-/// 16 elements have a range, so have blocks of 16 blocks, and so on.
+/// The smallest and the largest element of any part of the tables that a program reads. They are read once. A tree of
+/// ranges: a node has 16 elements, or 16 nodes of the level below.
 class TableRanges {
  public:
   [[nodiscard]] Error read(const FormulaProgram& program);
@@ -54,8 +54,8 @@ class TableRanges {
 
  private:
   const FormulaProgram* program_ = nullptr;
-  std::int64_t first_[kMostFormulaInstructions];  ///< of each look-up, its first block
-  Buffer<ValueRange> blocks_;
+  std::int64_t first_[kMostFormulaInstructions];  ///< of each look-up, its first node
+  Buffer<ValueRange> nodes_;
 };
 
 /// The begin-th to the end-th of `rows`, and keys [first_key, last_key) of their sequence in boxes of `width`, at

@@ -18,16 +18,16 @@ void FormulaTile::place(Placement& place, const FormulaProgram& program, const K
     registers_[static_cast<int>(rate)] = take(program.registers(rate), stride);
   };
   const std::int64_t lanes = kernels.lanes;
-  block_ = kBlockVectors * lanes;
+  step_ = kStepVectors * lanes;
   row_stride_ = round_up(room_.rows, lanes);
   key_stride_ = round_up(room_.keys, lanes);
   // A row with all keys of the tile reads whole vectors, from any distance on.
   distance_stride_ = round_up(room_.rows + key_stride_, lanes);
-  uniforms_ = take(kept(FormulaRate::uniform), block_);
-  set_registers(FormulaRate::uniform, block_);
+  uniforms_ = take(kept(FormulaRate::uniform), step_);
+  set_registers(FormulaRate::uniform, step_);
   row_values_ = take(kept(FormulaRate::row), row_stride_);
   set_registers(FormulaRate::row, row_stride_);
-  spread_ = take(kept(FormulaRate::row), block_);
+  spread_ = take(kept(FormulaRate::row), step_);
   key_values_ = take(room_.heads * kept(FormulaRate::key), key_stride_);
   set_registers(FormulaRate::key, key_stride_);
   distance_values_ = take(room_.heads * kept(FormulaRate::distance), distance_stride_);
@@ -46,15 +46,15 @@ bool FormulaTile::has_jump() const {
 void FormulaTile::set_rows(const Rows& rows) {
   rows_ = rows;
   begin_ = end_ = 0;
-  point_at(FormulaRate::uniform, uniforms_, block_);
-  run(FormulaRate::uniform, block_);
+  point_at(FormulaRate::uniform, uniforms_, step_);
+  run(FormulaRate::uniform, step_);
   point_at(FormulaRate::row, row_values_, row_stride_);
   run(FormulaRate::row, round_up(rows.size(), kernels_->lanes));
 }
 
 float FormulaTile::row_value(std::int32_t n, std::int64_t r) const {
   const FormulaProgram::Value& value = program_->value(n);
-  return value.rate == FormulaRate::uniform ? uniforms_[value.place * block_]
+  return value.rate == FormulaRate::uniform ? uniforms_[value.place * step_]
                                             : row_values_[value.place * row_stride_ + r];
 }
 
@@ -87,13 +87,13 @@ void FormulaTile::point_at(FormulaRate rate, float* kept, std::int64_t stride) {
   });
 }
 
-/// Makes blocks of the values of row r, for the instructions of later rates.
+/// Makes steps of the values of row r, for the instructions of later rates.
 void FormulaTile::spread_rows(std::int64_t r) {
   program_->for_each(FormulaRate::row, [&](std::int32_t n) {
     const FormulaProgram::Value& value = program_->value(n);
     if (!value.kept) return;
-    data_[n] = spread_ + value.place * block_;
-    std::fill_n(data_[n], block_, row_values_[value.place * row_stride_ + r]);
+    data_[n] = spread_ + value.place * step_;
+    std::fill_n(data_[n], step_, row_values_[value.place * row_stride_ + r]);
   });
 }
 
@@ -117,7 +117,7 @@ void FormulaTile::run_step(std::int32_t n, std::int64_t count) {
     const std::int32_t of = operand(instruction, i);
     const FormulaRate rate = program_->value(of).rate;
     arrays.of[i] = data_[of];
-    // Blocks of earlier rates stand still.
+    // Steps of earlier rates stand still.
     arrays.step[i] = rate == phase_ || rate > FormulaRate::row ? 1 : 0;
   }
   if (is_look_up(instruction.operation)) arrays.table = formula.tables + instruction.a;

@@ -62,11 +62,11 @@ class FormulaTile {
   const FormulaProgram* program_ = nullptr;
   const KernelTable* kernels_ = nullptr;
   FormulaRoom room_;
-  std::int64_t block_;  ///< floats of a value that is the same for all keys
+  std::int64_t step_;  ///< floats of a value that is the same for all keys
   std::int64_t row_stride_, key_stride_, distance_stride_;
-  float* uniforms_;         ///< [values, block]
+  float* uniforms_;         ///< [values, step]
   float* row_values_;       ///< [kept and registers, row_stride]
-  float* spread_;           ///< [kept rows, block]: those of the current row
+  float* spread_;           ///< [kept rows, step]: those of the current row
   float* key_values_;       ///< [slots, kept, key_stride]
   float* distance_values_;  ///< [slots, kept, distance_stride]: ascending k - q
   float* registers_[kFormulaRates];

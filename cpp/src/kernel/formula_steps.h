@@ -16,7 +16,7 @@ namespace {
 
 /// Calls visit(first, vectors) for all vectors of a row, `at_a_time` of them while there are so many.
 template <class Arch, int at_a_time, class Visit>
-inline void for_each_block(std::int64_t count, Visit visit) {
+inline void for_each_step(std::int64_t count, Visit visit) {
   constexpr std::int64_t lanes = Floats<Arch>::size;
   std::int64_t j = 0;
   for (; j + at_a_time * lanes <= count; j += at_a_time * lanes) visit(j, std::integral_constant<int, at_a_time>());
@@ -31,7 +31,7 @@ inline void map(const StepArrays& arrays, std::int64_t count, Function function)
   const float* of[3] = {arrays.of[0], arrays.of[1], arrays.of[2]};
   const std::ptrdiff_t step[3] = {arrays.step[0] * lanes, arrays.step[1] * lanes, arrays.step[2] * lanes};
   float* const out = arrays.out;
-  for_each_block<Arch, at_a_time>(count, [&](std::int64_t j, auto vectors) {
+  for_each_step<Arch, at_a_time>(count, [&](std::int64_t j, auto vectors) {
     V results[vectors()];
     for (int v = 0; v < vectors(); ++v) {
       const auto operand = [&](int n) { return V::load_unaligned(of[n] + v * lanes); };

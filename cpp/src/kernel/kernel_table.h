@@ -12,7 +12,7 @@
 namespace headwise {
 
 /// What one instruction of a formula reads and writes: rows of floats. An operand that is the same everywhere has step
-/// 0 and lies there kBlockVectors vectors long; all others have step 1. `out` may be an operand with step 1.
+/// 0 and lies there kStepVectors vectors long; all others have step 1. `out` may be an operand with step 1.
 struct StepArrays {
   const float* of[3];
   std::ptrdiff_t step[3];
@@ -31,7 +31,7 @@ using FormulaStep = void (*)(const StepArrays& arrays, std::int64_t count);
 using FormulaSteps = std::array<FormulaStep, kFormulaOperations>;
 
 /// Vectors that a step computes at a time, at most.
-constexpr int kBlockVectors = 4;
+constexpr int kStepVectors = 4;
 
 /// Floats of the longest vector.
 constexpr int kMostLanes = 16;

@@ -7,79 +7,41 @@
 
 namespace headwise {
 
-/// Finds where every query and key stands after the keys have been appended: query i at i + offset_b, key j at pi_bj.
-void Forward::resolve_positions() {
-  resolve_sequences(shape_, attention_inputs_, options_, sequences_.data());
-  const bool offset_follows_cache = appends() && !options_.query_offset && options_.causal != Causal::upper_left;
-  for (std::int64_t n = 0; n < std::ssize(sequences_); ++n) {
-    Sequence& sequence = sequences_[n];
-    if (offset_follows_cache) sequence.offset += growth_.of(n);
-    std::int64_t* positions = query_positions_.data() + sequence.batch * inputs_.query_length + sequence.query_begin;
-    for (std::int64_t i = 0; i < sequence.num_queries; ++i) positions[i] = i + sequence.offset;
-  }
-  if (projects_keys()) resolve_key_positions();
-  if (inputs_.positions.data) take_given_positions();
-}
+namespace {
 
-void Forward::resolve_key_positions() {
-  for (std::int64_t n = 0; n < std::ssize(sequences_); ++n) {
-    const Sequence& sequence = sequences_[n];
-    const std::int64_t first = appends() ? inputs_.cache->appended(n) : 0;
-    const std::int64_t count = options_.cu_seq_lens_key ? sequence.key_length : key_length_;
-    std::int64_t* positions = key_positions_.data() + sequence.batch * key_length_ + sequence.key_begin;
+void resolve_key_positions(Forward& f) {
+  for (std::int64_t n = 0; n < std::ssize(f.sequences); ++n) {
+    const Sequence& sequence = f.sequences[n];
+    const std::int64_t first = f.appends() ? f.inputs.cache->appended(n) : 0;
+    const std::int64_t count = f.options.cu_seq_lens_key ? sequence.key_length : f.key_length;
+    std::int64_t* positions = f.key_positions.data() + sequence.batch * f.key_length + sequence.key_begin;
     for (std::int64_t j = 0; j < count; ++j) positions[j] = first + j;
   }
 }
 
 /// Positions of the caller replace those of the tokens.
-void Forward::take_given_positions() {
-  std::copy_n(inputs_.positions.data, std::ssize(query_positions_), query_positions_.data());
-  if (projects_keys() && given_key_positions())
-    std::copy_n(given_key_positions(), std::ssize(key_positions_), key_positions_.data());
-}
-
-/// Finds the row of every token: what is added to X, or the angles.
-Error Forward::find_position_rows() {
-  switch (layer_.options.position) {
-    case LayerPosition::none:
-      return {};
-    case LayerPosition::table:
-      return find_table_rows();
-    case LayerPosition::sinusoidal:
-      return layer_.position_rows.find(pool_, query_positions_.data(), std::ssize(query_positions_), &query_rows_);
-    case LayerPosition::rotary:
-      break;
-  }
-  if (!turns()) return {};
-  if (!layer_.angles_grow()) return find_angles(layer_.position_rows);
-  if (Error e = own_angles_.create(rotary_now(), layer_.shape.head_dim)) return e;
-  if (Error e = own_rows_.create(own_angles_, 2 * own_angles_.half())) return e;
-  return find_angles(own_rows_);
+void take_given_positions(Forward& f) {
+  std::copy_n(f.inputs.positions.data, std::ssize(f.query_positions), f.query_positions.data());
+  if (f.projects_keys() && f.given_key_positions())
+    std::copy_n(f.given_key_positions(), std::ssize(f.key_positions), f.key_positions.data());
 }
 
 /// Outside the table there is no row: only padding stands there.
-Error Forward::find_table_rows() {
-  const std::int64_t width = layer_.shape.input_dim;
-  if (Error e = query_rows_.at.allocate(std::ssize(query_positions_))) return e;
-  for (std::int64_t t = 0; t < std::ssize(query_positions_); ++t) {
-    const std::int64_t p = query_positions_[t];
-    query_rows_.at[t] = p >= 0 && p < layer_.options.position_rows ? layer_.position_table.data() + p * width : nullptr;
+Error find_table_rows(Forward& f) {
+  const std::int64_t width = f.layer.shape.input_dim;
+  if (Error e = f.query_position_rows.at.allocate(std::ssize(f.query_positions))) return e;
+  for (std::int64_t t = 0; t < std::ssize(f.query_positions); ++t) {
+    const std::int64_t p = f.query_positions[t];
+    f.query_position_rows.at[t] =
+        p >= 0 && p < f.layer.options.position_rows ? f.layer.position_table.data() + p * width : nullptr;
   }
   return {};
 }
 
-Error Forward::find_angles(KeptRows& kept) {
-  if (Error e = kept.find(pool_, query_positions_.data(), std::ssize(query_positions_), &query_rows_)) return e;
-  if (Error e = kept.find(pool_, key_positions_.data(), std::ssize(key_positions_), &key_rows_)) return e;
-  if (inputs_.positions.planes == 1) return {};
-  if (Error e = splice_sections(&query_rows_)) return e;
-  return splice_sections(&key_rows_);
-}
-
 /// From a row of angles for each plane to one for each token, which takes the pairs of a section from that one's plane.
-Error Forward::splice_sections(PositionRows* rows) const {
-  const RotaryOptions& rotary = layer_.options.rotary;
-  const std::int64_t tokens = rows->at.size() / inputs_.positions.planes, width = layer_.position_rows_width();
+Error splice_sections(const Forward& f, PositionRows* rows) {
+  const RotaryOptions& rotary = f.layer.options.rotary;
+  const std::int64_t tokens = rows->at.size() / f.inputs.positions.planes, width = f.layer.position_rows_width();
   const std::int64_t half = width / 2;
   const std::int64_t ends[] = {rotary.temporal_section, rotary.temporal_section + rotary.height_section, half};
   PositionRows spliced;
@@ -88,7 +50,7 @@ Error Forward::splice_sections(PositionRows* rows) const {
     float* const row = spliced.own.data() + t * width;
     spliced.at[t] = row;
     std::int64_t first = 0;
-    for (std::int64_t plane = 0; plane < inputs_.positions.planes; first = ends[plane++]) {
+    for (std::int64_t plane = 0; plane < f.inputs.positions.planes; first = ends[plane++]) {
       const float* const from = rows->at[plane * tokens + t];
       std::copy(from + first, from + ends[plane], row + first);
       std::copy(from + half + first, from + half + ends[plane], row + half + first);
@@ -98,13 +60,58 @@ Error Forward::splice_sections(PositionRows* rows) const {
   return {};
 }
 
+Error find_angles(Forward& f, KeptRows& kept) {
+  if (Error e = kept.find(f.pool, f.query_positions.data(), std::ssize(f.query_positions), &f.query_position_rows))
+    return e;
+  if (Error e = kept.find(f.pool, f.key_positions.data(), std::ssize(f.key_positions), &f.key_position_rows)) return e;
+  if (f.inputs.positions.planes == 1) return {};
+  if (Error e = splice_sections(f, &f.query_position_rows)) return e;
+  return splice_sections(f, &f.key_position_rows);
+}
+
 /// The rotary embedding of this call: dynamic ntk and longrope take the highest position + 1 as their length.
-RotaryOptions Forward::rotary_now() const {
-  RotaryOptions rotary = layer_.options.rotary;
-  for (const std::span<std::int64_t> positions : {query_positions_, key_positions_})
+RotaryOptions rotary_now(const Forward& f) {
+  RotaryOptions rotary = f.layer.options.rotary;
+  for (const std::span<std::int64_t> positions : {f.query_positions, f.key_positions})
     for (const std::int64_t position : positions)
       rotary.sequence_length = std::max(rotary.sequence_length, static_cast<double>(position + 1));
   return rotary;
+}
+
+}  // namespace
+
+/// Query i stands at i + offset_b, key j at pi_bj.
+void resolve_places(Forward& f) {
+  resolve_sequences(f.shape, f.attention_inputs, f.options, f.sequences.data());
+  const bool offset_follows_cache = f.appends() && !f.options.query_offset && f.options.causal != Causal::upper_left;
+  for (std::int64_t n = 0; n < std::ssize(f.sequences); ++n) {
+    Sequence& sequence = f.sequences[n];
+    if (offset_follows_cache) sequence.offset += f.growth.of(n);
+    std::int64_t* positions = f.query_positions.data() + sequence.batch * f.inputs.query_length + sequence.query_begin;
+    for (std::int64_t i = 0; i < sequence.num_queries; ++i) positions[i] = i + sequence.offset;
+  }
+  if (f.projects_keys()) resolve_key_positions(f);
+  if (f.inputs.positions.data) take_given_positions(f);
+}
+
+/// Finds the row of every token: what is added to X, or the angles.
+Error find_position_rows(Forward& f) {
+  switch (f.layer.options.position) {
+    case LayerPosition::none:
+      return {};
+    case LayerPosition::table:
+      return find_table_rows(f);
+    case LayerPosition::sinusoidal:
+      return f.layer.position_rows.find(f.pool, f.query_positions.data(), std::ssize(f.query_positions),
+                                        &f.query_position_rows);
+    case LayerPosition::rotary:
+      break;
+  }
+  if (!f.turns()) return {};
+  if (!f.layer.angles_grow()) return find_angles(f, f.layer.position_rows);
+  if (Error e = f.own_angles.create(rotary_now(f), f.layer.shape.head_dim)) return e;
+  if (Error e = f.own_rows.create(f.own_angles, 2 * f.own_angles.half())) return e;
+  return find_angles(f, f.own_rows);
 }
 
 }  // namespace headwise

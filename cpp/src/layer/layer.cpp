@@ -116,13 +116,16 @@ Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const Attenti
                       const AttentionOptions& attention, const AttentionOutputs& outputs,
                       std::unique_ptr<SavedForward>* saved, const LayerViews& views) const {
   const ThreadPool::Call call(pool);
-  if (!saved) return Forward(*packed_, pool, inputs, masks, attention, outputs, views, false).run();
+  if (!saved) {
+    Forward forward(*packed_, pool, inputs, masks, attention, outputs, views, false);
+    return run(forward);
+  }
   std::unique_ptr<Forward> forward(new (std::nothrow)
                                        Forward(*packed_, pool, inputs, masks, attention, outputs, views, true));
   if (!forward) return out_of_memory(sizeof(Forward));
   std::unique_ptr<SavedForward> result(new (std::nothrow) SavedForward(nullptr));
   if (!result) return out_of_memory(sizeof(SavedForward));
-  if (Error e = forward->run()) return e;
+  if (Error e = run(*forward)) return e;
   result->forward_ = std::move(forward);
   *saved = std::move(result);
   return {};
@@ -130,7 +133,7 @@ Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const Attenti
 
 Status Layer::backward(ThreadPool& pool, const SavedForward& saved, const LayerBackwardInputs& inputs,
                        const LayerGradients& gradients) const {
-  if (&saved.forward_->layer() != packed_.get()) return refuse(Rule::saved_forward);
+  if (&saved.forward_->layer != packed_.get()) return refuse(Rule::saved_forward);
   const ThreadPool::Call call(pool);
   return LayerBackward(*saved.forward_, pool, inputs, gradients).run();
 }

@@ -17,7 +17,7 @@ bool is_wanted(const LinearWeightGradients& gradients) { return gradients.weight
 
 LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, const LayerBackwardInputs& inputs,
                              const LayerGradients& gradients)
-    : forward_(forward), layer_(forward.layer_), pool_(pool), inputs_(inputs), gradients_(gradients) {}
+    : forward_(forward), layer_(forward.layer), pool_(pool), inputs_(inputs), gradients_(gradients) {}
 
 Error LayerBackward::check() const {
   if (Error e = check_dtype(Argument::d_output, inputs_.output_gradient.dtype)) return e;
@@ -26,8 +26,8 @@ Error LayerBackward::check() const {
     return refuse(Rule::gradient_gain);
   if (layer_.options.position != LayerPosition::table && gradients_.position_table)
     return refuse(Rule::gradient_position_table);
-  if ((gradients_.key_context && !forward_.inputs_.key_context.data) ||
-      (gradients_.value_context && !forward_.inputs_.value_context.data))
+  if ((gradients_.key_context && !forward_.inputs.key_context.data) ||
+      (gradients_.value_context && !forward_.inputs.value_context.data))
     return refuse(Rule::gradient_context);
   return {};
 }
@@ -39,9 +39,9 @@ TokenRows LayerBackward::tokens_of(float* array, std::int64_t length, std::int64
 
 Error LayerBackward::allocate() {
   const LayerShape& s = layer_.shape;
-  const LayerInputs& inputs = forward_.inputs_;
+  const LayerInputs& inputs = forward_.inputs;
   const std::int64_t query_tokens = inputs.batch_size * inputs.query_length;
-  const std::int64_t key_tokens = inputs.batch_size * forward_.key_length_;
+  const std::int64_t key_tokens = inputs.batch_size * forward_.key_length;
   const bool needs_input = gradients_.position_table && !gradients_.input;
   if (Error e = arrays_.allocate(query_, query_tokens * layer_.query_width(), key_, key_tokens * layer_.key_width(),
                                  value_, key_tokens * layer_.value_width(),                              //
@@ -53,7 +53,7 @@ Error LayerBackward::allocate() {
   const auto rows = [&](std::span<float> array, std::int64_t length, std::int64_t width) {
     return forward_.rows(array.data(), length, width);
   };
-  const std::int64_t length = inputs.query_length, key_length = forward_.key_length_;
+  const std::int64_t length = inputs.query_length, key_length = forward_.key_length;
   float* const input = needs_input ? input_.data() : gradients_.input;
   const bool keys_from_x = !inputs.key_context.data, values_from_keys = !inputs.value_context.data;
   const TokenRows x_target = tokens_of(input, length, s.input_dim);
@@ -63,7 +63,7 @@ Error LayerBackward::allocate() {
 
   if (s.output_projection) {
     const ConstTokenRows heads =
-        as_const(forward_.rows(const_cast<float*>(forward_.heads_.data()), length, layer_.heads_width()));
+        as_const(forward_.rows(const_cast<float*>(forward_.heads.data()), length, layer_.heads_width()));
     output_way_ = {&layer_.output,
                    heads,
                    forward_.context(inputs_.output_gradient, length, s.output_dim),
@@ -105,9 +105,9 @@ Error LayerBackward::allocate() {
 
 Error LayerBackward::attend() {
   BackwardInputs inputs;
-  inputs.forward = forward_.attention_inputs_;
-  inputs.output = {forward_.heads_.data()};
-  inputs.lse = forward_.lse_.data();
+  inputs.forward = forward_.attention_inputs;
+  inputs.output = {forward_.heads.data()};
+  inputs.lse = forward_.lse.data();
   inputs.output_gradient = layer_.shape.output_projection ? ConstArray{heads_.data()} : inputs_.output_gradient;
   inputs.score_derivative = inputs_.score_derivative;
   inputs.lse_gradient = inputs_.lse_gradient;
@@ -115,15 +115,15 @@ Error LayerBackward::attend() {
   outputs.query = query_.data();
   outputs.key = key_.data();
   outputs.value = value_.data();
-  return attention_backward(pool_, forward_.shape_, inputs, forward_.options_, outputs);
+  return attention_backward(pool_, forward_.shape, inputs, forward_.options, outputs);
 }
 
 void LayerBackward::take_heads_back() {
   const Forward& f = forward_;
   if (layer_.options.qk_norm == QkNorm::none && !layer_.is_rotary()) return;
-  take_heads_back(f.rows(query_.data(), f.inputs_.query_length, layer_.query_width()), f.raw_query_, f.query_steps(),
+  take_heads_back(f.rows(query_.data(), f.inputs.query_length, layer_.query_width()), f.raw_query, f.query_steps(),
                   layer_.shape.num_heads, gradients_.query_gain);
-  take_heads_back(f.rows(key_.data(), f.key_length_, layer_.key_width()), f.raw_key_, f.key_steps(),
+  take_heads_back(f.rows(key_.data(), f.key_length, layer_.key_width()), f.raw_key, f.key_steps(),
                   layer_.shape.num_kv_heads, gradients_.key_gain);
 }
 
@@ -160,7 +160,7 @@ void LayerBackward::add_to_table() {
   const ConstTokenRows tokens = as_const(query_way_.target);
   float* const row = scratch_.data();
   for (std::int64_t token = 0; token < tokens.count(); ++token) {
-    const float* const added = forward_.query_rows_.at[token];
+    const float* const added = forward_.query_position_rows.at[token];
     if (!added) continue;
     gather(tokens, token, 1, 0, width, row);
     float* const sum = gradients_.position_table + (added - layer_.position_table.data());

@@ -17,11 +17,11 @@ std::int64_t token_offset(const Tokens& tokens, std::int64_t row) {
 template <class Element>
 void gather_elements(const Element* x, const ConstTokenRows& tokens, std::int64_t row, std::int64_t rows,
                      std::int64_t k, std::int64_t depth, float* floats) {
-  constexpr std::int64_t kBlock = 32;
+  constexpr std::int64_t kRowsAtATime = 32;
   const std::int64_t stride = tokens.strides.feature;
-  for (std::int64_t first = 0; first < rows; first += kBlock, floats += kBlock * depth) {
-    const std::int64_t count = std::min(kBlock, rows - first);
-    const Element* x_r[kBlock];
+  for (std::int64_t first = 0; first < rows; first += kRowsAtATime, floats += kRowsAtATime * depth) {
+    const std::int64_t count = std::min(kRowsAtATime, rows - first);
+    const Element* x_r[kRowsAtATime];
     for (std::int64_t r = 0; r < count; ++r) x_r[r] = x + token_offset(tokens, row + first + r) + k * stride;
     if (stride == 1) {
       for (std::int64_t r = 0; r < count; ++r)

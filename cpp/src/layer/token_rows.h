@@ -32,7 +32,7 @@ struct ConstTokenRows {
   return {array, {0, 0, width, 1}, 1, count};
 }
 
-// Functions that copy a block of tokens. Token `row` is counted over all batches.
+// Functions that copy neighbouring tokens. Token `row` is counted over all batches.
 
 /// Copies features [k, k + depth) of `rows` tokens to float32 rows [rows, depth], and adds `added`.
 void gather(const ConstTokenRows& tokens, std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t depth,

@@ -14,7 +14,7 @@ constexpr std::int64_t kLeft = 128;
 constexpr std::int64_t kRight = 384;
 constexpr std::int64_t kTokenDepth = 128;
 // Tokens that are copied at a time.
-constexpr std::int64_t kGradientBlock = 32;
+constexpr std::int64_t kTokensAtATime = 32;
 // Products write whole steps of rows, so they read a few floats behind the last token of L.
 constexpr std::int64_t kBeyond = 16;
 // Tokens are split into parts, so that small weights too give enough tasks for several workers.
@@ -22,18 +22,18 @@ constexpr std::int64_t kEnoughTasks = 16;
 // Rows of the stored weight that a task adds up.
 constexpr std::int64_t kRowsToAdd = 32;
 
-/// Some columns of X or dY, and room for a block of them.
+/// Some columns of X or dY, and room for some tokens of them.
 struct Columns {
   const ConstTokenRows& rows;
   std::int64_t first, count;
-  float* block;
+  float* copied;
 
-  void copy(std::int64_t token, std::int64_t tokens) const { gather(rows, token, tokens, first, count, block); }
-  /// Whether row r of the block is 0. A NaN is not.
+  void copy(std::int64_t token, std::int64_t tokens) const { gather(rows, token, tokens, first, count, copied); }
+  /// Whether row r of the copy is 0. A NaN is not.
   [[nodiscard]] bool is_zero(std::int64_t r) const {
-    return std::all_of(block + r * count, block + (r + 1) * count, [](float value) { return value == 0.0f; });
+    return std::all_of(copied + r * count, copied + (r + 1) * count, [](float value) { return value == 0.0f; });
   }
-  void clear(std::int64_t r) const { std::fill_n(block + r * count, count, 0.0f); }
+  void clear(std::int64_t r) const { std::fill_n(copied + r * count, count, 0.0f); }
 };
 
 /// Adds the other parts to the first, in order.
@@ -49,7 +49,7 @@ WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t
       count(std::max(divide_up(all, tokens), std::int64_t{1})) {}
 
 std::int64_t WeightGradient::scratch_floats() {
-  return kTokenDepth * (kLeft + kRight) + kGradientBlock * kRight + kBeyond;
+  return kTokenDepth * (kLeft + kRight) + kTokensAtATime * kRight + kBeyond;
 }
 
 Error WeightGradient::create(const WeightGradientJob& job) {
@@ -66,7 +66,7 @@ Error WeightGradient::create(const WeightGradientJob& job) {
     part_floats_ = round_up(left_, kernels_->row_step) * ld_;
     product_parts_ = Parts(tokens, divide_up(kEnoughTasks, left_tiles_ * right_tiles_), kTokenDepth);
   }
-  if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kGradientBlock);
+  if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kTokensAtATime);
   const std::int64_t products = product_parts_.count * part_floats_, sums = sum_parts_.count * job.out;
   return allocate_all(products_, products, sums_, sums);
 }
@@ -88,9 +88,9 @@ void WeightGradient::run(ThreadPool& pool, Buffer<float>& scratch) {
 void WeightGradient::multiply(std::int64_t task, float* scratch) {
   const std::int64_t part = task % product_parts_.count, tile = task / product_parts_.count;
   const std::int64_t l = tile % left_tiles_ * kLeft, r = tile / left_tiles_ * kRight;
-  float *const panels = scratch, *const right_block = panels + kTokenDepth * kRight;
-  float* const left_rows = right_block + kGradientBlock * kRight;
-  const Columns right{swapped_ ? job_.x : job_.dy, r, std::min(kRight, right_ - r), right_block};
+  float *const panels = scratch, *const right_rows = panels + kTokenDepth * kRight;
+  float* const left_rows = right_rows + kTokensAtATime * kRight;
+  const Columns right{swapped_ ? job_.x : job_.dy, r, std::min(kRight, right_ - r), right_rows};
   const std::int64_t left_count = std::min(kLeft, left_ - l);
   const std::int64_t width = kernels_->panel_width, count = divide_up(right.count, width);
   const std::int64_t rows = round_up(left_count, kernels_->row_step);
@@ -102,15 +102,15 @@ void WeightGradient::multiply(std::int64_t task, float* scratch) {
                      end = std::min(begin + product_parts_.tokens, job_.x.count());
   for (std::int64_t token = begin; token < end; token += kTokenDepth) {
     const std::int64_t depth = std::min(kTokenDepth, end - token);
-    for (std::int64_t k = 0; k < depth; k += kGradientBlock) {
-      const std::int64_t tokens = std::min(kGradientBlock, depth - k);
+    for (std::int64_t k = 0; k < depth; k += kTokensAtATime) {
+      const std::int64_t tokens = std::min(kTokensAtATime, depth - k);
       const Columns left{swapped_ ? job_.dy : job_.x, l, left_count, left_rows + k * left_count};
       const Columns &x = swapped_ ? right : left, &dy = swapped_ ? left : right;
       left.copy(token + k, tokens);
       right.copy(token + k, tokens);
       for (std::int64_t t = 0; t < tokens; ++t)
         if (dy.is_zero(t)) x.clear(t);
-      const RowRun run{.data = right.block, .row_stride = static_cast<std::ptrdiff_t>(right.count), .count = tokens};
+      const RowRun run{.data = right.copied, .row_stride = static_cast<std::ptrdiff_t>(right.count), .count = tokens};
       kernels_->pack(run, right.count, k, depth, panels);
     }
     kernels_->multiply_transposed(left_rows, left_count, panels, depth * width, depth, count, product, ld_, rows, true);
@@ -136,8 +136,8 @@ void WeightGradient::add_tokens(std::int64_t part, float* scratch) {
     const Columns columns{job_.dy, first, std::min(kRight, job_.out - first), scratch};
     float* const sums = sums_.data() + part * job_.out + first;
     std::fill_n(sums, columns.count, 0.0f);
-    for (std::int64_t token = begin; token < end; token += kGradientBlock) {
-      const std::int64_t tokens = std::min(kGradientBlock, end - token);
+    for (std::int64_t token = begin; token < end; token += kTokensAtATime) {
+      const std::int64_t tokens = std::min(kTokensAtATime, end - token);
       columns.copy(token, tokens);
       for (std::int64_t t = 0; t < tokens; ++t)
         for (std::int64_t i = 0; i < columns.count; ++i) sums[i] += scratch[t * columns.count + i];
