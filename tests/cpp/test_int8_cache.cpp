@@ -174,6 +174,29 @@ TEST(Int8Cache, ScoresLseAndEntropyAreThoseOfTheKeysThatItHolds) {
   }
 }
 
+TEST(Int8Cache, ARowThatSeesNoKeyHasTheMeanOfTheHeldValues) {
+  for (const std::int64_t width : {8, 65, 100, 200}) {
+    const KvCacheShape shape = int8_of(8, width);
+    Tokens tokens(shape, 5, 7);
+    for (std::int64_t s = 0; s < 5; ++s)  // each block has a scale of its own
+      for (std::int64_t d = 0; d < width; ++d)
+        tokens.set_value(0, 1, s, d, static_cast<float>((d / kScaleBlock + 1) * (s + 1)));
+    const auto cache = make_cache(shape);
+    ASSERT_OK(tokens.append(*cache, 0, 5));
+    Case call = tokens.dense_call(2, 1, 8);
+    call.scalars.empty_rows = EmptyRows::uniform;
+    call.scalars.causal = Causal::upper_left;
+    call.query_offset = {-1};
+    const Results results = attend(*cache, call);
+    const std::vector<HeldRow> rows = held_rows(*cache, 0, 1);
+    for (std::int64_t d = 0; d < width; ++d) {
+      double mean = 0;
+      for (const HeldRow& row : rows) mean += row.value[d] / 5.0;
+      EXPECT_NEAR(results.output.get(width + d), mean, 4 * 0x1p-24 * mean) << "feature " << d << " of " << width;
+    }
+  }
+}
+
 TEST(Int8Cache, ARowThatIsNotFiniteIsNotInTheMean) {
   const KvCacheShape shape = int8_of(64, 8);
   Tokens tokens = with_constant(shape, 100.0f, 20);

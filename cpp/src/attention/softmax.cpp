@@ -20,12 +20,11 @@ void mean_of_values(const Call& call, const QueryRow& row, float* out) {
   for (std::int64_t j = 0; j < sequence.key_length; ++j) {
     const RowRun run = call.source.values(sequence.batch, group, sequence.key_begin + j, 1);
     constexpr std::int64_t kChunk = 64;
+    static_assert(kChunk % kScaleBlock == 0);
     float chunk[kChunk];
     for (std::int64_t d = 0; d < columns; d += kChunk) {
       const std::int64_t count = std::min(kChunk, columns - d);
-      RowRun part = run;
-      part.data = static_cast<const char*>(run.data) + d * run.column_stride * size_of(run.dtype);
-      call.kernels.widen(part, count, chunk, kChunk);
+      call.kernels.widen(run.from_column(d), count, chunk, kChunk);
       for (std::int64_t c = 0; c < count; ++c) out[d + c] += share * chunk[c];
     }
   }

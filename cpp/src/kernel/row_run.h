@@ -21,6 +21,13 @@ struct RowRun {
   std::ptrdiff_t scale_stride = 0;
   std::int64_t count = 0;  ///< rows in this run, >= 1
 
+  /// The same rows from `column` on, with which a block of scales begins.
+  [[nodiscard]] RowRun from_column(std::int64_t column) const {
+    RowRun rest = *this;
+    rest.data = static_cast<const char*>(data) + column * column_stride * size_of(dtype);
+    if (scales) rest.scales += column / kScaleBlock;
+    return rest;
+  }
   /// The scale of an element of int8.
   [[nodiscard]] float scale(std::int64_t row, std::int64_t column) const {
     return scales ? scales[row * scale_stride + column / kScaleBlock] : 1.0f;
