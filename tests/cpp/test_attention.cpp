@@ -30,6 +30,25 @@ TEST_P(EveryCase, LiesWithinTheErrorModelWithTheSameBitsForEveryThreadCount) {
 INSTANTIATE_TEST_SUITE_P(Table, EveryCase, testing::Range(std::size_t{0}, cases::table().size()), case_at);
 
 /// Where every key is the same, every score of a row is, and what decides is the order.
+TEST(TopK, OfGivenWeightsBelow0AreThoseOfTheVisibleKeys) {
+  for (const std::int64_t keys : {40, 256}) {
+    cases::Case call = random_case({1, 1, 1, 1, keys, 4, 4}, 31);
+    call.has_mask = true;
+    call.mask.assign(keys, 0);
+    call.mask[3] = call.mask[9] = 1;
+    call.mask_extents = {{1, 1, 1, keys}};
+    call.returns.top_k.emplace();
+    call.returns.k = 3;
+    std::vector<float> weights(keys, 0.0f);
+    weights[3] = -2.0f, weights[9] = -1.0f;
+    AttentionInputs inputs = call.inputs();
+    inputs.probs.data = weights.data();
+    const cases::Results results = compute(call, inputs);
+    EXPECT_EQ(results.top_k_indices, (std::vector<std::int32_t>{9, 3, -1}));
+    EXPECT_EQ(results.top_k_values, (std::vector<float>{-1.0f, -2.0f, 0.0f}));
+  }
+}
+
 TEST(TopK, TiesGoToTheLowerIndexInEveryHeadAndInTheirMean) {
   for (const bool average : {false, true}) {
     cases::Case call = random_case({1, 2, 2, 9, 50, 8, 8}, 901);

@@ -141,8 +141,8 @@ std::uint64_t ranked(float value, std::int64_t key) {
   return std::uint64_t{ordered(value)} << 32 | (0xffffffffu - static_cast<std::uint32_t>(key));
 }
 
-/// A bound that at least k values of a row reach: the k-th largest maximum of 4 k groups of values. -inf if the row is
-/// too short for that many groups.
+/// A bound that at least k visible values of a row reach: the k-th largest maximum of 4 k groups of values. -inf if the
+/// row is too short for that many groups, or if the bound is not above 0, the value of hidden keys.
 float reached_by(const float* values, std::int64_t count, std::int64_t k) {
   constexpr std::int64_t kMaxGroups = 256;
   const std::int64_t groups = round_up(4 * k, 32);
@@ -154,7 +154,8 @@ float reached_by(const float* values, std::int64_t count, std::int64_t k) {
   std::uint32_t integers[kMaxGroups];
   std::transform(maxima, maxima + groups, integers, ordered);
   std::nth_element(integers, integers + k - 1, integers + groups, std::greater<>());
-  return value_of(integers[k - 1]);
+  const float bound = value_of(integers[k - 1]);
+  return bound > 0.0f ? bound : -kInfinity;
 }
 
 constexpr std::int64_t kChunk = 8;
