@@ -111,6 +111,24 @@ TEST(RowNorms, ARowOfNumbersFarBelowTheRootOfEpsilonIsNearlyZero) {
   EXPECT_NEAR(y[0], 1e-30 / std::sqrt(1e-60 + 1e-35), 1e-18);
 }
 
+TEST(RowNorms, HaveTheirDigitsForEveryEpsilonAndNumbersFarBelowItsRoot) {
+  for (const float epsilon : {1e-20f, 1e-27f, 1e-28f, 1e-34f, 1e-40f})
+    for (const float size : {1e-20f, 1e-30f, 1e-37f, 1e-42f}) {
+      const Floats x{size, -size, 2 * size, 0.5f * size};
+      for (const RowNorm norm : {RowNorm::layer, RowNorm::rms}) {
+        Floats y(4);
+        const NormedRows call{.norm = norm, .rows = 1, .width = 4, .x = {x.data()}, .epsilon = epsilon, .y = y.data()};
+        ASSERT_TRUE(norm_rows(pool_of(1), call).ok());
+        const Row expected = norm_of(call, x.data());
+        for (int i = 0; i < 4; ++i) {
+          // a mean of subnormal numbers is rounded to one of them
+          const double error = expected.error[i] + 0x1p-149 / std::sqrt(static_cast<double>(epsilon));
+          EXPECT_LE(std::abs(y[i] - expected.y[i]), error) << epsilon << " " << x[i];
+        }
+      }
+    }
+}
+
 TEST(RowNorms, ARowWithNanLeavesTheOthersTheirBits) {
   const std::int64_t width = 37;
   Floats x = random_floats(3 * width, 4);

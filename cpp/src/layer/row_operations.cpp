@@ -87,9 +87,10 @@ Moments moments_of(const NormedRows& call, const float* x, float factor) {
   return {scale, mean, squares / width + call.epsilon * factor * factor};
 }
 
-/// The power of two by which the largest number of a row comes near 1; 1 for a row of zeros, and with infinity or NaN.
-float factor_of(const float* x, std::int64_t width) {
-  float largest = 0;
+/// The power of two by which the largest number of a row, or the root of epsilon, comes near 1; 1 if both are 0, and
+/// with infinity or NaN.
+float factor_of(const float* x, std::int64_t width, float epsilon) {
+  float largest = std::sqrt(epsilon);
   for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, std::abs(x[i]));
   if (!(largest > 0 && largest < kInfinity)) return 1.0f;
   return std::ldexp(1.0f, std::clamp(-std::ilogb(largest), -126, 126));
@@ -100,7 +101,7 @@ void norm_row(const NormedRows& call, const float* x, float* y) {
   constexpr float kLeast = 0x1p-90f, kMost = 0x1p120f;  // from here to there no square that counts has lost its digits
   Moments moments = moments_of(call, x, 1.0f);
   if (!(moments.variance >= kLeast && moments.variance <= kMost))
-    moments = moments_of(call, x, factor_of(x, call.width));
+    moments = moments_of(call, x, factor_of(x, call.width, call.epsilon));
   const V inverse(1.0f / std::sqrt(moments.variance));
   for (std::int64_t i = 0; i < call.width; i += kLanes) {
     const std::int64_t count = call.width - i;
