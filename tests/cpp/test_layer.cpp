@@ -318,6 +318,19 @@ TEST(Layer, HandsMaskBiasAndStatisticsThrough) {
   }
 }
 
+TEST(Layer, PlanesOfPositionsThatAreNotGivenDoNotCount) {
+  Model m = model(16, 2, 8, 16);
+  m.options.position = LayerPosition::rotary;
+  const auto layer = build(m);
+  const Call call = self_call(m, 2, 5);
+  const Floats expected = output_of(*layer, call);
+  for (const std::int64_t planes : {-7, 0, 3}) {
+    Call other = call;
+    other.positions.planes = planes;
+    EXPECT_EQ(output_of(*layer, other), expected) << planes;
+  }
+}
+
 TEST(Layer, EmptyBatchesAndSequencesAreLegal) {
   const auto layer = build(model(16, 2, 8, 16));
   EXPECT_TRUE(output_of(*layer, self_call(model(16, 2, 8, 16), 0, 4)).empty());

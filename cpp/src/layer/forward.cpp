@@ -22,6 +22,7 @@ Forward::Forward(const Layer::Packed& packed, ThreadPool& threads, const LayerIn
       heads_layout(layer.shape.output_projection ? Layout::bse : inputs.layout),
       key_length(inputs.key_context.data || inputs.value_context.data ? inputs.key_length : inputs.query_length),
       saves(is_saved) {
+  if (!inputs.positions.data) inputs.positions = {};
   if (attention.score) options.score = &(score = *attention.score);
   if (attention.visible) options.visible = &(visible = *attention.visible);
   attention_inputs.mask = masks.mask;
