@@ -761,6 +761,18 @@ TEST(KvCacheRotary, TurnsKeysAndQueriesAtTheirAbsolutePositions) {
   EXPECT_EQ(attend(*cache, call).bits(), attend(*by_hand, turned_call).bits());
 }
 
+TEST(KvCacheRotary, ACallOfAttentionTurnsTheQueriesToo) {
+  const KvCacheShape shape = rotary_shape();
+  const Tokens tokens(shape, 30, 28);
+  const auto cache = make_cache(shape);
+  ASSERT_OK(tokens.append(*cache, 0, 30));
+  const Case call = tokens.dense_call(4, 6, 29);
+  AttentionInputs inputs = call.inputs();
+  inputs.key = inputs.value = {};
+  inputs.cache = cache.get();
+  EXPECT_EQ(compute(call, inputs).bits(), attend(*cache, call).bits());
+}
+
 TEST(KvCacheRotary, ASliceKeepsTheAnglesBetweenItsKeysAndWhatFollows) {
   const KvCacheShape shape = rotary_shape();
   const Tokens tokens(shape, 60, 30);

@@ -128,10 +128,11 @@ struct AttentionShape {
 };
 
 struct AttentionInputs {
-  ConstArray query;                ///< [B, num_heads, Sq, D] in `layout`
-  ConstArray key;                  ///< [B, num_kv_heads, Skv, D] in `kv_layout`
-  ConstArray value;                ///< [B, num_kv_heads, Skv, Dv] in `kv_layout`
-  const KvCache* cache = nullptr;  ///< keys and values come from here instead of `key` and `value`
+  ConstArray query;  ///< [B, num_heads, Sq, D] in `layout`
+  ConstArray key;    ///< [B, num_kv_heads, Skv, D] in `kv_layout`
+  ConstArray value;  ///< [B, num_kv_heads, Skv, Dv] in `kv_layout`
+  const KvCache* cache =
+      nullptr;  ///< keys and values come from here, by KvCache::attend; `key` and `value` are ignored
   /// Of a rotary cache: where the queries stand, [B, Sq], or [3, B, Sq] with sections; null: at their indices. Masks
   /// and the like go by index.
   const std::int32_t* query_positions = nullptr;

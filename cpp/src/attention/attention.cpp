@@ -14,6 +14,7 @@
 #include "base/rules.h"
 #include "base/strides.h"
 #include "headwise/arrival.h"
+#include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "source/key_value_source.h"
 
@@ -194,6 +195,7 @@ Error attend_checked(ThreadPool& pool, const AttentionShape& shape, const Attent
 
 Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                  const AttentionOptions& options, const AttentionOutputs& outputs) {
+  if (inputs.cache) return inputs.cache->attend(pool, shape, inputs, options, outputs);
   if (Error e = validate(shape, inputs, options, outputs)) return e;
   return attend_checked(pool, shape, inputs, options, outputs);
 }
