@@ -73,8 +73,8 @@ struct KeptTokens {
 /// to float32. It is the mean of the keys of the append that found the batch empty, as they are stored (turned),
 /// without rows that have a NaN or an infinity. It is 0 in a feature where it may be chance: with n rows, within 5 /
 /// sqrt(n) of the average magnitude of all features; and from 2^64 on. It stays until the batch is empty again. Every
-/// element of x, or of the float32 number x - mean, is off by at most (1/2 + 2^-17) * scale of its block. A row with a
-/// NaN or an infinity is read back as NaN in every element. Other rows are not affected.
+/// element of x, or of the float32 number x - mean, is off by at most (1/2 + 2^-17) * scale of its block, or 2^-142 if
+/// that is more. A row with a NaN or an infinity is read back as NaN in every element. Other rows are not affected.
 ///
 /// Do not change a cache while an attention call reads it. Forks may be used on different threads.
 class KvCache {
