@@ -126,7 +126,7 @@ const mpnet: FamilyModel = {
     num_attention_heads: HEADS,
     num_hidden_layers: LAYERS,
     pad_token_id: 1,
-    relative_attention_num_buckets: 8,
+    relative_attention_num_buckets: 32,
     vocab_size: WORDS,
   },
   shapes: {
@@ -140,7 +140,7 @@ const mpnet: FamilyModel = {
       ...dense(`mpnet.encoder.layer.${n}.output.dense`, INNER, WIDTH),
       ...norm(`mpnet.encoder.layer.${n}.output.LayerNorm`),
     })),
-    ...table("mpnet.encoder.relative_attention_bias", 8, HEADS),
+    ...table("mpnet.encoder.relative_attention_bias", 32, HEADS),
     "lm_head.bias": [WORDS],
     ...dense("lm_head.dense", WIDTH, WIDTH),
     ...norm("lm_head.layer_norm"),

@@ -127,9 +127,9 @@ export function distilbert(asked: Asked): FamilyResult {
   };
 }
 
-/** The bucket of a distance from query i to key j, as T5 has them in both directions. */
-function bucket(i: number, j: number, buckets: number): number {
-  const half = buckets / 2;
+/** The bucket of a distance from query i to key j, as T5 has them in both directions: always one of 32. */
+function bucket(i: number, j: number): number {
+  const half = 16;
   const distance = abs(i - j);
   const near = half / 2;
   const far = near + floor((log(distance / near) / log(128 / near)) * (half - near));
@@ -150,7 +150,7 @@ export function mpnet(asked: Asked): FamilyResult {
   );
   const heads = number("num_attention_heads");
   const scale = 1 / sqrt(number("hidden_size") / heads);
-  const bias = (head: number, i: number, j: number) => biases[bucket(i, j, biases.length)]![head]!;
+  const bias = (head: number, i: number, j: number) => biases[bucket(i, j)]![head]!;
   for (let layer = 0; layer < number("num_hidden_layers"); layer++) {
     const at = `mpnet.encoder.layer.${layer}`;
     const project = (name: string) => c.dense(x, `${at}.attention.attn.${name}`);

@@ -181,6 +181,17 @@ describe("Positions", () => {
 });
 
 describe("Fields", () => {
+  test("of MPNet may count more rows than distances have buckets", async () => {
+    const name = "mpnet.encoder.relative_attention_bias.weight";
+    const weights = new Map(weightsOf("mpnet"));
+    const { shape, data } = weights.get(name)!;
+    weights.set(name, {
+      shape: [40, shape[1]!],
+      data: Float64Array.from({ length: 40 * shape[1]! }, (_, n) => data[n] ?? 9),
+    });
+    await checkScores("mpnet", { fields: { relative_attention_num_buckets: 40 }, weights, tokens: LONG });
+  });
+
   test("use_parallel_residual: false of GPT-NeoX", () =>
     checkScores("gpt_neox", { fields: { use_parallel_residual: false } }));
 
@@ -227,6 +238,11 @@ describe("Fields", () => {
     ["roberta", { architectures: ["RobertaForQuestionAnswering"] }, "architectures must be"],
     ["distilbert", { activation: "mish" }, "activation must be"],
     ["distilbert", { type_vocab_size: 2 }, "type_vocab_size must be absent"],
+    [
+      "mpnet",
+      { relative_attention_num_buckets: 31 },
+      "relative_attention_num_buckets must be at least 32, because distances have 32 buckets, got 31",
+    ],
     ["mpnet", { architectures: ["MPNetForMultipleChoice"] }, "architectures must be"],
     ["gpt_neox", { rope_scaling: { type: "dynamic", factor: 2 } }, "rope_scaling.type must be"],
     ["gpt_neox", { rotary_pct: -1 }, "rotary_pct must be a number above 0, got -1"],

@@ -1,7 +1,17 @@
 import type { LayerPosition } from "../layer/layerPosition.js";
 import type { StepActivation } from "../step/stepProblem.js";
 import type { ActivationName } from "./activations.js";
-import { count, empty, MOST_BLOCKS, only, optional, tokens, type Field, type Json } from "./configField.js";
+import {
+  count,
+  empty,
+  MOST_BLOCKS,
+  only,
+  optional,
+  tokens,
+  type Field,
+  type FieldName,
+  type Json,
+} from "./configField.js";
 import type { RotaryForm } from "./rotaryField.js";
 
 /**
@@ -117,7 +127,7 @@ export interface AttentionForm {
   /** How many tokens a token sees to the left, itself included, and to the right of itself. Undefined: all. */
   readonly window?: (json: Json, layer: LayerPlace) => number | undefined;
   /** Learned biases of scores by distance, which all blocks share. */
-  readonly distances?: { readonly name: string; readonly count: Field<number> };
+  readonly distances?: { readonly name: string; readonly rows: FieldName };
 }
 
 /** Which of its attention's maps have biases. */

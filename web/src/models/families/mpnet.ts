@@ -1,4 +1,4 @@
-import { count, only } from "../configField.js";
+import { only } from "../configField.js";
 import { ENCODER, type Family } from "../family.js";
 import { ROBERTA } from "./roberta.js";
 
@@ -22,7 +22,10 @@ export const MPNET: Family = {
     norms: { closing: "attention.LayerNorm" },
     inputs: ["attention.attn.q", "attention.attn.k", "attention.attn.v"],
     output: "attention.attn.o",
-    distances: { name: "mpnet.encoder.relative_attention_bias", count: count("relative_attention_num_buckets", 32) },
+    distances: {
+      name: "mpnet.encoder.relative_attention_bias",
+      rows: { name: "relative_attention_num_buckets", absent: 32 },
+    },
   },
   heads: { ...ROBERTA.heads, pooler: "mpnet.pooler.dense" },
 };
