@@ -380,6 +380,17 @@ describe("Fields of config.json", () => {
     expect(await logits({ ...yarn, mscale: 1, mscale_all_dim: 0 })).toEqual(await logits(yarn));
   });
 
+  test("truncate of yarn may be null, which is false as in Python, and is true if it is absent", async () => {
+    const yarn = { type: "yarn", factor: 4, original_max_position_embeddings: 8, beta_fast: 1.15, beta_slow: 0.73 };
+    const logits = (truncate?: boolean | null) =>
+      logitsOf(
+        withConfig("llama", { rope_theta: 2, rope_scaling: { ...yarn, ...(truncate !== undefined && { truncate }) } }),
+      );
+    expect(await logits(null)).toEqual(await logits(false));
+    expect(await logits()).toEqual(await logits(true));
+    expect(await logits(true)).not.toEqual(await logits(false));
+  });
+
   test("may hold Infinity and NaN, which Python writes", async () => {
     const text = JSON.stringify({ ...CONFIGS.gpt2, temperature: "INF", top_p: "NAN", problem_type: "NaN Infinity" });
     const config = new TextEncoder().encode(text.replace('"INF"', "-Infinity").replace('"NAN"', "NaN"));

@@ -30,7 +30,7 @@ const YARN = {
   attentionFactor: optional("attention_factor", positive("attention_factor")),
   mscale: optional("mscale", notNegative("mscale")),
   mscaleAllDim: optional("mscale_all_dim", notNegative("mscale_all_dim")),
-  truncate: optional("truncate", flag("truncate", true)),
+  truncate: flag("truncate", true),
 };
 
 /** Fields that some kinds of scaling use. The others ignore them, as transformers does. */
