@@ -67,6 +67,32 @@ describe("config.json", () => {
       { model_type: "llama", rope_scaling: { type: "llama3", factor: 2, low_freq_factor: 4 } },
       "rope_scaling.high_freq_factor must be greater than low_freq_factor, got 4 and 4",
     ],
+    ...["rope_theta", "rms_norm_eps"].flatMap((name) =>
+      [1e300, 1e-300].map((value): [string, Config, string] => [
+        `${name} of ${value}`,
+        { model_type: "llama", [name]: value },
+        `config.json: ${name} must be a number above 0 that float32 holds, got ${value}`,
+      ]),
+    ),
+    [
+      "a factor of 1e300",
+      { model_type: "llama", rope_scaling: { type: "linear", factor: 1e300 } },
+      "rope_scaling.factor must be a number above 0 that float32 holds, got 1e+300",
+    ],
+    [
+      "an mscale of 1e39",
+      { model_type: "llama", rope_scaling: { type: "yarn", factor: 2, mscale: 1e39 } },
+      "rope_scaling.mscale must be a number of 0 or more that float32 holds, got 1e+39",
+    ],
+    [
+      "a factor of a pair that is 1e300",
+      {
+        model_type: "phi3",
+        original_max_position_embeddings: 16,
+        rope_scaling: { type: "longrope", short_factor: [1, 1, 1e300], long_factor: [1, 1, 1] },
+      },
+      "rope_scaling.short_factor must be a list of 3 numbers above 0 that float32 holds, got",
+    ],
     [
       "longrope after a training of one token",
       {

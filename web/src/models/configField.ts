@@ -68,6 +68,15 @@ export function refuse(json: Json, name: string, rule: string, hint?: string): U
   return new UnsupportedError(`${json.at}${name} must ${rule}, got ${describe(json.value(name))}`, { hint });
 }
 
+/** A field of numbers, all of which float32 holds. */
+function held<V extends number | readonly number[]>(name: string, rule: string, read: Field<V>): Field<V> {
+  return (json) => {
+    const value = read(json);
+    if ([value].flat().every((number) => number === 0 || isHeld(number))) return value;
+    throw refuse(json, name, `be ${rule} that float32 holds`);
+  };
+}
+
 function field<V>(name: string, rule: string, allows: (value: unknown) => value is V, absent?: V): Field<V> {
   return (json) => {
     const value = json.value(name) ?? absent;
@@ -82,6 +91,8 @@ const MOST_COUNT = 2 ** 24;
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 const isPositive = (value: unknown): value is number => Number.isFinite(value) && (value as number) > 0;
+/** Whether float32 has a finite number other than 0 for it, as layers ask. */
+const isHeld = (value: number) => Math.fround(value) > 0 && Number.isFinite(Math.fround(value));
 
 /** An integer from 1 to `most`. Without `absent` it must be given. */
 export function count(name: string, absent?: number, most = MOST_COUNT): Field<number> {
@@ -117,13 +128,15 @@ export function sameAs(name: string, first: FieldName): Field<void> {
 
 /** A number above 0. Without `absent` it must be given. */
 export function positive(name: string, absent?: number): Field<number> {
-  return field(name, "a number above 0", isPositive, absent);
+  const rule = "a number above 0";
+  return held(name, rule, field(name, rule, isPositive, absent));
 }
 
 /** A number of 0 or more. */
 export function notNegative(name: string): Field<number> {
   const isAllowed = (value: unknown): value is number => value === 0 || isPositive(value);
-  return field(name, "a number of 0 or more", isAllowed);
+  const rule = "a number of 0 or more";
+  return held(name, rule, field(name, rule, isAllowed));
 }
 
 /** True or false. `null` is false, as in Python. */
@@ -136,7 +149,8 @@ export function flag(name: string, absent: boolean): Field<boolean> {
 export function positives(name: string, length: number): Field<readonly number[]> {
   const isList = (value: unknown): value is readonly number[] =>
     Array.isArray(value) && value.length === length && value.every(isPositive);
-  return field(name, `a list of ${length} numbers above 0`, isList);
+  const rule = `a list of ${length} numbers above 0`;
+  return held(name, rule, field(name, rule, isList));
 }
 
 /** One of some words. */
