@@ -441,6 +441,11 @@ describe("Embeddings of texts", () => {
       'modules.json: [2].type must be Transformer, then Pooling, then Normalize, and no more, got "sentence_transformers.models.Dense"',
     ],
     [
+      "a model in a folder of its own",
+      () => folder(undefined, [{ ...MODULES[0], path: "0_Transformer" }, MODULES[1]!]),
+      'modules.json: [0].path must be "", the folder of config.json, got "0_Transformer"',
+    ],
+    [
       "two kinds of pooling",
       () => folder({ pooling_mode_mean_tokens: true, pooling_mode_cls_token: true }),
       "1_Pooling/config.json: pooling_mode_mean_tokens must be false: one kind of pooling is supported, got true",

@@ -81,13 +81,13 @@ const openFiles = () =>
 /** Jest takes minutes to compare megabytes number by number. */
 const areSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
 /** A BERT, and how embeddings of texts are made. */
-const sentenceFiles = () => ({
+const sentenceFiles = (pooling = "1_Pooling") => ({
   ...small("bert"),
   "modules.json": textFile([
     { idx: 0, name: "0", path: "", type: "sentence_transformers.models.Transformer" },
-    { idx: 1, name: "1", path: "1_Pooling", type: "sentence_transformers.models.Pooling" },
+    { idx: 1, name: "1", path: pooling, type: "sentence_transformers.models.Pooling" },
   ]),
-  "1_Pooling/config.json": textFile({ pooling_mode_mean_tokens: true }),
+  [`${pooling}/config.json`]: textFile({ pooling_mode_mean_tokens: true }),
 });
 
 /** Ranges of the weights that were asked for after they were opened. */
@@ -120,6 +120,20 @@ describe("a model by its address", () => {
     server.asked.length = 0;
     await open();
     expect(server.asked.filter(({ file }) => file.includes("Pooling"))).toEqual([]);
+  });
+
+  test("may have its pooling in another folder, as modules.json says, but not outside of its own", async () => {
+    server.files = sentenceFiles("sentence/pooling");
+    expect(Object.keys(await open())).toContain("sentence/pooling/config.json");
+    for (const path of ["../1_Pooling", "1_Pooling/../../other", "/1_Pooling", "", "."]) {
+      server.files = sentenceFiles(path);
+      server.asked.length = 0;
+      const files = await open();
+      expect(server.asked.filter(({ file }) => /ooling|other/.test(file))).toEqual([]);
+      expect((await errorOf(inspectModel(files))).message).toMatch(
+        /files must have .*config\.json, which modules\.json names/,
+      );
+    }
   });
 
   test.each([
@@ -403,15 +417,18 @@ describe("in Node, a folder", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("may have the files of sentence-transformers", async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
-    mkdirSync(path.join(folder, "1_Pooling"));
-    for (const [name, bytes] of Object.entries(sentenceFiles())) writeFileSync(path.join(folder, name), bytes);
-    const model = await loadModel(hw, await openModel(folder));
-    expect((await model.run([3, 1])).embedding!.shape).toEqual([16]);
-    model.dispose();
-    rmSync(folder, { recursive: true });
-  });
+  test.each(["1_Pooling", "sentence/pooling"])(
+    "may have the files of sentence-transformers, in %s",
+    async (pooling) => {
+      const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
+      mkdirSync(path.join(folder, pooling), { recursive: true });
+      for (const [name, bytes] of Object.entries(sentenceFiles(pooling))) writeFileSync(path.join(folder, name), bytes);
+      const model = await loadModel(hw, await openModel(folder));
+      expect((await model.run([3, 1])).embedding!.shape).toEqual([16]);
+      model.dispose();
+      rmSync(folder, { recursive: true });
+    },
+  );
 
   test("gives files that are read as a Blob is, by many readers, and are closed again", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));

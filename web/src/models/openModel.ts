@@ -12,7 +12,7 @@ import { Requests } from "../remote/requests.js";
 import { TEMPLATE } from "./chatTemplate.js";
 import { parsedObject } from "./jsonText.js";
 import { readKnown } from "./knownNames.js";
-import { MODULES, POOLING, poolingFilesIn } from "./sentence.js";
+import { innerFilesOf, MODULES, POOLING } from "./sentence.js";
 import { INDEX, shardsOf, WHOLE } from "./weightFiles.js";
 
 /** Options of `openModel`. */
@@ -74,7 +74,7 @@ export async function openModel(address: string | URL, options: OpenModelOptions
   throwIfAborted(signal);
   const text = guarded(OPERATION, "address", () => textOf(address));
   const fs = nodeFs();
-  if (fs && !isWeb(text)) return folderFiles(OPERATION, fs, pathOf(text), [POOLING]);
+  if (fs && !isWeb(text)) return folderFiles(OPERATION, fs, pathOf(text), (files) => innerFiles(files, [POOLING]));
   const folder = folderAt(text);
   const remote: Remote = {
     operation: OPERATION,
@@ -93,11 +93,16 @@ export async function openModel(address: string | URL, options: OpenModelOptions
   const files: Record<string, RemoteFile> = { [CONFIG]: config, ...present(OTHERS, others) };
   const index = files[WHOLE] ? undefined : files[INDEX];
   const shards = index ? shardsOf(OPERATION, parsedObject(await textIn(index))) : [];
-  const more = [...shards, ...(files[MODULES] ? poolingFilesIn(await textIn(files[MODULES])) : [])];
+  const more = [...shards, ...(await innerFiles(files, []))];
   return { ...files, ...present(more, await Promise.all(more.map(open))) };
 }
 
-const textIn = async (file: RemoteFile) => new TextDecoder().decode(await file.arrayBuffer());
+/** The files in inner folders that modules.json names; `otherwise`, if there is none. */
+async function innerFiles(files: OpenedFiles, otherwise: readonly string[]): Promise<readonly string[]> {
+  return files[MODULES] ? innerFilesOf(await textIn(files[MODULES])) : otherwise;
+}
+
+const textIn = async (file: RemoteFile | FolderFile) => new TextDecoder().decode(await file.arrayBuffer());
 
 /** Some servers forbid what they do not have. config.json has come, so the folder itself is not forbidden. */
 function absentIfForbidden(error: unknown): undefined {

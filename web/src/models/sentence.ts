@@ -9,7 +9,7 @@ import { normalized, pooledBy, type Pooling } from "./pooling.js";
 
 /** What sentence-transformers writes beside a model: the steps from a text to its embedding. */
 export const MODULES = "modules.json";
-/** Where it keeps the pooling. */
+/** Where it keeps the pooling, if nothing else is said. */
 export const POOLING = "1_Pooling/config.json";
 
 const WITHOUT = `To compute the model without its embedding, leave ${MODULES} and ${POOLING} out of the files.`;
@@ -67,6 +67,11 @@ function modulesIn(operation: string, modules: readonly unknown[]): readonly Mod
         `${operation}: ${MODULES}: [${n}].type must be ${KINDS.join(", then ")}, and no more, got ${describe(type)}`,
         { hint: WITHOUT },
       );
+    if (n === 0 && path !== "")
+      throw new UnsupportedError(
+        `${operation}: ${MODULES}: [0].path must be "", the folder of config.json, got ${describe(path)}`,
+        { hint: WITHOUT },
+      );
     return { kind, path };
   });
 }
@@ -74,8 +79,10 @@ function modulesIn(operation: string, modules: readonly unknown[]): readonly Mod
 /** The file of the pooling; undefined if there is none. */
 function poolingFile(modules: readonly Module[]): string | undefined {
   const pooling = modules.find(({ kind }) => kind === "Pooling");
-  return pooling && `${pooling.path}/config.json`;
+  return pooling && fileIn(pooling.path);
 }
+
+const fileIn = (folder: string) => `${folder.replace(/\/$/, "")}/config.json`;
 
 function poolingOf(json: Json, modelDim: number): Pooling {
   const width = count("word_embedding_dimension", modelDim)(json);
@@ -93,12 +100,18 @@ function poolingOf(json: Json, modelDim: number): Pooling {
   );
 }
 
-/** The files of poolings that a text of modules.json names. What is wrong in it, `loadModel` refuses. */
-export function poolingFilesIn(text: string): readonly string[] {
+/**
+ * The files in folders inside of the model's, which a text of modules.json names. What is wrong in it, `loadModel` refuses.
+ */
+export function innerFilesOf(text: string): readonly string[] {
   const modules = parsed(text);
   if (!Array.isArray(modules)) return [];
-  const paths = modules.map((module) =>
-    isObject(module) ? (module as Readonly<Record<string, unknown>>)["path"] : "",
-  );
-  return paths.includes("1_Pooling") ? [POOLING] : [];
+  return modules.flatMap((module) => {
+    const { type, path } = isObject(module) ? (module as Partial<Record<string, unknown>>) : {};
+    const isPooling = typeof type === "string" && type.endsWith(".Pooling");
+    return isPooling && typeof path === "string" && INSIDE.test(path) ? [fileIn(path)] : [];
+  });
 }
+
+/** A path of folders, none of which is "." or "..". */
+const INSIDE = /^(?!\.{1,2}(\/|$))[^/\\]+(\/(?!\.{1,2}(\/|$))[^/\\]+)*\/?$/;

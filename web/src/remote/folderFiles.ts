@@ -6,23 +6,17 @@ import type { NodeFs } from "./nodeFs.js";
 /**
  * The files of a folder of this machine.
  *
- * @param inner - Names of files in folders inside of it, of which those that are there are given too.
+ * @param innerOf - Names of files in folders inside of it, of which those that are there are given too. It gets the others.
  */
 export async function folderFiles(
   operation: string,
   fs: NodeFs,
   folder: string,
-  inner: readonly string[],
+  innerOf: (files: Readonly<Record<string, FolderFile>>) => Promise<readonly string[]>,
 ): Promise<Record<string, FolderFile>> {
   try {
-    const names = await fs.promises.readdir(folder);
-    const there = inner.filter((name) => names.includes(name.split("/")[0]!));
-    const paths = [...names, ...there].map((name) => [name, `${folder}/${name}`] as const);
-    const stats = await Promise.all(paths.map(([, path]) => fs.promises.stat(path).catch(() => undefined)));
-    const files = paths.map(([name, path], n) => [name, path, stats[n]] as const);
-    return Object.fromEntries(
-      files.flatMap(([name, path, stat]) => (stat?.isFile() ? [[name, new FolderFile(fs, path, stat.size)]] : [])),
-    );
+    const files = await filesAt(fs, folder, await fs.promises.readdir(folder));
+    return { ...files, ...(await filesAt(fs, folder, await innerOf(files))) };
   } catch (cause) {
     const { code = "it is none" } = cause as { readonly code?: string };
     throw new OptionError(`${operation}: the folder ${describe(folder)} could not be read: ${code}`, {
@@ -30,4 +24,16 @@ export async function folderFiles(
       cause,
     });
   }
+}
+
+/** The files of these names that are there. */
+async function filesAt(fs: NodeFs, folder: string, names: readonly string[]): Promise<Record<string, FolderFile>> {
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const path = `${folder}/${name}`;
+      const stat = await fs.promises.stat(path).catch(() => undefined);
+      return stat?.isFile() ? ([[name, new FolderFile(fs, path, stat.size)]] as const) : [];
+    }),
+  );
+  return Object.fromEntries(files.flat());
 }
