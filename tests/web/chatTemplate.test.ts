@@ -100,9 +100,9 @@ describe("A chat template", () => {
     expect(await textOf(list.slice(0, 1), { tools: [{}] })).toBe("plain");
   });
 
-  test("takes other variables, which do not replace its messages", async () => {
+  test("takes other variables", async () => {
     const template = "{{ messages | length }} {{ enable_thinking }} {{ tools is none }}";
-    expect(await textOf(template, { variables: { enable_thinking: false, messages: [] } })).toBe("1 false true");
+    expect(await textOf(template, { variables: { enable_thinking: false } })).toBe("1 false true");
   });
 
   test("belongs to the tokenizer of a model, also to one that is an object", async () => {
@@ -128,14 +128,15 @@ describe("A chat template", () => {
 });
 
 test.each([
-  ["add_generation_prompt", true, "addGenerationPrompt"],
-  ["tools", [], "tools"],
-  ["documents", [], "documents"],
-])("The variable %s of a chat template is refused, because it is an option", async (name, value, option) => {
+  ["add_generation_prompt", true, "option addGenerationPrompt"],
+  ["tools", [], "option tools"],
+  ["documents", [], "option documents"],
+  ["messages", HI, "argument messages"],
+])("The variable %s of a chat template is refused, because it has its own place", async (name, value, place) => {
   const tokenizer = await open({ chat_template: CHAT_ML });
   const error = thrownBy(() => tokenizer.applyChatTemplate(HI, { variables: { [name]: value } }));
   expect(error.message).toBe(
-    `tokenizer.applyChatTemplate: variables.${name} must be absent, because the option ${option} gives it`,
+    `tokenizer.applyChatTemplate: variables.${name} must be absent, because the ${place} gives it`,
   );
   expect(OptionError.is(error)).toBe(true);
 });

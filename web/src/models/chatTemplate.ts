@@ -50,8 +50,13 @@ const NAMES = { addGenerationPrompt: true, name: true, tools: true, documents: t
 /** The file that holds one template. It comes before those in tokenizer_config.json. */
 export const TEMPLATE = "chat_template.jinja";
 const FIELD = "chat_template";
-/** Variables of templates, and the options that give them. */
-const OPTIONS = { add_generation_prompt: "addGenerationPrompt", tools: "tools", documents: "documents" };
+/** Variables of templates, and what gives them. */
+const GIVEN = {
+  messages: "argument messages",
+  add_generation_prompt: "option addGenerationPrompt",
+  tools: "option tools",
+  documents: "option documents",
+};
 const [DEFAULT, WITH_TOOLS] = ["default", "tool_use"];
 
 /** The chat templates of a model, and the library that renders them. */
@@ -115,11 +120,9 @@ export class ChatTemplate {
     const add_generation_prompt = reader.flag("addGenerationPrompt", false);
     checkLists({ tools, documents });
     if (variables !== undefined && !isRecord(variables)) throw reader.refuse("variables", "be an object");
-    for (const [variable, option] of Object.entries(OPTIONS))
+    for (const [variable, place] of Object.entries(GIVEN))
       if (variables?.[variable] !== undefined)
-        throw new OptionError(
-          `${OPERATION}: variables.${variable} must be absent, because the option ${option} gives it`,
-        );
+        throw new OptionError(`${OPERATION}: variables.${variable} must be absent, because the ${place} gives it`);
     guarded(OPERATION, "messages", () => checkMessages(messages));
     const Library = this.#given();
     const template = parsed(Library, this.#chosen(name, tools !== undefined));
