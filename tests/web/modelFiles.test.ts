@@ -497,6 +497,7 @@ describe("A call", () => {
       [[1], { hiddenStates: "last" }, 'hiddenStates must be true or false, got "last"'],
       [[1], { return: {} }, 'unknown option "return"'],
       [[1], { layers: [2] }, "layers[0] must be below the 2 layers, got 2"],
+      [[1], { layers: [1] }, "layers must be absent without returns, which says what they give, got [1]"],
       [
         [1],
         { layers: ["h.0"] },

@@ -32,7 +32,7 @@ export type LayerPatches = Readonly<Record<string, Patch | undefined>>;
 export interface PassOptions<R extends ForwardReturns | undefined = ForwardReturns | undefined> {
   /** What the layers give: as `returns` of `layer.forward`, such as `{ probs: true }`. Default: nothing. */
   readonly returns?: R;
-  /** The layers that give it, by name or number. Default: all. */
+  /** The layers that give it, by name or number, beside `returns`. Default: all. */
   readonly layers?: readonly (string | number)[] | undefined;
   /** For a layer, a factor for each of its heads: as `headGain` of `layer.forward`; 0 removes a head. */
   readonly headGain?: Readonly<Record<string, NumberList | undefined>> | undefined;
@@ -151,7 +151,10 @@ export function readPassOptions(
     headGain: readByLayer<NumberList>(reader.call, "headGain", reader.value("headGain"), names),
     signal: reader.signal(),
   };
-  return { options: present(options), watched: watchedLayers(reader, names) };
+  const watched = watchedLayers(reader, names);
+  if (reader.has("layers") && !returns)
+    throw reader.refuse("layers", "be absent without returns, which says what they give");
+  return { options: present(options), watched };
 }
 
 /** The layers that `layers` names, by name or number. */
