@@ -126,6 +126,21 @@ test("a late file that comes back is loaded by the next call", async () => {
   expect(bits(await use(hw))).toEqual(await bitsOf(use));
 });
 
+test.each([
+  ["url", "wasm/headwise.simd.wasm", "wasm/headwise.simd.late.wasm?v=3"],
+  ["baseUrl", "wasm/", "wasm/headwise.simd.late.wasm?v=3"],
+] as const)("a query of wasm.%s belongs to the late file beside it, too", async (name, address, late) => {
+  const base = pathToFileURL(`${folder}/`);
+  using hw = await createAttention({
+    variant: "simd",
+    threads: 2,
+    wasm: { [name]: new URL(`${address}?v=3`, base) },
+  });
+  const error = await problemOf(LATE["attention with a score formula"]!(hw));
+  expect(error).toMatchObject({ code: "ASSET_NOT_FOUND" });
+  expect(String(error)).toContain(new URL(late, base).href);
+});
+
 test("of two calls at once that find no file, each says so, and neither ends the instance", async () => {
   using hw = await withoutLatePart({ threads: 2 });
   const use = LATE["attention with a score formula"]!;

@@ -84,10 +84,13 @@ function modulesIn(folder: string, ending: Place["ending"]): EngineFiles {
   };
 }
 
-/** The late part of a module that has its own name at the caller's address. */
+/** The late part of a module that has its own name at the caller's address. A query belongs to both. */
 function lateBeside(url: string): EngineFiles {
-  const [, start, variant] = /^(.*\/headwise\.(simd|relaxed))\.wasm$/.exec(url) ?? [];
-  return variant === undefined ? {} : { [`${variant}Late`]: `${start}.late.wasm` };
+  const address = new URL(url);
+  const [, start, variant] = /^(.*\/headwise\.(simd|relaxed))\.wasm$/.exec(address.pathname) ?? [];
+  if (variant === undefined) return {};
+  address.pathname = `${start}.late.wasm`;
+  return { [`${variant}Late`]: address.href };
 }
 
 function scriptsIn(folder: string, ending: Place["ending"]): EngineFiles {
@@ -98,11 +101,13 @@ function scriptsIn(folder: string, ending: Place["ending"]): EngineFiles {
   };
 }
 
-/** Throws if there are no addresses in the folder, as in `data:` and `blob:`. */
+/** A query of the folder belongs to its files. Throws if there are no addresses in the folder, as in `data:` and `blob:`. */
 function fileIn(folder: string, name: string): string {
   const url = new URL(folder);
   if (!url.pathname.endsWith("/")) url.pathname += "/";
-  return new URL(name, url).href;
+  const file = new URL(name, url);
+  file.search = url.search;
+  return file.href;
 }
 
 function absolute(operation: string, place: Place, name: string, address: string): string {
