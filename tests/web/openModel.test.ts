@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { createAttention, OptionError, type Attention } from "headwise";
 import {
   hub,
@@ -28,6 +28,7 @@ import {
   type OpenProgress,
 } from "headwise/models";
 
+import { Requests } from "../../web/src/remote/requests.js";
 import { serveModel, type ModelServer } from "./modelServer.js";
 import { errorOf } from "./refusal.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf, shardedFilesOf, textFile, type Kind } from "./smallModels.js";
@@ -297,6 +298,20 @@ describe("a server", () => {
     expect(areSame(await bytesOf(weights, BLOCK, BLOCK + 9), pattern(5 * MIB).subarray(BLOCK, BLOCK + 9))).toBe(true);
     const headsOf = (name: string) => server.asked.filter(({ file, method }) => file === name && method === "HEAD");
     expect(headsOf("model.safetensors")).toHaveLength(1);
+  });
+
+  test("that hides how large a file is, and does not answer when it is asked, is given up after 30 s", async () => {
+    jest.useFakeTimers();
+    const silent = (_: unknown, { signal }: RequestInit = {}) =>
+      new Promise<never>((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error)));
+    const fetching = jest.spyOn(globalThis, "fetch").mockImplementation(silent as typeof fetch);
+    const failing = errorOf(new Requests("openModel", { headers: {}, signal: undefined }).sizeOf("http://localhost/a"));
+    await jest.advanceTimersByTimeAsync(31_000);
+    jest.useRealTimers();
+    fetching.mockRestore();
+    expect((await failing).message).toBe(
+      "openModel: http://localhost/a: the server does not tell how large the file is",
+    );
   });
 
   test("that sends less than it is asked for is asked for the rest", async () => {

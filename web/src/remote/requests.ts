@@ -105,8 +105,12 @@ export class Requests {
    */
   async sizeOf(address: string): Promise<number> {
     const { headers, signal } = this.#asking;
-    const asked = fetch(address, { method: "HEAD", headers, cache: "no-store" });
-    const whole = await beforeAbort(asked, signal).catch(() => throwIfAborted(signal));
+    const connection = new AbortController();
+    const watch = new Watch(() => connection.abort());
+    const asked = fetch(address, { method: "HEAD", headers, cache: "no-store", signal: connection.signal });
+    const whole = await beforeAbort(asked, signal)
+      .catch(() => throwIfAborted(signal))
+      .finally(() => watch.end());
     const size = Number(whole?.headers.get("content-length") ?? Number.NaN);
     if (whole?.ok && Number.isInteger(size)) return size;
     throw new NetworkError(`${this.#operation}: ${address}: the server does not tell how large the file is`, {
