@@ -8,7 +8,9 @@ import { Queue } from "../../web/src/turn/queue.js";
 import type { ChannelEvents } from "../../web/src/worker/channel.js";
 import { Connection } from "../../web/src/worker/connection.js";
 import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
+import { PolicyWatch } from "../../web/src/worker/policyWatch.js";
 import type { CompiledFiles, EngineOptions, Reply, Request } from "../../web/src/worker/protocol.js";
+import { scriptFailure } from "../../web/src/worker/scriptFailure.js";
 import { serve, type Source } from "../../web/src/worker/serve.js";
 import { WorkerEngine } from "../../web/src/worker/workerEngine.js";
 
@@ -135,13 +137,30 @@ test("a worker whose script does not start rejects with what its channel found o
   const { connection, events } = fakeWorker();
   const opening = reasonOf(connection.open("createAttention", options));
   const cause = new Error("of the script");
-  events.unstarted({ reason: "a.js failed", code: "ASSET_INVALID", hint: "Serve it.", cause });
+  events.unstarted(Promise.resolve({ reason: "a.js failed", code: "ASSET_INVALID", hint: "Serve it.", cause }));
   expect(await opening).toMatchObject({
     name: "AssetError",
     code: "ASSET_INVALID",
     message: "createAttention: the engine's worker did not start: a.js failed",
     hint: expect.stringMatching(/^Serve it\./),
     cause,
+  });
+});
+
+test("a server that is silent about a script that failed is named, after 30 s more", async () => {
+  const fetching = jest.spyOn(globalThis, "fetch").mockReturnValue(new Promise(() => undefined));
+  const { connection, events } = fakeWorker();
+  const opening = reasonOf(connection.open("createAttention", options));
+  await jest.advanceTimersByTimeAsync(20_000);
+  events.unstarted(scriptFailure("http://localhost/worker-entry.js", "", new PolicyWatch()));
+  await jest.advanceTimersByTimeAsync(31_000);
+  fetching.mockRestore();
+  expect(await opening).toMatchObject({
+    code: "ASSET_TIMEOUT",
+    message:
+      "createAttention: the engine's worker did not start: http://localhost/worker-entry.js could not be fetched: " +
+      "it was not answered within 30 s",
+    hint: expect.stringMatching(/^Check the network/),
   });
 });
 

@@ -19,8 +19,8 @@ export interface StartFailure {
 
 export interface ChannelEvents {
   readonly reply: (reply: Reply) => void;
-  /** The worker's script did not start. */
-  readonly unstarted: (failure: StartFailure) => void;
+  /** The worker's script did not start. It may take time to find out why, but not for ever. */
+  readonly unstarted: (failure: Promise<StartFailure>) => void;
   /** The worker has ended, or one of its messages cannot be read. */
   readonly lost: (reason: unknown) => void;
 }

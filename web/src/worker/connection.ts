@@ -66,13 +66,20 @@ export class Connection {
     try {
       return spawn({
         reply: (reply) => this.#receive(reply),
-        unstarted: (failure) => this.end((operation) => startError(operation, failure)),
+        unstarted: (failure) => void this.#unstarted(failure),
         lost: (reason) => this.#lost(reason),
       });
     } catch (reason) {
       this.#end = (operation) => startError(operation, notStarted(reason));
       return NO_CHANNEL;
     }
+  }
+
+  /** No more sign comes: what has failed is known, and why will be. */
+  async #unstarted(failing: Promise<StartFailure>): Promise<void> {
+    clearTimeout(this.#signTimer);
+    const failure = await failing.catch(notStarted);
+    this.end((operation) => startError(operation, failure));
   }
 
   get ended(): boolean {

@@ -20,7 +20,8 @@ export const spawnNodeWorker =
       events.reply(reply);
     });
     worker.on("messageerror", events.lost);
-    const lost = (reason: unknown) => (isReady ? events.lost(reason) : events.unstarted(scriptFailure(script, reason)));
+    const lost = (reason: unknown) =>
+      isReady ? events.lost(reason) : events.unstarted(Promise.resolve(scriptFailure(script, reason)));
     worker.on("error", lost);
     worker.on("exit", (code) => lost(`it ended with code ${code}`));
     return {

@@ -1,6 +1,7 @@
-import type { ErrorCode } from "../base/errors.js";
+import { AssetError, type ErrorCode } from "../base/errors.js";
 import { thrownText } from "../base/thrown.js";
 import { answerOf } from "../load/answer.js";
+import { PATIENCE_MILLISECONDS, within } from "../load/inTime.js";
 import { shownAddress } from "../load/inlined.js";
 import type { StartFailure } from "./channel.js";
 import type { PolicyWatch } from "./policyWatch.js";
@@ -26,10 +27,15 @@ export async function scriptFailure(script: string, thrown: string, policy: Poli
 
 async function fetched(script: string): Promise<Response | { readonly thrown: unknown }> {
   try {
-    return await fetch(script, { credentials: "same-origin" });
+    return await within(fetch(script, { credentials: "same-origin" }), noAnswer);
   } catch (thrown) {
     return { thrown };
   }
+}
+
+function noAnswer(): AssetError {
+  const message = `it was not answered within ${PATIENCE_MILLISECONDS / 1000} s`;
+  return new AssetError(message, { code: "ASSET_TIMEOUT", hint: "Check the network and the server." });
 }
 
 const NO_WORKER = "or use headwise with `threads: 1`, or headwise/inline: they need no worker";
@@ -46,7 +52,9 @@ function forbidden(name: string, { directive, blocked }: NonNullable<PolicyWatch
 
 /** The script cannot be fetched. A page reads files of another origin only if they allow it. */
 function unreachable(script: string, cause: unknown): StartFailure {
-  const reason = `${shownAddress(script)} could not be fetched: ${thrownText(cause)}`;
+  const failed = `${shownAddress(script)} could not be fetched`;
+  if (AssetError.is(cause)) return failure(cause.code, `${failed}: ${cause.message}`, cause.hint, cause);
+  const reason = `${failed}: ${thrownText(cause)}`;
   if (!isForeign(script))
     return failure(
       "ASSET_NOT_FOUND",

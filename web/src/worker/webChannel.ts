@@ -9,13 +9,18 @@ import { scriptFailure } from "./scriptFailure.js";
 export const spawnWebWorker =
   (script: string) =>
   (events: ChannelEvents): Channel => {
-    const worker = startWorker(script);
+    const { worker, address } = startWorker(script);
     const policy = new PolicyWatch();
+    /** The script has run, or never will. */
+    const settled = () => {
+      policy.end();
+      URL.revokeObjectURL(address); // no effect on other addresses than those of blobs
+    };
     let [isReady, isWatched] = [false, false];
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
       if (data.kind === "ready") {
         isReady = true;
-        policy.end();
+        settled();
       }
       if (data.kind === "ready" && data.lock) {
         isWatched = true;
@@ -27,11 +32,11 @@ export const spawnWebWorker =
     worker.onerror = (event) => {
       event.preventDefault(); // the rejected calls report it
       if (isReady) events.lost(event.message);
-      else void scriptFailure(script, event.message, policy).then(events.unstarted);
+      else events.unstarted(scriptFailure(script, event.message, policy));
     };
     // After terminate() a busy worker may keep its locks for up to two seconds.
     const terminate = () => {
-      policy.end();
+      settled();
       Worker.prototype.terminate.call(worker);
     };
     worker.terminate = () => {
@@ -45,8 +50,9 @@ export const spawnWebWorker =
     };
   };
 
-function startWorker(url: string): Worker {
-  const start = (address: string) => new Worker(address, { type: "module" });
+/** A worker, and the address that it was started from. */
+function startWorker(url: string): { readonly worker: Worker; readonly address: string } {
+  const start = (address: string) => ({ worker: new Worker(address, { type: "module" }), address });
   // A worker whose own address is `data:` has an opaque origin, and therefore one thread.
   if (isInlined(url)) return start(importing(url));
   try {
