@@ -198,10 +198,12 @@ describe("headwise/worker", () => {
   });
 });
 
+const NONE = { status: 404, body: "" };
+
 describe.each(["index.js", "worker.js"])("%s on another origin than the page", (file) => {
+  const shared = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
   let elsewhere: Awaited<ReturnType<typeof serveDist>>;
   beforeAll(async () => {
-    const shared = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
     elsewhere = await serveDist(shared);
   });
   afterAll(() => elsewhere.stop());
@@ -211,6 +213,32 @@ describe.each(["index.js", "worker.js"])("%s on another origin than the page", (
     [1, {}],
   ])("computes with %i threads", async (threads, headers) => {
     expect(await outcome({ headers, entry: elsewhere.url + file })).toMatchObject({ threads });
+  });
+
+  test.each([
+    ["computes", {}],
+    ["finds no module", { "wasm/headwise.simd.wasm": NONE, "wasm/headwise.relaxed.wasm": NONE }],
+    ["finds a script that throws", { "worker-entry.js": { headers: shared, body: "throw 1" } }],
+  ])("frees the copies that it made of scripts, also if it %s", async (_, answers) => {
+    const server = await serveDist(shared, answers);
+    const { page, close } = await openPage(browser, { headers: ISOLATION, entry: server.url + file });
+    await page.evaluate(() => {
+      const kept = Object.assign(window, { kept: new Set<string>() }).kept;
+      const [createObjectURL, revokeObjectURL] = [URL.createObjectURL.bind(URL), URL.revokeObjectURL.bind(URL)];
+      URL.createObjectURL = (object) => {
+        const address = createObjectURL(object);
+        kept.add(address);
+        return address;
+      };
+      URL.revokeObjectURL = (address) => {
+        kept.delete(address);
+        revokeObjectURL(address);
+      };
+    });
+    await outcomeIn(page);
+    await page.waitForFunction(() => (window as unknown as { readonly kept: Set<string> }).kept.size === 0);
+    await close();
+    server.stop();
   });
 });
 

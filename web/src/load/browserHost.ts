@@ -2,7 +2,7 @@ import type { GpuModule } from "../engine/gpuModule.js";
 import type { EngineFiles } from "./engineFiles.js";
 import { fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadPart } from "./files.js";
-import { MOST_THREADS_BY_DEFAULT, type EngineParts, type Host } from "./host.js";
+import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
 /** A page or one of its workers. `files` are the addresses of the engine's files. */
 export const browserHost = (files: EngineFiles): Host => ({
@@ -14,24 +14,13 @@ export const browserHost = (files: EngineFiles): Host => ({
   },
   async load(options) {
     const parts = await loadFiles(files, fetchWasm, options);
-    if (options.threads > 1 && typeof document === "undefined") await compiledFirst(parts);
+    // The threads of a worker start after the module has compiled. In Firefox 153 `new Worker` sometimes stops a worker for
+    // good: in about 3 of 100 openings while a module compiles, and in about 1 of 1,000 afterwards.
+    if (options.threads > 1 && typeof document === "undefined") await parts.compiling;
     return parts;
   },
   loadGpu: (operation) => loadPart<GpuModule>(operation, files, "gpu"),
 });
-
-/**
- * Waits for the module, so that the threads of a worker start after it has compiled. In Firefox 153 `new Worker` sometimes
- * stops a worker for good: in about 3 of 100 openings while a module compiles, and in about 1 of 1,000 afterwards.
- */
-async function compiledFirst({ compiling, started }: EngineParts): Promise<void> {
-  try {
-    await compiling;
-  } catch (error) {
-    started?.();
-    throw error;
-  }
-}
 
 /** Why this page or worker cannot have threads; undefined if it can. */
 function reasonForOneThread(): string | undefined {

@@ -18,6 +18,7 @@ export async function loadFiles(files: EngineFiles, read: ReadWasm, options: Loa
   const isGiven = [module, binary, url].some((source) => source !== undefined);
   const variant = isGiven ? compiling.then((compiled) => compiled.variant) : Promise.resolve(options.variant);
   const importing = variant.then((chosen) => importGlue(files, chosen, options));
+  compiling.catch(async () => (await importing).started()).catch(() => undefined); // no threads start without a module
   const glue = await Promise.race([importing, compiling.then(() => importing)]); // rejects with the first failure
   return {
     ...glue,
@@ -56,11 +57,13 @@ async function importGlue(
   files: EngineFiles,
   variant: Variant,
   { operation, threads, signal }: LoadOptions,
-): Promise<Pick<EngineParts, "factory" | "name" | "started">> {
+): Promise<Required<Pick<EngineParts, "factory" | "name" | "started">>> {
   const url = addressOf(operation, files, `${variant}Glue`);
   const name = shownAddress(url);
   let own: string | undefined;
-  const started = () => own && URL.revokeObjectURL(own);
+  const started = () => {
+    if (own !== undefined) URL.revokeObjectURL(own);
+  };
   try {
     // The loader starts threads from its own address, and a page may start workers only from its own origin.
     if (threads > 1 && isForeign(url)) own = await copyOfOwn(operation, url, signal);
