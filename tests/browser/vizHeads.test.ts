@@ -198,6 +198,23 @@ test("on a page that is read from right to left, links still start at the querie
   await close();
 });
 
+test("tokens and heads without a letter have a name", async () => {
+  const { page, close } = await openElement(browser, "attention-heads", PROBS);
+  await page.evaluate(() => {
+    const { heads } = window as unknown as VizWindow;
+    heads.tokens = ["", "", "c", "d", "e", "f"];
+    heads.headNames = ["", "one", "two"];
+    heads.label = "";
+  });
+  await drawn(page);
+  const option = page.getByRole("listbox", { name: "Queries" }).getByRole("option", { name: "empty token" });
+  expect(await option.allTextContents()).toEqual(["∅", "∅"]);
+  expect(await option.nth(1).getAttribute("title")).toBe("empty token (1)");
+  expect(await page.getByRole("button", { name: "head 0" }).count()).toBe(1);
+  expect(await page.getByRole("group", { name: "Attention" }).count()).toBe(1);
+  await close();
+});
+
 test("tokens that go take their titles, and the start of a selection, with them", async () => {
   const { page, close } = await openElement(browser, "attention-heads", PROBS);
   const queries = page.getByRole("listbox", { name: "Queries" }).getByRole("option");
@@ -233,6 +250,8 @@ test("a source is not asked again and again for more rows than are kept", async 
   const calls = await seenAt(page, asked, (seen) => seen.length > 60);
   for (let frame = 0; frame < 20; ++frame) await drawn(page);
   expect((await asked()).length).toBeLessThan(70);
+  // 105 are needed, and 65 fit in 64 MiB
+  expect(await page.textContent("[part=readout]")).toBe("computed 65 of 105 slices");
   expect(calls.slice(0, 2)).toEqual([
     [0, 0],
     [1, 0],

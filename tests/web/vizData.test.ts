@@ -7,7 +7,7 @@ import * as viz from "headwise/viz";
 import { linkSentence, linksOf } from "../../web/src/viz/links.js";
 import { readSource, tensorSource, type AttentionSource } from "../../web/src/viz/source.js";
 import { hiddenRule } from "../../web/src/viz/visibility.js";
-import { sentence } from "../../web/src/viz/words.js";
+import { sentence, shown } from "../../web/src/viz/words.js";
 
 const floats = (...shape: number[]) => ({
   data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, i) => i),
@@ -189,8 +189,24 @@ describe("a cell in words", () => {
     [{ ...reading, value: -3.5e-8 }, "scores", "“it” scores key 3 with −3.5e−8."],
     [{ ...reading, hidden: true }, "probs", "“it” may not attend to key 3."],
     [{ ...reading, value: undefined }, "probs", "“it” and key 3: being computed."],
+    [{ ...reading, value: NaN }, "probs", "“it” and key 3: not a number."],
+    [{ ...reading, value: NaN }, "scores", "“it” and key 3: not a number."],
+    [{ ...reading, value: Infinity }, "probs", "“it” gives ∞ % of its attention to key 3."],
+    [{ ...reading, value: -Infinity }, "scores", "“it” scores key 3 with −∞."],
   ] as const)("%#", (cell, kind, words) => {
     expect(sentence(cell, kind, tokens)).toBe(words);
+  });
+
+  test("names a token without a letter", () => {
+    const named = (queries: readonly string[]) => sentence({ ...reading, query: 0 }, "scores", { queries, keys: [] });
+    expect(named([""])).toMatch(/^empty token scores key 3 with/);
+    expect(named(["", ""])).toMatch(/^empty token \(0\) scores key 3 with/);
+  });
+
+  test("of the tooltip says of NaN that it is not a number", () => {
+    expect(shown({ ...reading, value: NaN }, "probs")).toBe("not a number");
+    expect(shown({ ...reading, value: NaN }, "scores")).toBe("not a number");
+    expect(shown({ ...reading, value: Infinity }, "scores")).toBe("∞");
   });
 });
 

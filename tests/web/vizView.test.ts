@@ -124,6 +124,7 @@ describe("the layout", () => {
 test("a label shows white space and is cut when it is long", () => {
   expect(labelText(" the")).toBe("␣the");
   expect(labelText("a\nb")).toBe("a⏎b");
+  expect(labelText("")).toBe("∅");
   expect(labelText("incomprehensibilities")).toBe("incomprehensi…");
   expect(labelText("👍".repeat(20))).toBe(`${"👍".repeat(13)}…`);
   const astronaut = "👩🏽‍🚀"; // four characters, one sign

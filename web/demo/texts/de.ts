@@ -2054,12 +2054,15 @@ export const GERMAN: Texts = {
 
   ".": ",",
   "less than 0.0001 %": "weniger als 0,0001 %",
+  "not a number": "keine Zahl",
+  "empty token": "leeres Token",
   Attention: "Aufmerksamkeit",
   "Nothing to show yet.": "Noch gibt es nichts zu zeigen.",
   "Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.":
     "Zeige auf eine Zelle, tippe sie an oder nimm die Pfeiltasten. Ein Klick oder Enter hält sie fest.",
   "{0} may not attend to {1}.": "{0} darf {1} nicht sehen.",
   "{0} and {1}: being computed.": "{0} und {1}: wird berechnet.",
+  "{0} and {1}: not a number.": "{0} und {1}: keine Zahl.",
   "{0} scores {1} with {2}.": "{0} gibt {1} den Score {2}.",
   "{0} gives {1} of its attention to {2}.": "{0} gibt {1} seiner Aufmerksamkeit an {2}.",
   hidden: "verdeckt",

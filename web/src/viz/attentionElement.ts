@@ -188,7 +188,7 @@ export abstract class AttentionElement extends BaseElement {
 
   /** The name of the element for assistive technology. Default "Attention", or what `setTexts` says. */
   get label(): string {
-    return this.getAttribute("label") ?? texts().attention;
+    return this.getAttribute("label") || texts().attention;
   }
   set label(label: string | undefined) {
     this.reflect("label", readText(this.localName, "label", label));
@@ -296,7 +296,7 @@ export abstract class AttentionElement extends BaseElement {
 
   /** @internal */
   protected headName(head: number): string {
-    return this.#headNames[head] ?? texts().head(head);
+    return this.#headNames[head] || texts().head(head);
   }
 
   /** @internal */

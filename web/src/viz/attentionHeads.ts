@@ -157,7 +157,7 @@ export class AttentionHeads extends AttentionElement {
 
   #drawLinks(colours: readonly string[]): void {
     const plot = this.#plot();
-    this.#wish(plot);
+    const { done, total } = this.#wish(plot);
     const selection = this.#looked ?? this.#selection;
     const { enabled: heads, threshold, rule } = this;
     const queries = { from: 0, to: this.data!.queries };
@@ -166,7 +166,13 @@ export class AttentionHeads extends AttentionElement {
     const drawn = links.filter((link) => isInSight(link, plot)).slice(-MAX_LINKS);
     this.#paint(drawn, plot, heads, colours);
     this.#markLinked(drawn, selection);
-    this.#say(linkSentence(links, selection, this.names, (head) => this.headName(head)));
+    const said = [
+      ...(links.length > 0 || done === total
+        ? [linkSentence(links, selection, this.names, (head) => this.headName(head))]
+        : []),
+      ...(done < total ? [texts().computed(done, total)] : []),
+    ];
+    this.#say(said.join(" "));
   }
 
   #plot(): LinkPlot {
@@ -178,8 +184,10 @@ export class AttentionHeads extends AttentionElement {
   /**
    * Asks for rows of the heads that are on: the visible queries, or those of them that are selected. Rows beyond those
    * that are kept are not asked for: they would replace each other for ever.
+   *
+   * @returns How many slices of these rows are here, and how many there are.
    */
-  #wish({ height, scrolled, tokenHeight }: LinkPlot): void {
+  #wish({ height, scrolled, tokenHeight }: LinkPlot): { readonly done: number; readonly total: number } {
     const { queries } = this.data!;
     const selected = (this.#looked ?? this.#selection).queries;
     const inSight: Span = {
@@ -189,9 +197,11 @@ export class AttentionHeads extends AttentionElement {
     const spans = selected.length > 0 ? selected.map((query) => ({ from: query, to: query + 1 })) : [inSight];
     const { enabled } = this;
     const slices = this.slices!;
-    slices.want(
-      slices.fitting(spans.flatMap(({ from, to }) => enabled.flatMap((head) => slices.slicesOf(head, from, to)))),
+    const needed = slices.once(
+      spans.flatMap(({ from, to }) => enabled.flatMap((head) => slices.slicesOf(head, from, to))),
     );
+    slices.want(needed.slice(0, slices.capacity));
+    return { done: needed.filter((slice) => slices.has(slice)).length, total: needed.length };
   }
 
   #paint(links: readonly Link[], plot: LinkPlot, heads: readonly number[], colours: readonly string[]): void {

@@ -33,8 +33,9 @@ function graphemes(text: string): string[] {
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** A token as a label: white space is made visible, and long tokens are cut. */
+/** A token as a label: white space and the empty token are made visible, and long tokens are cut. */
 export function labelText(token: string): string {
+  if (token === "") return "∅";
   const letters = graphemes(token.replaceAll("\n", "⏎").replace(/^\s+/, "␣"));
   return letters.length > MAX_LETTERS ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…` : letters.join("");
 }

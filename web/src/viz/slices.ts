@@ -22,10 +22,11 @@ export interface SliceEvents {
  */
 export class Slices {
   readonly rowsPerSlice: number;
+  /** How many slices are kept. */
+  readonly capacity: number;
   /** How many rows of one head fit within the limit. */
   readonly rowsKept: number;
   readonly #kept = new Map<string, Float32Array>();
-  readonly #capacity: number;
   #wishes: readonly Slice[] = [];
   #isAsking = false;
   #hasFailed = false;
@@ -40,8 +41,8 @@ export class Slices {
     const { queries, keys } = source;
     this.rowsPerSlice = Math.min(Math.max(1, 2 ** Math.floor(Math.log2(NUMBERS_PER_SLICE / Math.max(keys, 1)))), 1024);
     // at least two: a row read next to a border must not drop the neighbouring slice
-    this.#capacity = Math.max(2, Math.floor(maximumBytes / (4 * this.rowsPerSlice * Math.max(keys, 1))));
-    this.rowsKept = Math.min(this.#capacity * this.rowsPerSlice, queries);
+    this.capacity = Math.max(2, Math.floor(maximumBytes / (4 * this.rowsPerSlice * Math.max(keys, 1))));
+    this.rowsKept = Math.min(this.capacity * this.rowsPerSlice, queries);
   }
 
   /** A row; undefined if its slice has not arrived. */
@@ -63,10 +64,9 @@ export class Slices {
     return this.#kept.has(nameOf(slice));
   }
 
-  /** As many of these slices, each once, as are kept together. */
-  fitting(slices: readonly Slice[]): Slice[] {
-    const byName = new Map(slices.map((slice) => [nameOf(slice), slice]));
-    return [...byName.values()].slice(0, this.#capacity);
+  /** These slices, each once. */
+  once(slices: readonly Slice[]): Slice[] {
+    return [...new Map(slices.map((slice) => [nameOf(slice), slice])).values()];
   }
 
   /** Replaces the list of wanted slices. Wanted slices that are already here count as just used. */
@@ -126,7 +126,7 @@ export class Slices {
     this.#wishes = this.#wishes.filter((wish) => nameOf(wish) !== nameOf(slice));
     this.#kept.set(nameOf(slice), rows);
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > this.#capacity) this.#kept.delete(oldest!);
+    if (this.#kept.size > this.capacity) this.#kept.delete(oldest!);
     this.events.onSlice(slice, rows);
   }
 

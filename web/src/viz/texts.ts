@@ -9,12 +9,15 @@ export interface VizTexts {
   readonly percent: (number: string) => string;
   /** A share above 0 that is too small for a percentage. */
   readonly nearlyNothing: string;
+  /** In place of a number that is NaN. */
+  readonly notANumber: string;
 
   /** The names of elements that have no `label`, and of heads that have no name; heads are counted from 0. */
   readonly attention: string;
   readonly head: (head: number) => string;
-  /** A token in a sentence, and the tokens that have no text, by their positions from 0. */
+  /** A token in a sentence, one without a letter, and tokens that are not given, by their positions from 0. */
   readonly token: (token: string) => string;
+  readonly emptyToken: string;
   readonly query: (position: number) => string;
   readonly key: (position: number) => string;
 
@@ -23,6 +26,7 @@ export interface VizTexts {
   readonly hint: string;
   readonly cellHidden: (query: string, key: string) => string;
   readonly cellPending: (query: string, key: string) => string;
+  readonly cellNotANumber: (query: string, key: string) => string;
   readonly cellScore: (query: string, key: string, score: string) => string;
   readonly cellWeight: (query: string, key: string, share: string) => string;
   /** The tooltip of a cell without a number. `hidden` stands in the legend too. */
@@ -69,10 +73,12 @@ const ENGLISH: VizTexts = {
   decimalSign: ".",
   percent: (number) => `${number} %`,
   nearlyNothing: "less than 0.0001 %",
+  notANumber: "not a number",
 
   attention: "Attention",
   head: (head) => `head ${head}`,
   token: (token) => `“${token}”`,
+  emptyToken: "empty token",
   query: (position) => `query ${position}`,
   key: (position) => `key ${position}`,
 
@@ -80,6 +86,7 @@ const ENGLISH: VizTexts = {
   hint: "Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.",
   cellHidden: (query, key) => `${query} may not attend to ${key}.`,
   cellPending: (query, key) => `${query} and ${key}: being computed.`,
+  cellNotANumber: (query, key) => `${query} and ${key}: not a number.`,
   cellScore: (query, key, score) => `${query} scores ${key} with ${score}.`,
   cellWeight: (query, key, share) => `${query} gives ${share} of its attention to ${key}.`,
   hidden: "hidden",

@@ -66,6 +66,8 @@ export class TokenColumn {
     this.#options.forEach((option, token) => {
       const text = labelOf(tokens, token);
       if (option.textContent !== text) option.textContent = text;
+      if (tokens[token] === "") option.setAttribute("aria-label", texts().emptyToken);
+      else option.removeAttribute("aria-label");
       if (tokens[token] === undefined) option.removeAttribute("title");
       else option.title = numbered(tokens, token);
       option.setAttribute("aria-selected", String(set.has(token)));

@@ -25,6 +25,7 @@ export function sentence(reading: CellReading, kind: Kind, tokens: Tokens): stri
   const to = named("key", tokens.keys, key);
   if (hidden) return texts().cellHidden(from, to);
   if (value === undefined) return texts().cellPending(from, to);
+  if (Number.isNaN(value)) return texts().cellNotANumber(from, to);
   if (kind === "scores") return texts().cellScore(from, to, number(value));
   return texts().cellWeight(from, to, percent(value));
 }
@@ -38,12 +39,14 @@ export function shown({ value, hidden }: CellReading, kind: Kind): string {
 /** “cat”; “park” (3) if the token occurs more than once; query 3 if there is no token. */
 export function named(axis: "query" | "key", tokens: readonly string[], index: number): string {
   const token = tokens[index];
-  return token === undefined ? texts()[axis](index) : numbered(tokens, index, texts().token(token));
+  return token === undefined ? texts()[axis](index) : numbered(tokens, index, texts().token);
 }
 
 /** The text for a token, with its position from 0 if the token occurs more than once. */
-export function numbered(tokens: readonly string[], index: number, text = tokens[index]!): string {
-  return repeated(tokens).has(tokens[index]!) ? `${text} (${index})` : text;
+export function numbered(tokens: readonly string[], index: number, textOf = (token: string) => token): string {
+  const token = tokens[index]!;
+  const text = token === "" ? texts().emptyToken : textOf(token);
+  return repeated(tokens).has(token) ? `${text} (${index})` : text;
 }
 
 const counted = new WeakMap<readonly string[], ReadonlySet<string>>();
@@ -61,6 +64,7 @@ function repeated(tokens: readonly string[]): ReadonlySet<string> {
 
 /** A percentage with at most four significant digits. */
 export function percent(value: number): string {
+  if (Number.isNaN(value)) return texts().notANumber;
   return value > 0 && value < 1e-6 ? texts().nearlyNothing : texts().percent(number(100 * value));
 }
 
@@ -69,8 +73,10 @@ export function amount(value: number, kind: Kind): string {
   return kind === "probs" ? percent(value) : number(value);
 }
 
+/** A number with at most four significant digits. */
 export function number(value: number): string {
-  return written(String(Number(value.toPrecision(4))));
+  if (Number.isNaN(value)) return texts().notANumber;
+  return written(String(Number(value.toPrecision(4))).replace("Infinity", "∞"));
 }
 
 /** The digits of a number with the page's decimal sign and true minus signs. */
