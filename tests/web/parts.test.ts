@@ -211,6 +211,19 @@ describe("the first call that needs a part", () => {
     await expect(hw.linear(x, weight, undefined, { signal: AbortSignal.abort(new Error("never")) })).rejects.toThrow("never"); // oxfmt-ignore
   });
 
+  test("rejects when its signal aborts while the part comes, and the next call waits for the part", async () => {
+    const { open, load } = gate();
+    hw = await instanceWith(load);
+    const controller = new AbortController();
+    const waiting = hw.linear(x, weight, undefined, { signal: controller.signal });
+    const next = hw.linear(x, weight);
+    await new Promise(setImmediate); // it has its turn
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    open();
+    expect((await next).shape).toEqual([6, 8]);
+  });
+
   test("is a DisposedError if the instance is disposed while the part comes", async () => {
     const { open, load } = gate();
     hw = await instanceWith(load);

@@ -104,6 +104,13 @@ describe("plan", () => {
       expect((await hw.plan(BERT, { layout: "BSE" })).bytes.wasm!.total).toBeGreaterThan(0);
     }));
 
+  test("rejects with the reason of a signal that has aborted", () =>
+    withInstance({}, async (hw) => {
+      const signal = AbortSignal.abort(new Error("enough"));
+      await expect(hw.plan(BERT, { signal })).rejects.toBe(signal.reason);
+      expect((await hw.plan(BERT, { signal: new AbortController().signal })).engine).toBe("wasm");
+    }));
+
   test.each<[entry: string, create: () => Promise<Attention>]>([
     ["headwise/worker", () => createInWorker({ threads: 1 })],
     ["headwise/inline", () => createInline()],

@@ -43,6 +43,7 @@ import type {
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import type { RotaryOptions } from "../position/rotaryProblem.js";
+import { beforeAbort } from "../read/abort.js";
 import type { OrAbsent } from "../read/asked.js";
 import { CallArguments } from "../read/callArguments.js";
 import {
@@ -413,6 +414,7 @@ export class Attention extends Disposing {
    * caches of backend `"auto"` must have `placement: "wasm"`.
    *
    * @param build - Records the operations, and returns the outputs by name. It runs once.
+   * @param options - `signal` ends the wait for `build` and for the call's turn. If it has aborted, `build` does not run.
    * @throws OptionError, ShapeError or UnsupportedError if something cannot be recorded; what `build` throws;
    *   OutOfMemoryError; DisposedError.
    */
@@ -422,7 +424,7 @@ export class Attention extends Disposing {
   ): Promise<Step<O>> {
     const call = this.#arguments("record");
     const signal = readOptions(call, options, ["signal"]).signal();
-    const { recordStep } = await this.#parts.steps.load(call.operation);
+    const { recordStep } = await beforeAbort(this.#parts.steps.load(call.operation), signal);
     this.#assertAlive(call.operation);
     return recordStep<O>(call, this.#context, this.#engine, build, signal);
   }
@@ -489,7 +491,8 @@ export class Attention extends Disposing {
   async plan(shape: WarmupShape, options: AttentionOptions = {}): Promise<CallPlan> {
     this.#assertAlive("plan");
     const given = snapshot([shape, options] as const);
-    const { outlinedProblem, Pace, planCall } = await this.#parts.plans.load("plan");
+    const loading = this.#parts.plans.load("plan");
+    const { outlinedProblem, Pace, planCall } = await beforeAbort(loading, signalIn(given));
     this.#assertAlive("plan");
     const problem = outlinedProblem(this.#placement(this.#engine.onGpu && this.gpu !== undefined), ...given);
     const { report } = this;
@@ -658,7 +661,7 @@ export class Attention extends Disposing {
     const coming = part.load(call.operation);
     coming.catch(() => undefined); // the call sees it at its turn
     const work = async () => {
-      const code = await coming;
+      const code = await beforeAbort(coming, signal);
       this.#assertAlive(call.operation);
       return readAndWork(code);
     };

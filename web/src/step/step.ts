@@ -2,6 +2,7 @@ import { isCallable } from "../base/callable.js";
 import { describe } from "../base/describe.js";
 import { DisposedError, OptionError, ShapeError } from "../base/errors.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
+import { beforeAbort } from "../read/abort.js";
 import { CallArguments } from "../read/callArguments.js";
 import { readOptions, type NumberList, type OptionReader } from "../read/options.js";
 import type { CheckedTensor, FloatTensorLike, TypedTensor } from "../tensor/tensor.js";
@@ -42,7 +43,8 @@ export async function recordStep<O extends StepOutputs>(
   const memory = new StepMemory(call.placement);
   const recorder = new Recorder(context, memory);
   try {
-    const outputs = readOutputs(call, recorder, await (build as (recorder: Recorder) => unknown)(recorder));
+    const built = Promise.resolve((build as (recorder: Recorder) => unknown)(recorder));
+    const outputs = readOutputs(call, recorder, await beforeAbort(built, signal));
     const { parts, layers, inputs, assertIntact } = recorder.close();
     for (const layer of layers) layer.assertAlive(operation);
     const inStep = new CallArguments(operation, memory.placement);
