@@ -1,18 +1,21 @@
 // npm run setup: installs what this machine needs to build headwise. Does nothing if all of it is here.
-//
-// Emscripten: a good `emcc` on PATH (or under EMSDK) is used. Otherwise one is unpacked into a private prefix.
-// System packages (compiler, CMake, …; see system.mjs) are installed by apt when run by root. Otherwise they are named.
-//
-//   HEADWISE_TOOLCHAIN_SUITE   archive suite to take Emscripten from (default: trixie; resolute on Ubuntu)
-//   HEADWISE_TOOLCHAIN_DIR     where the private prefix goes (default: the user's cache folder)
-//   HEADWISE_HEADERS           prefix under which xsimd and Eigen are installed, beside an emcc of your own
 
 import { pathToFileURL } from "node:url";
 
+import { optionsOf } from "../../web/build/usage.mjs";
 import { obstacle, provision } from "./debian.mjs";
 import { findToolchain, installedEmscripten, MINIMUM_VERSION, prefixFor, readStamp } from "./emscripten.mjs";
 import { withLock } from "./lock.mjs";
 import { installSystemPackages } from "./system.mjs";
+
+const USAGE = `npm run setup -- [options]: what this machine needs to build headwise
+  --all     also what its tests need
+  --help    this text
+Emscripten: a good emcc on PATH (or under EMSDK) is used. Otherwise one is unpacked into a private prefix.
+System packages (compiler, CMake, …) are installed by apt when run by root. Otherwise they are named.
+  HEADWISE_TOOLCHAIN_SUITE   archive suite to take Emscripten from (default: trixie; resolute on Ubuntu)
+  HEADWISE_TOOLCHAIN_DIR     where the private prefix goes (default: the user's cache folder)
+  HEADWISE_HEADERS           prefix under which xsimd and Eigen are installed, beside an emcc of your own`;
 
 const say = (line) => console.error(`setup: ${line}`);
 
@@ -55,7 +58,7 @@ function instructions(problem, contents) {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   try {
-    const toolchain = await setUp(process.argv.includes("--all") ? ["wasm", "native", "browser"] : ["wasm"]);
+    const toolchain = await setUp(optionsOf(USAGE).all ? ["wasm", "native", "browser"] : ["wasm"]);
     say(`Emscripten ${toolchain.version} at ${toolchain.emcc}`);
   } catch (error) {
     console.error(error.message);

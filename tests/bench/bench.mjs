@@ -2,16 +2,16 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
-import { parseArgs } from "node:util";
 
 import { buildToRun } from "../../web/build/build.mjs";
+import { installPackages } from "../../web/build/packages.mjs";
 import { run, say } from "../../web/build/run.mjs";
+import { fileToWrite, namesIn, oneOf, optionsOf, UsageError, wholeNumber } from "../../web/build/usage.mjs";
 import { installSize } from "../figures/installs.mjs";
 import { BUSY, compare, comparisonLines } from "./compare.mjs";
-import { openEngine } from "./engines.mjs";
+import { openEngine, VERSIONS } from "./engines.mjs";
 import { CASES, isChosen } from "./harness/cases.mjs";
 import { buildPrograms } from "./programs/build.mjs";
-import { printIsa } from "./isa/isa.mjs";
 import { record, recordedTable } from "./record.mjs";
 import { fromBench } from "./schema/fromBench.mjs";
 import { commit } from "./schema/libraries.mjs";
@@ -36,7 +36,7 @@ const USAGE = `npm run bench -- [options]
   --rounds N        turns of each contender, default 7
   --node MAJOR      20, 22 or 24, default this Node
   --browser         headless Chromium instead of Node
-  --backend webgpu  WebGPU in headless Chromium, beside ort and tfjs on WebGPU; see webgpu/
+  --backend NAME    wasm (default) or webgpu: in headless Chromium, beside ort and tfjs on WebGPU; see webgpu/
   --sizes           what small apps load, and their first call over a slow connection, in headless Chromium; with
                     --filter NAME, --rounds N, and --record keeps the table; see sizes/
   --isa             what AMD's compiler makes of the kernels, without a GPU and without measuring;
@@ -46,58 +46,52 @@ const USAGE = `npm run bench -- [options]
   --record TABLE    keeps the cases in a table of tests/figures/figures.json, and fills the pages
   --against FILE    compares with what --save wrote before: now/before, case by case
   --built           does not build the package and the bench's own programs first
-  --verbose         says how peers computed a case, and why not`;
+  --verbose         says how peers computed a case, and why not
+  --help            this text`;
 
 function defaultThreads() {
   return [...new Set([1, availableParallelism()])].join(",");
 }
 
 function readOptions() {
-  const text = { type: "string" };
-  const flag = { type: "boolean", default: false };
-  const { values: given } = parseArgs({
-    options: {
-      ...{ filter: { ...text, default: "" }, quick: flag, threads: text, variant: text, peers: text },
-      ...{ rounds: text, node: text, browser: flag, backend: { ...text, default: "wasm" } },
-      ...{ save: text, json: text, record: text, against: text, verbose: flag, built: flag, help: flag },
-      ...{ isa: flag, sizes: flag },
-    },
-  });
-  if (given.help) return undefined;
-  const values = { ...(given.quick && QUICK), ...given };
-  if (values.record && !values.sizes) recordedTable(values.record);
-  const onWebgpu = values.backend === "webgpu";
+  const given = optionsOf(USAGE, { likely: "filter" });
+  const values = { filter: "", rounds: "7", ...(given.quick && QUICK), ...given };
+  if (values.record !== undefined && !values.sizes) recordedTable(values.record);
+  const backend = oneOf("--backend", values.backend ?? "wasm", ["wasm", "webgpu"]);
+  const peers = backend === "webgpu" ? GPU_PEERS : PEERS;
+  const threads = (values.threads ?? defaultThreads()).split(",");
   return {
     ...values,
-    threads: (values.threads ?? defaultThreads()).split(",").map((n) => positive("--threads", n)),
-    variants: listOf("--variant", values.variant ?? "", VARIANTS),
-    peers: onWebgpu ? peersOf(values.peers ?? "all", GPU_PEERS) : peersOf(values.peers ?? "ort,ort-mha", PEERS),
-    rounds: positive("--rounds", values.rounds ?? "7"),
-    node: values.node && positive("--node", values.node),
-    before: values.against && readSaved(values.against),
+    backend,
+    threads: threads.map((text) => wholeNumber("--threads", text, 1, 1024)),
+    variants: values.variant === undefined ? VARIANTS : namesIn("--variant", values.variant, VARIANTS),
+    peers: peersOf(values.peers ?? (backend === "webgpu" ? "all" : "ort,ort-mha"), peers),
+    rounds: wholeNumber("--rounds", values.rounds, 1, 10_000),
+    node: values.node === undefined ? undefined : Number(oneOf("--node", values.node, VERSIONS)),
+    save: values.save === undefined ? undefined : fileToWrite("--save", values.save),
+    json: values.json === undefined ? undefined : fileToWrite("--json", values.json),
+    before: values.against === undefined ? undefined : readSaved(values.against),
   };
 }
 
-const peersOf = (text, known) => (text === "none" ? [] : listOf("--peers", text === "all" ? "" : text, known));
-
-function positive(option, text) {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new Error(`${option} must be a positive integer, got ${text}`);
-  return number;
-}
-
-function listOf(option, text, known) {
-  const names = text ? text.split(",") : known;
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown) throw new Error(`${option}: no ${unknown}, only ${known.join(", ")}`);
-  return names;
+function peersOf(text, known) {
+  if (text === "none") return [];
+  return text === "all" ? known : namesIn("--peers", text, known);
 }
 
 /** Reads a saved file before anything is measured, so that a wrong file name is reported at once. */
 function readSaved(file) {
-  const saved = JSON.parse(readFileSync(file, "utf8"));
-  if (!saved.runs || !saved.options) throw new Error(`--against: ${file} was not written by --save`);
+  const saved = savedIn(file);
+  if (!saved?.runs || !saved.options) throw new UsageError(`--against: ${file} was not written by --save`);
   return saved;
+}
+
+function savedIn(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new UsageError(`--against: ${file} cannot be read: ${error.message}`);
+  }
 }
 
 async function prepare({ peers, backend, built }) {
@@ -181,6 +175,12 @@ async function benchSizes(options) {
   await sizes(options, process.argv.slice(2));
 }
 
+async function benchIsa(options) {
+  await installPackages();
+  const { printIsa } = await import("./isa/isa.mjs"); // needs the packages
+  return printIsa(options);
+}
+
 async function measureAndCompare(options) {
   const { before, save, json, peers, rounds } = options;
   await prepare(options);
@@ -189,6 +189,8 @@ async function measureAndCompare(options) {
   if (load > availableParallelism() * BUSY) console.log("The machine is busy: do not trust these numbers.");
   const now = { date: new Date().toISOString(), commit: commit(), load, options: { peers, rounds } };
   Object.assign(now, await measure(options));
+  if (now.runs.every(({ records }) => records.length === 0))
+    throw new Error(`--filter: no case that was asked for is named ${JSON.stringify(options.filter)}`);
   if (save) writeFileSync(save, `${JSON.stringify(now, undefined, 1)}\n`);
   if (json) writeFileSync(json, `${JSON.stringify(fromBench(now, process.argv.slice(2)), undefined, 1)}\n`);
   if (options.record) record(options.record, now, process.argv.slice(2));
@@ -199,10 +201,9 @@ async function measureAndCompare(options) {
 
 try {
   const options = readOptions();
-  if (!options) console.log(USAGE);
-  else if (options.sizes) await benchSizes(options);
+  if (options.sizes) await benchSizes(options);
   else if (!options.isa) await measureAndCompare(options);
-  else if (!(await printIsa(options))) process.exitCode = 1;
+  else if (!(await benchIsa(options))) process.exitCode = 1;
 } catch (error) {
   say(error.message);
   process.exitCode = 1;

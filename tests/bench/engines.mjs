@@ -13,6 +13,9 @@ import { run, say } from "../../web/build/run.mjs";
 /** Versions of Node from npm, where the program for each platform is a package of its own. */
 const NODE_VERSIONS = { 20: "20.20.2", 22: "22.23.3", 24: "24.21.0" };
 
+/** What `--node` may name. */
+export const VERSIONS = Object.keys(NODE_VERSIONS);
+
 /** Opens an engine: { name, run(configuration, report), close() }. */
 export async function openEngine({ browser, node }) {
   return browser ? openChromium() : openNode(node);
@@ -52,7 +55,6 @@ const currentMajor = () => Number(process.versions.node.split(".")[0]);
 
 async function installNode(major) {
   const version = NODE_VERSIONS[major];
-  if (!version) throw new Error(`--node: one of ${Object.keys(NODE_VERSIONS).join(", ")}`);
   const platform = `node-${process.platform}-${process.arch}`;
   const folder = path.join(build, `node-${version}`);
   const program = path.join(folder, "node_modules", platform, "bin/node");

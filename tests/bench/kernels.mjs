@@ -3,28 +3,28 @@
 
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { parseArgs } from "node:util";
 
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { configure } from "../../web/build/cmake.mjs";
-import { nodeProgram } from "./engines.mjs";
+import { oneOf, optionsOf } from "../../web/build/usage.mjs";
+import { nodeProgram, VERSIONS } from "./engines.mjs";
 
 const USAGE = `node tests/bench/kernels.mjs [options]
   --filter TEXT     only lines whose name contains TEXT: "call", "512 x 64", "softmax"
   --variant NAME    relaxed or simd; default both
   --node MAJOR      20, 22 or 24, default this Node
-  --build           no more than to build: do so before a machine is made quiet`;
+  --build           no more than to build: do so before a machine is made quiet
+  --help            this text`;
 
-const text = { type: "string" };
-const flag = { type: "boolean" };
-const { values } = parseArgs({ options: { filter: text, variant: text, node: text, build: flag, help: flag } });
+const PROGRAMS = ["relaxed", "simd"];
 
-if (values.help) console.log(USAGE);
-else await timeKernels(values);
+await timeKernels(optionsOf(USAGE, { likely: "filter" }));
 
 async function timeKernels({ filter = "", variant, node, build: onlyBuild }) {
+  if (node !== undefined) oneOf("--node", node, VERSIONS);
+  if (variant !== undefined) oneOf("--variant", variant, PROGRAMS);
   const { folder, build } = await configure("bench-wasm", { toolchain: await setUp(["wasm"]) });
-  const programs = (variant ? [variant] : ["relaxed", "simd"]).map((name) => `kernels.${name}`);
+  const programs = (variant ? [variant] : PROGRAMS).map((name) => `kernels.${name}`);
   await build(...programs);
   if (onlyBuild) return;
   const { program, flags } = await nodeProgram(node && Number(node));

@@ -6,24 +6,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 
 import { root } from "../../web/build/paths.mjs";
+import { optionsOf } from "../../web/build/usage.mjs";
 
 const USAGE = `node tests/bench/start.mjs [options]
   --kept      with the toolchain and npm's cache of this machine; otherwise both come from nothing, into an empty folder
   --page      also until the lab is served
+  --help      this text
 What is not committed is not in the clone.`;
-
-const flag = { type: "boolean", default: false };
-const { values } = parseArgs({ options: { kept: flag, page: flag, help: flag } });
 
 /** The first line of the picture. */
 const PICTURE = /^“/;
 const SERVED = /in your browser/;
 
-if (values.help) console.log(USAGE);
-else await measure(values);
+await measure(optionsOf(USAGE));
 
 async function measure({ kept, page }) {
   const folder = mkdtempSync(path.join(tmpdir(), "headwise-start-"));

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 
-import { HELP, parseOptions } from "../../web/demo/cli/options.js";
+import { HELP, parseOptions } from "../../web/demo/cli/options.mjs";
 
 test("without options: the default sentences, in text, then the page", () => {
   expect(parseOptions([])).toEqual({

@@ -7,10 +7,10 @@ import path from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { flatten, random } from "headwise/train";
 
-import { UsageError } from "../../web/demo/cli/options.js";
+import { UsageError } from "../../web/build/usage.mjs";
 import { Characters } from "../../web/demo/train/characters.js";
 import { Checkpoint } from "../../web/demo/train/cli/checkpoint.js";
-import { parseTrainOptions } from "../../web/demo/train/cli/options.js";
+import { parseTrainOptions } from "../../web/demo/train/cli/options.mjs";
 import { initialParameters, type Architecture } from "../../web/demo/train/model.js";
 import { drawStory, isHeldOut as isHeldOutStory } from "../../web/demo/stories/story.js";
 import { repeatedBatch, STORY_WORDS, storiesBatch, storyBatch, storyIds } from "../../web/demo/train/storyBatch.js";
@@ -269,12 +269,12 @@ describe("The options of train:demo", () => {
   });
 
   test.each([
-    [["--task", "poems"], '--task must be text, sums or repeat, got "poems"'],
+    [["--task", "poems"], '--task must be one of text, sums, repeat, got "poems"'],
     [["--task", "sums", "--text", "a.txt"], "--text is for --task text"],
     [["--minutes", "1", "--steps", "2"], "give --minutes or --steps, not both"],
     [["--minutes", "soon"], '--minutes must be a number from 0.01 to 10000, got "soon"'],
-    [["--seed", "1.5"], '--seed must be a whole number, got "1.5"'],
-    [["--threads", "0"], "--threads must be a number from 1 to 1024"],
+    [["--seed", "1.5"], '--seed must be a whole number from 0 to 4294967295, got "1.5"'],
+    [["--threads", "0"], "--threads must be a whole number from 1 to 1024"],
     [["--weight"], "--weight"],
   ])("%j is refused", (args, message) => {
     const error = thrownBy(() => parseTrainOptions(args));

@@ -1,4 +1,4 @@
-// npm run build: builds what the npm package holds, as far as it is stale. `--lab` builds the lab too, for the tests.
+// npm run build: builds what the npm package holds, as far as it is stale.
 
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,6 +9,7 @@ import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { installPackages } from "./packages.mjs";
 import { build, root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
+import { optionsOf } from "./usage.mjs";
 import { printPageSize } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 import { buildWasm } from "./wasm.mjs";
@@ -23,7 +24,13 @@ export async function buildPicture(variant) {
   await underLock(async () => {
     await buildModules({ modules: [variant], bundles: ["inParts"], withTools: false });
     const { buildCommand } = await import("../demo/command.mjs"); // needs the packages
-    const inputs = ["web/demo/cli", "web/demo/model", "web/demo/command.mjs", "package-lock.json"];
+    const inputs = [
+      "web/demo/cli",
+      "web/demo/model",
+      "web/build/usage.mjs",
+      "web/demo/command.mjs",
+      "package-lock.json",
+    ];
     await whenStale("command", { inputs, outputs: ["dist-demo/cli.js"] }, buildCommand);
   });
 }
@@ -56,6 +63,12 @@ export async function buildAll() {
   });
 }
 
+/** Builds what tests need: the tools of all languages, what the npm package holds, and the lab. */
+export async function buildForTests() {
+  await run(process.execPath, ["cpp/toolchain/setup.mjs", "--all"]);
+  await run(process.execPath, ["web/build/build.mjs", "--lab"]);
+}
+
 function underLock(work) {
   const waiting = () => say("build: another build is running in this folder: waiting for it");
   return withLock(path.join(build, "lock"), waiting, work);
@@ -85,9 +98,13 @@ async function buildRunnable() {
   });
 }
 
+const USAGE = `npm run build -- [options]: what the npm package holds, as far as it is stale, and
+  --lab     the lab too, as the tests need it
+  --help    this text`;
+
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   try {
-    if (process.argv.includes("--lab")) await buildToRun();
+    if (optionsOf(USAGE).lab) await buildToRun();
     await buildAll();
   } catch (error) {
     say(error.message);

@@ -8,10 +8,15 @@ import path from "node:path";
 import { buildToRun } from "./build.mjs";
 import { build, dist, root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
+import { optionsOf } from "./usage.mjs";
+
+const USAGE = `npm run docs -- [options]: build/docs, the pages and the API as a folder for any static web server
+  --help    this text`;
 
 const site = path.join(build, "docs");
 
 try {
+  optionsOf(USAGE);
   await buildToRun();
   await bundleListings();
   await run(process.execPath, ["node_modules/typedoc/bin/typedoc", "--options", "web/typedoc.json"]);

@@ -1,16 +1,18 @@
 // npm run build:demo: makes the lab as a folder for any static web server.
-//
-//   npm run build:demo -- --address ADDRESS    where it will be served: links to it then show a picture of it elsewhere
 
 import path from "node:path";
-import { parseArgs } from "node:util";
 
 import { buildToRun } from "./build.mjs";
 import { root } from "./paths.mjs";
 import { say } from "./run.mjs";
+import { optionsOf } from "./usage.mjs";
+
+const USAGE = `npm run build:demo -- [options]: dist-demo/site, the lab as a folder for any static web server
+  --address ADDRESS    where it will be served: links to it then show a picture of it elsewhere
+  --help               this text`;
 
 try {
-  const { values } = parseArgs({ options: { address: { type: "string" } } });
+  const values = optionsOf(USAGE, { likely: "address" });
   if (values.address !== undefined && !/^https?:\/\/./.test(values.address))
     throw new Error(`--address: must begin with https:// or http://, got ${values.address}`);
   await buildToRun();

@@ -4,26 +4,28 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { HELP, parseOptions } from "../demo/cli/options.mjs";
 import { buildPage, buildPicture } from "./build.mjs";
 import { root } from "./paths.mjs";
 import { say } from "./run.mjs";
+import { UsageError } from "./usage.mjs";
 
 const args = process.argv.slice(2);
 
-/** The module that the demo will load. Node runs relaxed SIMD from version 22 on. */
-function variant() {
-  const named = args.flatMap((arg, n) =>
-    arg === "--variant" ? [args[n + 1]] : (/^--variant=(.*)/.exec(arg)?.[1] ?? []),
-  );
-  const best = Number(process.versions.node.split(".")[0]) < 22 ? "simd" : "relaxed";
-  return ["simd", "relaxed"].includes(named.at(-1)) ? named.at(-1) : best;
+/** The module that the demo takes of itself. Node runs relaxed SIMD from version 22 on. */
+const best = Number(process.versions.node.split(".")[0]) < 22 ? "simd" : "relaxed";
+
+async function show(variant) {
+  await buildPicture(variant === "auto" ? best : variant);
+  const { main } = await import(pathToFileURL(path.join(root, "dist-demo/cli.js")).href);
+  await main(args, buildPage);
 }
 
 try {
-  await buildPicture(variant());
-  const { main } = await import(pathToFileURL(path.join(root, "dist-demo/cli.js")).href);
-  await main(args, buildPage);
+  const { help, variant } = parseOptions(args);
+  if (help) process.stdout.write(HELP);
+  else await show(variant);
 } catch (error) {
   say(error.message);
-  process.exitCode = 1;
+  process.exitCode = error instanceof UsageError ? 2 : 1;
 }

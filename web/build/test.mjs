@@ -1,24 +1,14 @@
 // npm test: runs the tests, also in a bare clone. The last line is "N passed, N failed, N skipped". A stage that has passed
 // runs again only if its inputs have changed; otherwise its counts are repeated with "(cached)". Two stages run beside each
 // other. What they print goes to build/test-results/STAGE.log, and to the terminal if they fail.
-//
-//   npm test                       what a change usually breaks
-//   npm test -- --all              everything that CI runs for a commit: also sanitizers, fuzzers, C++ as WebAssembly, the lab
-//   npm test -- --whole            the same, and every bundler and engine that users may have (npm run test:package: only these)
-//   npm test -- --only=jest        whole stages: lint, native, jest, webgpu, wgpu, browser, package, lab, wasm, asan, fuzz,
-//                                  tsan, consumers, reproducible, trust (comma-separated); the last two run only if named
-//   npm test -- --deep             with more random calls on WebGPU (HEADWISE_DEEP=1)
-//   npm test -- --busy             with one process for each core that keeps it busy; nothing from the cache
-//   npm test -- --fresh            nothing from the cache, as in CI
-//   npm test -- --hunt=10          ten minutes of search for new inputs of the fuzzers, and nothing else
 
 import { randomInt } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { parseArgs } from "node:util";
 
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { shareLab } from "../../tests/browser/sharedLab.mjs";
+import { buildForTests } from "./build.mjs";
 import { burnAllCores } from "./busy.mjs";
 import { add, jestCounts, nothing, oneFailed, sentence, trustCounts } from "./counts.mjs";
 import { FUZZERS } from "./corpus.mjs";
@@ -28,11 +18,24 @@ import { lintCpp } from "./lintCpp.mjs";
 import { judged, nativeTests, statusOf, TABLE, threadTests } from "./nativeTests.mjs";
 import { installConsumers } from "./packages.mjs";
 import { build } from "./paths.mjs";
-import { run, say, useGroups } from "./run.mjs";
+import { say, useGroups } from "./run.mjs";
 import { runStage, runStages, WATCHDOG_MINUTES } from "./stages.mjs";
 import { CORE, forgetPassed, passedBefore, rememberPassed, stageDigest } from "./stamps.mjs";
+import { namesIn, optionsOf, wholeNumber } from "./usage.mjs";
 import { wasmTests } from "./wasmTests.mjs";
 import { wgpuTests } from "./wgpuTests.mjs";
+
+const USAGE = `npm test -- [options]: what a change usually breaks, or
+  --all          everything that CI runs for a commit: also sanitizers, fuzzers, C++ as WebAssembly, the lab
+  --whole        the same, and every bundler and engine that users may have (npm run test:package: only these)
+  --only LIST    whole stages, such as --only jest,package: webgpu, browser, lint, native, jest, wgpu, package, lab, asan,
+                 fuzz, tsan, wasm, consumers, reproducible, trust; the last two run only if named
+  --deep         with more random calls on WebGPU (HEADWISE_DEEP=1)
+  --busy         with one process for each core that keeps it busy; nothing from the cache
+  --fresh        nothing from the cache, as in CI
+  --hunt N       N minutes of search for new inputs of the fuzzers, and nothing else
+  --help         this text
+The last line is "N passed, N failed, N skipped". tests/README.md says what each stage runs.`;
 
 const results = path.join(build, "test-results");
 
@@ -125,8 +128,7 @@ const stagesOf = ({ hunt, isAll }) => {
 const BUILD = { name: "build", minutes: 5, hangsAfter: 20, run: buildPackage, isNeeded: true };
 
 async function buildPackage() {
-  await run(process.execPath, ["cpp/toolchain/setup.mjs", "--all"]);
-  await run(process.execPath, ["web/build/build.mjs", "--lab"]);
+  await buildForTests();
   return nothing;
 }
 
@@ -226,21 +228,12 @@ async function countsOf(stage, { isFresh, isAll, deep: isDeep }) {
   return counts;
 }
 
+/** A day, in minutes. */
+const LONGEST_HUNT = 1440;
+
 function readOptions() {
-  const flag = { type: "boolean", default: false };
-  const text = { type: "string" };
-  const options = {
-    all: flag,
-    deep: flag,
-    whole: flag,
-    busy: flag,
-    fresh: flag,
-    only: text,
-    hunt: { ...text, default: "0" },
-  };
-  const { values } = parseArgs({ options });
-  const hunt = Number(values.hunt);
-  if (!(hunt >= 0)) throw new Error(`--hunt: must be minutes, got ${values.hunt}`);
+  const values = optionsOf(USAGE, { likely: "only" });
+  const hunt = values.hunt === undefined ? 0 : wholeNumber("--hunt", values.hunt, 1, LONGEST_HUNT);
   const isFresh = values.fresh || values.busy || hunt > 0 || Boolean(process.env.CI);
   const isAll = values.all || values.whole || values.only !== undefined;
   return { ...values, hunt, isFresh, isAll };
@@ -249,9 +242,8 @@ function readOptions() {
 function chosenStages({ hunt, only, isAll, whole }) {
   const stages = stagesOf({ hunt, isAll });
   if (hunt > 0) return stages.filter(({ name }) => name === "fuzz");
-  const names = only?.split(",");
-  const unknown = names?.filter((name) => !stages.some((stage) => stage.name === name)) ?? [];
-  if (unknown.length > 0) throw new Error(`--only: no stage ${unknown.join(", ")}`);
+  const all = stages.map(({ name }) => name);
+  const names = only === undefined ? undefined : namesIn("--only", only, all);
   if (names) return stages.filter(({ name }) => names.includes(name));
   return stages.filter((stage) => !stage.only || (stage.only === "all" && isAll) || (stage.only === "whole" && whole));
 }

@@ -3,11 +3,14 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 
+import { HELP, parseTrainOptions } from "../demo/train/cli/options.mjs";
 import { buildPackage } from "./build.mjs";
 import { root } from "./paths.mjs";
 import { ended, say } from "./run.mjs";
 
-try {
+const args = process.argv.slice(2);
+
+async function train() {
   await buildPackage();
   const { build } = await import("esbuild"); // a package that may have been installed just now
   const program = path.join(root, "dist-demo/train.js");
@@ -22,12 +25,17 @@ try {
     target: "node20",
     external: ["headwise", "headwise/*", "cli-progress"],
   });
-  const training = spawn(process.execPath, [program, ...process.argv.slice(2)], { cwd: root, stdio: "inherit" });
+  const training = spawn(process.execPath, [program, ...args], { cwd: root, stdio: "inherit" });
   // The terminal sends Ctrl-C to the training too. Other signals reach only this process, so it passes them on.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => training.kill("SIGTERM"));
   const status = await ended(training);
   process.exitCode = typeof status === "number" ? status : 1;
+}
+
+try {
+  if (parseTrainOptions(args).help) process.stdout.write(HELP);
+  else await train();
 } catch (error) {
   say(error.message);
   process.exitCode = 1;

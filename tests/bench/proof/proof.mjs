@@ -3,53 +3,37 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 
 import { build } from "../../../web/build/paths.mjs";
 import { say } from "../../../web/build/run.mjs";
+import { decimalNumber, fileToWrite, namesIn, optionsOf } from "../../../web/build/usage.mjs";
 
+const HOSTS = ["node", "chromium"];
 const MINUTES = 8;
 const QUICK_MINUTES = 2;
 
 const USAGE = `npm run gpu:proof -- [options]
   --quick        a part of the table and few other cases, as in CI
-  --hosts LIST   of node, chromium; default both
+  --hosts LIST   of ${HOSTS.join(", ")}; default both
   --minutes N    the longest time of all hosts together, default ${MINUTES}, or ${QUICK_MINUTES} with --quick
   --save FILE    the JSON, default build/gpu-proof.json
   --json FILE    the times as a file of the format headwise-bench, which the lab draws; see ../schema/
   --built        does not build the package first
   --pack FOLDER  writes a folder that runs the proof on another machine (Linux x64), and runs nothing here
   --record FILE  keeps the speed of such a JSON in the table of web/docs/benchmarks.md, and runs nothing
+  --help         this text
   HEADWISE_CHROMIUM_FLAGS gives Chromium what a GPU needs; on Linux for example
   --enable-features=Vulkan --use-angle=vulkan`;
 
 function readOptions() {
-  const text = { type: "string" };
-  const flag = { type: "boolean", default: false };
-  const { values } = parseArgs({
-    options: {
-      quick: flag,
-      built: flag,
-      help: flag,
-      hosts: text,
-      minutes: text,
-      save: text,
-      json: text,
-      pack: text,
-      record: text,
-    },
-  });
-  if (values.help) return undefined;
-  const minutes = Number(values.minutes ?? (values.quick ? QUICK_MINUTES : MINUTES));
-  if (!(minutes > 0)) throw new Error(`--minutes: must be more than 0, got ${values.minutes}`);
+  const values = optionsOf(USAGE);
   return {
-    minutes,
-    ...{ quick: values.quick, built: values.built },
-    hosts: values.hosts?.split(","),
+    ...values,
+    quick: values.quick === true,
+    minutes: decimalNumber("--minutes", values.minutes ?? String(values.quick ? QUICK_MINUTES : MINUTES), 0.1, 1440),
+    hosts: values.hosts === undefined ? HOSTS : namesIn("--hosts", values.hosts, HOSTS),
     save: values.save ?? path.join(build, "gpu-proof.json"),
-    json: values.json,
-    pack: values.pack,
-    record: values.record,
+    json: values.json === undefined ? undefined : fileToWrite("--json", values.json),
   };
 }
 
@@ -59,18 +43,15 @@ function readOptions() {
  * @returns whether a host has run, and no case is wrong
  */
 export async function proof({ quick, minutes, hosts, save, json }) {
-  const { bundleCore, HOSTS, proveOn } = await import("./hosts.mjs"); // needs the packages
+  const { bundleCore, proveOn } = await import("./hosts.mjs"); // needs the packages
   const { documentOf, isRight } = await import("./record.mjs");
   const { summaryOf } = await import("./summary.mjs");
-  const names = hosts ?? Object.keys(HOSTS);
-  const unknown = names.find((name) => !(name in HOSTS));
-  if (unknown) throw new Error(`--hosts: no ${unknown}, only ${Object.keys(HOSTS).join(", ")}`);
   await bundleCore();
   const date = new Date().toISOString();
   const end = Date.now() + 60_000 * minutes;
   const records = [];
-  for (const [n, name] of names.entries()) {
-    const seconds = (end - Date.now()) / 1e3 / (names.length - n);
+  for (const [n, name] of hosts.entries()) {
+    const seconds = (end - Date.now()) / 1e3 / (hosts.length - n);
     const record = await proveOn(name, { seconds, quick }, printer(name));
     records.push(record);
     console.log(summaryOf(record).join("\n"));
@@ -110,7 +91,6 @@ function printer(host) {
 
 async function main() {
   const options = readOptions();
-  if (!options) return console.log(USAGE);
   if (options.record !== undefined) {
     (await import("./keep.mjs")).record(options.record);
     return (await import("../../figures/pages.mjs")).fillPages();

@@ -7,7 +7,6 @@ import path from "node:path";
 import { root } from "../../../web/build/paths.mjs";
 import { nodeFlags, statusOf } from "../programs.mjs";
 import { united } from "./united.mjs";
-import { reportsOf } from "./v8Reports.mjs";
 
 /** Tests of documents, of the lab and of tools: they do not run the package, or only as others do. */
 const OTHERS = /^(demo|docs|lab|mutation|readme|rooms|stages|treeShaking|trust|workflows)/;
@@ -34,6 +33,7 @@ export async function typescriptCoverage(folder, files = testFiles()) {
     while (waiting.length > 0) await runCounted(waiting.splice(0, FILES_AT_A_TIME), counts);
   };
   await Promise.all(Array.from({ length: availableParallelism() }, runWaiting));
+  const { reportsOf } = await import("./v8Reports.mjs"); // needs the packages
   return united(await reportsOf(counts, folder));
 }
 

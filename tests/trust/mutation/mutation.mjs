@@ -1,19 +1,12 @@
 // npm run mutation: changes the code in small ways, and counts how many of these mutants the tests notice.
-//
-//   npm run mutation                          60 mutants of each language
-//   npm run mutation -- --only=typescript     or cpp
-//   npm run mutation -- --mutants=200         of each language
-//   npm run mutation -- --seed=7              other mutants (default 1)
-//   npm run mutation -- --list                all mutants of the sample, without running anything
-//
-// The report goes to build/mutation/mutation.md, and all mutants to build/mutation/mutation.json. The exit status is 0 if at
-// least 85 % are killed.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { parseArgs } from "node:util";
 
+import { buildForTests } from "../../../web/build/build.mjs";
+import { installPackages } from "../../../web/build/packages.mjs";
 import { say, useGroups } from "../../../web/build/run.mjs";
+import { namesIn, optionsOf, wholeNumber } from "../../../web/build/usage.mjs";
 import { today } from "../../figures/file.mjs";
 import { machine } from "../machine.mjs";
 import * as cpp from "./cpp.mjs";
@@ -25,28 +18,24 @@ import * as typescript from "./typescript.mjs";
 
 const LANGUAGES = { cpp, typescript };
 
-function wholeNumber(name, text) {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`--${name}: must be a whole number, got ${text}`);
-  return number;
-}
+const USAGE = `npm run mutation -- [options]: 60 mutants of each language, or
+  --only LIST    of cpp, typescript
+  --mutants N    so many of each language
+  --seed N       other mutants, default 1
+  --list         all mutants of the sample, without running anything
+  --help         this text
+The report goes to build/mutation/mutation.md, and all mutants to build/mutation/mutation.json. The exit status is 0 if
+at least 85 % are killed.`;
 
 function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      list: { type: "boolean", default: false },
-      only: { type: "string", default: Object.keys(LANGUAGES).join(",") },
-      mutants: { type: "string", default: "60" },
-      seed: { type: "string", default: "1" },
-    },
-  });
-  const languages = values.only.split(",");
-  const unknown = languages.filter((language) => !Object.hasOwn(LANGUAGES, language));
-  if (unknown.length > 0)
-    throw new Error(`--only: must name ${Object.keys(LANGUAGES).join(" or ")}, got ${unknown.join(", ")}`);
-  const count = wholeNumber("mutants", values.mutants);
-  const seed = wholeNumber("seed", values.seed);
-  return { languages, count, seed, isList: values.list };
+  const values = optionsOf(USAGE, { likely: "only" });
+  const all = Object.keys(LANGUAGES);
+  return {
+    languages: values.only === undefined ? all : namesIn("--only", values.only, all),
+    count: wholeNumber("--mutants", values.mutants ?? "60", 1),
+    seed: wholeNumber("--seed", values.seed ?? "1", 0),
+    isList: values.list,
+  };
 }
 
 /** The sample of a language. */
@@ -101,9 +90,12 @@ async function list(options) {
 
 try {
   const options = readOptions();
-  if (options.isList) await list(options);
-  else {
+  if (options.isList) {
+    await installPackages();
+    await list(options);
+  } else {
     useGroups();
+    await buildForTests();
     process.exitCode = (await measureAll(options)) >= GOAL ? 0 : 1;
   }
 } catch (error) {

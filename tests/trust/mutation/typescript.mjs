@@ -4,8 +4,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { Instrumenter } from "@stryker-mutator/instrumenter";
-
 import { root } from "../../../web/build/paths.mjs";
 import { say } from "../../../web/build/run.mjs";
 import { whenStale } from "../../../web/build/stale.mjs";
@@ -23,14 +21,15 @@ const jestReport = path.join(coverage, "jest.json");
 const EXCLUDED = ["StringLiteral"];
 
 const quiet = () => {};
-const instrumenter = new Instrumenter({ debug: quiet, info: quiet, warn: quiet, isDebugEnabled: () => false });
+const LOGGER = { debug: quiet, info: quiet, warn: quiet, isDebugEnabled: () => false };
 
 /** The areas' files with all mutants in them, and these mutants as Stryker describes them. */
 async function instrumented() {
   const names = typescriptAreas.flatMap(({ files }) => files);
   const files = names.map((name) => ({ name, mutate: true, content: readFileSync(path.join(root, name), "utf8") }));
   const options = { plugins: null, excludedMutations: EXCLUDED, ignorers: [] };
-  const { files: withMutants, mutants } = await instrumenter.instrument(files, options);
+  const { Instrumenter } = await import("@stryker-mutator/instrumenter"); // may have been installed just now
+  const { files: withMutants, mutants } = await new Instrumenter(LOGGER).instrument(files, options);
   return { files: withMutants, mutants: mutants.filter(({ status }) => status !== "Ignored") };
 }
 

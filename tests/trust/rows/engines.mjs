@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { root } from "../../../web/build/paths.mjs";
 import { ALL_ON_WGPU, wgpuTests } from "../../../web/build/wgpuTests.mjs";
@@ -54,7 +55,7 @@ async function suiteIn(folder) {
   const cases = path.join(folder, "cases.json");
   writeFileSync(cases, JSON.stringify(readRows()));
   const addressOf = (file) => `/${path.relative(root, file)}`;
-  return { suite: addressOf(new URL(await bundled(measureFile)).pathname), cases: addressOf(cases) };
+  return { suite: addressOf(fileURLToPath(await bundled(measureFile))), cases: addressOf(cases) };
 }
 
 /** What the tests of WebGPU say in Deno. */

@@ -3,11 +3,12 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { HeadwiseError, createAttention, type Attention, type Report } from "headwise";
 
+import { UsageError } from "../../build/usage.mjs";
 import { Encoder, type Encoding } from "../model/encoder.js";
 import { headsOf, rowOf } from "../model/heads.js";
 import { DEFAULT_SENTENCES, PARK, PHONE } from "../model/story.js";
 import { modelFiles } from "./modelFiles.js";
-import { HELP, UsageError, parseOptions, type CliOptions } from "./options.js";
+import { HELP, parseOptions, type CliOptions } from "./options.mjs";
 import { palette } from "./palette.js";
 import { headsPicture } from "./picture.js";
 import { directionStory, positionStory, reportLines, sentenceLines, similarityLines, type Look } from "./printout.js";
@@ -40,7 +41,7 @@ export async function main(
 
 /** Exit status and text of an error that a user can fix. Any other error is thrown again, with its stack. */
 function explained(error: unknown): [status: number, explanation: string] {
-  if (error instanceof UsageError) return [2, `${error.message}\n--help lists the options.`];
+  if (error instanceof UsageError) return [2, error.message];
   if (HeadwiseError.is(error)) return [1, [error.message, error.hint ?? ""].join("\n").trimEnd()];
   throw error;
 }

@@ -5,7 +5,7 @@ import { setImmediate as eventsHandled } from "node:timers/promises";
 import { Presets, SingleBar } from "cli-progress";
 import { createAttention, HeadwiseError, type Attention } from "headwise";
 
-import { UsageError } from "../../cli/options.js";
+import { UsageError } from "../../../build/usage.mjs";
 import { asParameters, Model } from "../model.js";
 import { readStored, storeWeights } from "../storedWeights.js";
 import { Characters } from "../characters.js";
@@ -14,7 +14,7 @@ import { repeatTask, storyTask, sumsTask, textTask, type Figures, type Task } fr
 import { corpusOf, partsOf, type Corpus } from "../text.js";
 import { BREAK } from "../../stories/words.js";
 import { Checkpoint } from "./checkpoint.js";
-import { HELP, parseTrainOptions, type TrainOptions } from "./options.js";
+import { HELP, parseTrainOptions, type TrainOptions } from "./options.mjs";
 import { Training } from "./training.js";
 
 /** Downloads and checkpoints, outside of git. */
@@ -37,7 +37,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (options.help) process.stdout.write(HELP);
     else await trainAndWrite(options);
   } catch (error) {
-    if (error instanceof UsageError) say(`${error.message}\n--help lists the options.`);
+    if (error instanceof UsageError) say(error.message);
     else if (HeadwiseError.is(error)) say(`${error.message}\n${error.hint}`);
     else throw error;
     process.exitCode = 1;

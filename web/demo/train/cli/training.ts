@@ -6,7 +6,7 @@ import { Learner, type StepResult } from "../learner.js";
 import { initialParameters, Model, type Parameters } from "../model.js";
 import type { Task } from "../tasks.js";
 import type { Checkpoint } from "./checkpoint.js";
-import type { TrainOptions } from "./options.js";
+import type { TrainOptions } from "./options.mjs";
 
 /** The learning rate grows from 0 over these steps, and then falls to 0 by a cosine until the end. */
 const WARM_UP = 100;

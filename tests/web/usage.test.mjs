@@ -1,0 +1,86 @@
+// What a command of package.json says to `--help` and to an option that it does not have: at once, in a bare clone too.
+
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { afterAll, describe, expect, test } from "@jest/globals";
+
+import { fileToWrite, namesIn, readOptions, wholeNumber } from "../../web/build/usage.mjs";
+
+const USAGE = `npm run example -- [options]
+  --fresh       begins anew
+  --only LIST   some of them,
+                as --also says
+  --text TEXT   read aloud
+  --flag=value  is part of the text`;
+
+describe("an option", () => {
+  const read = (...args) => readOptions(USAGE, args, { repeated: "text", likely: "only" });
+
+  test("is what its usage says", () => {
+    expect(read()).toEqual({});
+    expect(read("--fresh", "--only", "a,b", "--text=one", "--text", "two", "-h")).toEqual({
+      fresh: true,
+      only: "a,b",
+      text: ["one", "two"],
+      help: true,
+    });
+  });
+
+  test.each([
+    [["--ony=a"], "there is no option --ony; did you mean --only?"],
+    [["--also"], "there is no option --also"],
+    [["--flag=x"], "there is no option --flag"],
+    [["--constructor"], "there is no option --constructor"],
+    [["a"], '"a" stands alone; write --only "a"'],
+    [["--only"], "--only needs a value"],
+    [["--fresh=yes"], "--fresh takes no value"],
+  ])("%j is refused with what to type instead", (args, message) => {
+    expect(() => read(...args)).toThrow(message);
+    expect(() => read(...args)).toThrow("\n--help lists the options.");
+  });
+
+  test.each(["", " 3", "3\n", "0x3", "3.5", "-1", "1e1", "Infinity", "0", "9"])("%j is no whole number", (text) => {
+    expect(() => wholeNumber("--rounds", text, 1, 8)).toThrow(
+      `--rounds must be a whole number from 1 to 8, got ${JSON.stringify(text)}`,
+    );
+  });
+
+  test("that names something unknown is refused with what there is", () => {
+    expect(namesIn("--only", "b,a,b", ["a", "b"])).toEqual(["b", "a"]);
+    expect(() => namesIn("--only", "a,", ["a", "b"])).toThrow('--only must be one of a, b, got ""');
+  });
+});
+
+test("a file that could not be written is refused before the work whose results it gets", () => {
+  expect(fileToWrite("--save", "here.json")).toBe("here.json");
+  expect(() => fileToWrite("--save", "no folder/here.json")).toThrow(
+    /^--save: there is no folder .*no folder for the file/,
+  );
+});
+
+describe("in a bare clone", () => {
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
+  const commands = Object.entries(scripts).filter(([, script]) => /^node \S+$/.test(script));
+  const clone = mkdtempSync(path.join(tmpdir(), "headwise clone-"));
+  for (const name of ["cpp", "tests", "web", "package.json"])
+    cpSync(name, path.join(clone, name), { recursive: true, filter: (file) => path.basename(file) !== "node_modules" });
+  afterAll(() => rmSync(clone, { recursive: true }));
+
+  const run = (script, ...args) =>
+    spawnSync(process.execPath, [script.replace("node ", ""), ...args], { cwd: clone, encoding: "utf8" });
+
+  test.each(commands)("%s has --help", (_, script) => {
+    expect(run(script, "--help")).toMatchObject({ status: 0, stderr: "", stdout: expect.stringContaining("--help") });
+  });
+
+  test.each(commands)("%s refuses an option that it does not have, before any work", (_, script) => {
+    const { status, stderr } = run(script, "--nonsense");
+    expect(status).not.toBe(0);
+    expect(stderr).toMatch(/^there is no option --nonsense; did you mean --[\w-]+\?\n--help lists the options\.\n$/);
+    expect(existsSync(path.join(clone, "node_modules"))).toBe(false);
+    expect(existsSync(path.join(clone, "build"))).toBe(false);
+  });
+});
