@@ -1,6 +1,6 @@
 // One process at a time. Others wait. A lock whose owner has ended is taken over.
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -25,7 +25,7 @@ export async function withLock(lock, onWait, work) {
 
 function claim(lock) {
   try {
-    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    writeFileSync(lock, ownerOf(process.pid), { flag: "wx" });
     return true;
   } catch (error) {
     if (error.code !== "EEXIST") throw error;
@@ -36,9 +36,25 @@ function claim(lock) {
 
 function ownerLives(lock) {
   try {
-    process.kill(Number(readFileSync(lock, "utf8")), 0);
-    return true;
+    const owner = readFileSync(lock, "utf8");
+    const pid = Number.parseInt(owner || "0", 10); // empty: it is being written
+    process.kill(pid, 0);
+    return pid === 0 || owner === ownerOf(pid);
   } catch (error) {
     return error.code === "EPERM"; // alive, and another user's
   }
 }
+
+/**
+ * A process by its number, and by when it started, where the system says that: containers number their processes alike,
+ * and what a killed one has left in a folder names a process of the next one.
+ */
+function ownerOf(pid) {
+  const file = `/proc/${pid}/stat`;
+  if (!existsSync(file)) return String(pid);
+  const afterName = readFileSync(file, "utf8").replace(/^.*\) /s, ""); // a name may contain anything
+  return `${pid} ${afterName.split(" ")[STARTED]}`;
+}
+
+/** Where the time of the start is among the fields of `stat` behind the name: see proc(5). */
+const STARTED = 19;
