@@ -79,6 +79,8 @@ test("strongest links in words, strongest first", () => {
 
 test("wide and combining characters keep the columns straight", () => {
   expect(displayWidth("日本")).toBe(4);
+  expect(displayWidth("𠮷野家")).toBe(6); // the first is beyond 16 bits
+  expect(displayWidth("❤️1️⃣￥")).toBe(6); // a sign that is asked to be an emoji, and a wide one of money
   expect(displayWidth("e\u0301")).toBe(1);
   expect(cut("abcdef", 4)).toBe("abc…");
   expect(cut("日本語", 4)).toBe("日…");
