@@ -76,6 +76,10 @@ test("the default sentences tell their story, without colour in a pipe", async (
   expect(stdout).not.toContain("\x1b");
 });
 
+test("one token is one token", async () => {
+  expect((await runDemo(["--no-serve", "--text", "Hi"])).stdout).toContain("\n1 token: ▁Hi ");
+});
+
 test("FORCE_COLOR colours a pipe, NO_COLOR wins over it", async () => {
   const args = ["--no-serve", "--text", "Hi."];
   expect((await runDemo(args, { FORCE_COLOR: "1" })).stdout).toContain("\x1b[48;2;");

@@ -42,3 +42,9 @@ test("text is escaped", () => {
   expect(picture).toContain("<title>What each head attends to in “&#60;&#38;&#62;”</title>");
   expect(picture).not.toContain("<&>");
 });
+
+test("control characters, which XML forbids, are replaced", () => {
+  const picture = headsPicture({ ...encoding, text: "a\u0001\u001b[1m", tokens: ["▁a\u0001", "\u001b[1m"] });
+  expect(picture).toContain("<title>What each head attends to in “a��[1m”</title>");
+  expect(picture).not.toMatch(/[^\P{C}\n]/u);
+});

@@ -1,6 +1,6 @@
 import { type Encoding } from "../model/encoder.js";
 import { headName, headsOf, rowOf, type Head } from "../model/heads.js";
-import { asMarkup, tokenNames } from "../model/names.js";
+import { asMarkup, printable, tokenNames } from "../model/names.js";
 import { viridis } from "../model/viridis.js";
 
 /** In units of the picture, which can have any size. */
@@ -40,7 +40,7 @@ export function headsPicture(encoding: Encoding): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" font-family="system-ui, sans-serif" font-size="${fontSize}">`,
-    `<title>What each head attends to in “${asMarkup(encoding.text)}”</title>`,
+    `<title>What each head attends to in “${asMarkup(printable(encoding.text))}”</title>`,
     `<style>text{fill:#555}.title{fill:#222;font-size:13px;font-weight:600}`,
     `@media(prefers-color-scheme:dark){text{fill:#aaa}.title{fill:#eee}}</style>`,
     ...maps,

@@ -21,9 +21,9 @@ export function sentenceLines(encoding: Encoding, milliseconds: number, look: Lo
   const names = tokenNames(tokens);
   const lines = [
     look.palette.strong(`“${printable(text)}”`),
-    `${tokens.length} tokens: ${printable(tokens.join(" "))}   ${look.palette.quiet(`${milliseconds.toFixed(0)} ms`)}`,
+    `${tokens.length} ${tokens.length === 1 ? "token" : "tokens"}: ${printable(tokens.join(" "))}   ${look.palette.quiet(`${milliseconds.toFixed(0)} ms`)}`,
   ];
-  if (tokensLeftOut > 0) lines.push(`The model reads ${MAX_TOKENS} tokens; the last ${tokensLeftOut} are left out.`);
+  if (tokensLeftOut > 0) lines.push(`The model reads ${MAX_TOKENS} tokens; left out at the end: ${tokensLeftOut}.`);
   if (tokens.length === 0) return lines;
 
   encoding.layers.forEach((_, layer) => {
