@@ -75,7 +75,7 @@ function tableNamed(parts, name) {
   return parts[name];
 }
 
-/** A table, its notes, and when, by which commands and where it was measured. */
+/** A table, its notes, and by which commands it was measured; when and where, unless its rows say that. */
 export function tableText({ columns, rows, notes = [], commands, date, machine }) {
   const line = (cells) => `| ${cells.join(" | ")} |`;
   const notesText = notes.length > 0 ? [notes.map((note) => `- ${note}`).join("\n")] : [];
@@ -83,6 +83,6 @@ export function tableText({ columns, rows, notes = [], commands, date, machine }
   return [
     [line(columns), `|${"---|".repeat(columns.length)}`, ...Object.values(rows).map(line)].join("\n"),
     ...notesText,
-    `Measured on ${date} by ${by}: ${machine}.`,
+    `Measured${date ? ` on ${date}` : ""} by ${by}${machine ? `: ${machine}` : ""}.`,
   ].join("\n\n");
 }

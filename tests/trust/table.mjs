@@ -12,20 +12,18 @@ function signOf({ verdict, isQuick, isLate, without }) {
   return without ? `${yes}, without ${without}` : yes;
 }
 
-const COLUMNS = ["what", "goal", "measured", "holds", "command"];
+const COLUMNS = ["what", "goal", "measured", "holds", "command", "when, where"];
 
-const cellsOf = (result) => {
+const cellsOf = (result, { date, machine }) => {
   const { name, what, goal, figure } = result;
-  return [what, goal, figure, signOf(result), `\`npm run trust -- --only=${name}\``];
+  return [what, goal, figure, signOf(result), `\`npm run trust -- --only=${name}\``, `${date}, ${machine}`];
 };
 
 /** @param {{ date: string, machine: string, results: object[] }} report */
-export const partOf = ({ date, machine, results }) => ({
+export const partOf = (report) => ({
   commands: ["npm run trust -- --record"],
-  date,
-  machine,
   columns: COLUMNS,
-  rows: Object.fromEntries(results.map((result) => [result.name, cellsOf(result)])),
+  rows: Object.fromEntries(report.results.map((result) => [result.name, cellsOf(result, report)])),
 });
 
 /** The report as Markdown. */

@@ -32,9 +32,10 @@ describe("sizes in the file are those of the build", () => {
 
 describe("the file holds what is used, and what is known of it", () => {
   test.each(Object.keys(parts))("%s has commands, a date and a machine", (name) => {
-    const { commands, machine, date, figures = {} } = parts[name];
+    const { commands, machine, date, figures = {}, rows = {} } = parts[name];
     expect(commands.length).toBeGreaterThan(0);
-    expect(machine).toMatch(/\S/);
+    // of the whole part, or of each row
+    for (const each of machine ? [machine] : Object.values(rows).map((row) => row.at(-1))) expect(each).toMatch(/\S/);
     const dates = date ? [date] : Object.values(figures).map((figure) => figure.date);
     for (const each of dates) expect(each).toMatch(/^\d{4}-\d\d-\d\d$/);
   });

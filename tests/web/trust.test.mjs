@@ -14,7 +14,7 @@ import { united } from "../trust/coverage/united.mjs";
 import { jest, reportOf } from "../trust/programs.mjs";
 import { merged } from "../trust/record.mjs";
 import { resultOf } from "../trust/result.mjs";
-import { partOf } from "../trust/table.mjs";
+import { partOf, tableOf } from "../trust/table.mjs";
 import { rows } from "../trust/rows/index.mjs";
 import { plateau, smallestSeen } from "../trust/soak/plateau.mjs";
 
@@ -112,6 +112,12 @@ describe("a result", () => {
     expect(signOf({ without: "the audit" })).toBe("yes, without the audit");
     expect(signOf({ isLate: true })).toBe("right, but **not in time**");
     expect(signOf({ isLate: true, verdict: "failed" })).toBe("**no**");
+  });
+
+  test("says when and where its row was measured: other rows may be older, and of another machine", () => {
+    const report = { date: "2026-01-02", machine: "a machine", results: [{ name: "a" }] };
+    expect(partOf(report).rows.a.at(-1)).toBe("2026-01-02, a machine");
+    expect(tableOf(report)).toMatch(/\n\nMeasured by `npm run trust -- --record`\.\n$/);
   });
 
   test("takes the place of the older result of its row; results of rows that are gone are dropped", () => {
