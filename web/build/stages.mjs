@@ -1,4 +1,4 @@
-// Runs stages, two at a time, and adds up their counts. A stage over its budget gives a warning. A stage that takes three
+// Runs stages, some at a time, and adds up their counts. A stage over its budget gives a warning. A stage that takes three
 // times its budget hangs: it is ended and has failed. All stages are ended after 86 minutes, before CI would end them
 // without a message, after 90.
 
@@ -20,7 +20,7 @@ const LAST_LINES = 400;
 /**
  * @typedef {object} Stage
  * @property {string} name
- * @property {number} minutes - its budget: a little more than its time on a quiet machine with two cores, beside another
+ * @property {number} minutes - its budget: a little more than its time on a quiet machine with two cores, beside two others
  * @property {number} [hangsAfter] - minutes after which it is ended
  * @property {() => Promise<{ passed: number, failed: number, skipped: number }>} run
  * @property {boolean} [isNeeded] - runs alone, and later stages cannot run without it

@@ -1,5 +1,5 @@
 // npm test: runs the tests, also in a bare clone. The last line is "N passed, N failed, N skipped". A stage that has passed
-// runs again only if its inputs have changed; otherwise its counts are repeated with "(cached)". Two stages run beside each
+// runs again only if its inputs have changed; otherwise its counts are repeated with "(cached)". Three stages run beside each
 // other. What they print goes to build/test-results/STAGE.log, and to the terminal if they fail.
 
 import { randomInt } from "node:crypto";
@@ -84,22 +84,24 @@ const FILES = {
 
 /**
  * All stages in their order. `minutes` is the budget: a little more than the stage takes on a quiet machine with
- * two cores, beside another stage. A stage over its budget is reported; a stage that takes three times its budget is ended.
+ * two cores, beside two others. A stage over its budget is reported; a stage that takes three times its budget is ended.
  * `reads` are the files on which its result depends. tests/README.md says what each stage runs.
  */
 const stagesOf = ({ hunt, isAll }) => {
   const files = (name) => FILES[name][isAll ? "all" : "usual"];
   return [
-    // First, because it has one process and takes longest.
+    // First, because each of these two has one process, which often waits, and takes longest.
     { name: "webgpu", minutes: isAll ? 22 : 3, reads: PACKAGE, run: () => webgpu(files("webgpu")) },
     { name: "browser", minutes: isAll ? 24 : 2, reads: PACKAGE, run: () => browser(files("browser")) },
     { name: "lint", minutes: isAll ? 4 : 2, reads: LINTED, run: () => lint(isAll) },
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
     { name: "jest", minutes: isAll ? 10 : 6, reads: PACKAGE, run: () => jest("jest", files("jest"), { env: fewer() }) },
-    { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
-    { name: "package", minutes: isAll ? 5 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
-    { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
     { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan", `-${TABLE}`), only: "all" },
+    { name: "wgpu", minutes: 6, reads: PACKAGE, run: () => wgpuTests(), only: "all" },
+    { name: "wasm", minutes: 6, reads: CORE, run: wasmTests, only: "all" },
+    { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
+    { name: "tsan", minutes: 5, reads: CORE, run: threadTests, only: "all" },
+    { name: "package", minutes: isAll ? 5 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     // Alone it also builds what the stage asan has built.
     {
       name: "fuzz",
@@ -110,8 +112,6 @@ const stagesOf = ({ hunt, isAll }) => {
       after: "asan",
       only: "all",
     },
-    { name: "tsan", minutes: 5, reads: CORE, run: threadTests, only: "all" },
-    { name: "wasm", minutes: 6, reads: CORE, run: wasmTests, only: "all" },
     { name: "consumers", minutes: 12, reads: PACKAGE, run: consumers, only: "whole" },
     {
       name: "reproducible",
@@ -248,6 +248,9 @@ function chosenStages({ hunt, only, isAll, whole }) {
   return stages.filter((stage) => !stage.only || (stage.only === "all" && isAll) || (stage.only === "whole" && whole));
 }
 
+/** So many stages run beside each other: one more than CI has cores, because a browser and a software GPU often wait. */
+const SLOTS = 3;
+
 /** A usual run takes a tenth of the random inputs; see tests/web/depth.ts and tests/cpp/harness.h. */
 const FEWER = "10";
 
@@ -264,7 +267,7 @@ try {
   total = await runStages(stages, {
     countsOf: (stage) => countsOf(stage, options),
     watchdogMinutes: WATCHDOG_MINUTES + options.hunt,
-    slots: 2,
+    slots: SLOTS,
   });
 } catch (error) {
   say(error.message);
