@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Attention, AttentionOptions, CallProgress } from "headwise";
 
 import { endOfSubmit, MOST_SECONDS, piecesOf, Speed, UNKNOWN_SPEED } from "../../web/src/webgpu/plan/pieces.js";
@@ -91,16 +91,12 @@ test("A speed that was learned too low rises again from the submits that follow 
 describeOnGpu("A long call on WebGPU", () => {
   type Rows = ReturnType<typeof randomTensor>;
   const heads = (rows: number) => [1, 2, 3].map((seed) => randomTensor(seed, [1, 2, rows, 64])) as [Rows, Rows, Rows];
-  const inputs = heads(1024);
+  const inputs = heads(640);
   const returns = { output: true, lse: true } as const;
 
   type Watch = Pick<AttentionOptions, "signal" | "onProgress">;
 
-  /**
-   * An instance that has measured a slow device, and one that has not: there the same calls are one submit. Each test has a
-   * slow one of its own, because it learns from the first submits how fast the device is.
-   */
-  let slow: Attention;
+  /** An instance that has measured nothing yet: its calls are one submit. */
   let fresh: Attention;
   let whole: Awaited<ReturnType<typeof attend>>;
   const attend = (hw: Attention, options: Watch = {}) =>
@@ -110,14 +106,20 @@ describeOnGpu("A long call on WebGPU", () => {
     fresh = await createOnSharedDevice();
     whole = await attend(fresh);
   });
-  beforeEach(async () => {
-    slow = await createOnSharedDevice();
-    await whileSlow(() => slow.scaledDotProductAttention(...heads(1500))); // 1.1 GFLOP, enough to learn from
-  });
-  afterEach(() => slow.dispose());
   afterAll(() => fresh.dispose());
 
+  /**
+   * An instance that has measured a slow device: the same calls are several submits. Each test has one of its own, because
+   * it learns from the first submits how fast the device is.
+   */
+  async function createSlow(): Promise<Attention> {
+    const slow = await createOnSharedDevice();
+    await whileSlow(() => slow.scaledDotProductAttention(...heads(1400))); // 1 GFLOP, just enough to learn from
+    return slow;
+  }
+
   test("gives the same bits in several submits as in one, and tells how far it has come", async () => {
+    using slow = await createSlow();
     const told: CallProgress[] = [];
     const parts = await attend(slow, { onProgress: (each) => told.push(each) });
     expect(bits(parts)).toEqual(bits(whole));
@@ -128,16 +130,18 @@ describeOnGpu("A long call on WebGPU", () => {
   });
 
   test("has the same bits in its gradients", async () => {
+    using slow = await createSlow();
     const [query, key, value] = inputs;
     const { output, lse } = whole;
     const told: CallProgress[] = [];
-    const given = { query, key, value, output, lse, dOutput: randomTensor(4, [1, 2, 1024, 64]) };
+    const given = { query, key, value, output, lse, dOutput: randomTensor(4, [1, 2, 640, 64]) };
     const parts = await slow.attentionBackward({ ...given, onProgress: (each) => told.push(each) });
     expect(bits(parts)).toEqual(bits(await fresh.attentionBackward(given)));
     expect(told.length).toBeGreaterThan(1);
   });
 
   test("has the same bits in a layer, forward and back", async () => {
+    using slow = await createSlow();
     const names = ["Wq", "Wk", "Wv", "Wo"] as const;
     const weights = Object.fromEntries(names.map((name, n) => [name, randomTensor(10 + n, [128, 128], 0.2)])) as Record<(typeof names)[number], Rows>; // oxfmt-ignore
     const [x, dOutput] = [randomTensor(20, [1, 512, 128]), randomTensor(21, [1, 512, 128])];
@@ -152,6 +156,7 @@ describeOnGpu("A long call on WebGPU", () => {
   });
 
   test("ends between two submits when its signal aborts, and the instance goes on", async () => {
+    using slow = await createSlow();
     const controller = new AbortController();
     const reason = new Error("stop");
     let told = 0;
@@ -166,6 +171,7 @@ describeOnGpu("A long call on WebGPU", () => {
   });
 
   test("rejects with what its listener throws", async () => {
+    using slow = await createSlow();
     const error = new TypeError("no");
     const onProgress = () => {
       throw error;
