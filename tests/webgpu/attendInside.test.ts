@@ -5,14 +5,14 @@ import { B, D, DV, key, KV, query, S, TOKENS, value } from "../web/attendInside.
 import { attendInsideTests } from "../web/attendInsideTests.js";
 import { bits } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, onSharedDevice } from "./gpu.js";
 import { expectBits } from "./gpuResults.js";
 import { thrown } from "../web/thrownBy.js";
 
 describeOnGpu("the inside of attention over a cache on WebGPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onPlainDevice((own, instance) => {
+  onSharedDevice((own, instance) => {
     device = own;
     hw = instance;
   });

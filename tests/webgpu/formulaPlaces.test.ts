@@ -8,7 +8,7 @@ import { formula } from "headwise/formula";
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
-import { describeOnGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, onSharedDevice } from "./gpu.js";
 
 const DOCUMENTS = Int32Array.from({ length: 256 }, (_, n) => Math.floor(n / 11));
 const BONUS = Float32Array.from({ length: 256 }, (_, n) => (n % 7 === 3 ? -Infinity : Math.sin(n)));
@@ -59,7 +59,7 @@ function expectClose(found: readonly number[], wanted: readonly number[], tolera
 
 describeOnGpu("formulas in every place of WebGPU", () => {
   let hw: Attention;
-  onPlainDevice((_, made) => {
+  onSharedDevice((_, made) => {
     hw = made;
   });
 

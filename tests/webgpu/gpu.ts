@@ -123,16 +123,24 @@ export function bothEngines(): { readonly onGpu: Attention; readonly onCpu: Atte
   return engines;
 }
 
-/** The shared plain device and an instance on it, for the tests of the surrounding block. */
-export function onPlainDevice(take: (device: GPUDevice, hw: Attention) => void): void {
+type Take = (device: GPUDevice, hw: Attention) => void;
+
+/** An instance and its device, for the tests of the surrounding block. */
+function onDeviceOf(create: () => Promise<Attention>, take: Take): void {
   let hw: Attention;
   beforeAll(async () => {
-    const device = await plainDevice();
-    hw = await createAttention({ backend: "webgpu", device });
-    take(device, hw);
+    hw = await create();
+    take(hw.gpu!.device as GPUDevice, hw);
   });
   afterAll(() => hw.dispose());
 }
+
+/** The shared device and an instance on it. */
+export const onSharedDevice = (take: Take) => onDeviceOf(createOnSharedDevice, take);
+
+/** The shared plain device and an instance on it, for tests of its limits. */
+export const onPlainDevice = (take: Take) =>
+  onDeviceOf(async () => createAttention({ backend: "webgpu", device: await plainDevice() }), take);
 
 /** Opens a device for one test. */
 export async function openTestDevice(from = gpu, limits?: Record<string, number>): Promise<GPUDevice> {

@@ -21,7 +21,7 @@ import { bits, differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { thrown } from "../web/thrownBy.js";
 import { CountedGpu } from "./countedGpu.js";
-import { describeOnGpu, describeOnNullGpu, disposeAll, gpu, nullGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, disposeAll, gpu, nullGpu, onSharedDevice } from "./gpu.js";
 import { gradientsOf, type LayerCall, type Numbers } from "./layerGradientReference.js";
 import { square, weight } from "./layerWeights.js";
 
@@ -154,7 +154,7 @@ const cases: Record<string, Case> = {
 
 describeOnGpu("the gradient of a layer on WebGPU", () => {
   let hw: Attention;
-  onPlainDevice((_, instance) => {
+  onSharedDevice((_, instance) => {
     hw = instance;
   });
 

@@ -14,7 +14,7 @@ import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
 import { thrown } from "../web/thrownBy.js";
-import { describeOnGpu, describeOnNullGpu, nullGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, nullGpu, onSharedDevice } from "./gpu.js";
 import { weight } from "./layerWeights.js";
 
 const LAYERS = 4;
@@ -68,7 +68,7 @@ async function recordStep({ layers, caches }: Model, encoder: object, tokens: ty
 describeOnGpu("layer.forward with encoder", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onPlainDevice((own, instance) => {
+  onSharedDevice((own, instance) => {
     device = own;
     hw = instance;
   });

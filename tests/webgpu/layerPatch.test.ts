@@ -4,7 +4,7 @@ import { formula } from "headwise/formula";
 
 import { bits, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { bothEngines, describeOnGpu, onPlainDevice } from "./gpu.js";
+import { bothEngines, describeOnGpu, onSharedDevice } from "./gpu.js";
 import { expectBits } from "./gpuResults.js";
 import { CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Floats, type Given } from "./layerInside.js";
 import { eachRow, insideOf, putMean, type Grid, type InsideName } from "./layerInsideReference.js";
@@ -21,7 +21,7 @@ const x = randomTensor(50, [2, 5, 12]);
 describeOnGpu("patches of a layer on WebGPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onPlainDevice((own, instance) => {
+  onSharedDevice((own, instance) => {
     device = own;
     hw = instance;
   });

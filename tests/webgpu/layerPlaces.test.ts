@@ -11,7 +11,7 @@ import {
 
 import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, onPlainDevice, openTestDevice } from "./gpu.js";
+import { describeOnGpu, onSharedDevice, openTestDevice } from "./gpu.js";
 import { weight } from "./layerWeights.js";
 import { thrown } from "../web/thrownBy.js";
 
@@ -27,7 +27,7 @@ const context = randomTensor(7, [2, 9, 24]);
 describeOnGpu("layers and tensors on the GPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onPlainDevice((own, instance) => {
+  onSharedDevice((own, instance) => {
     device = own;
     hw = instance;
   });

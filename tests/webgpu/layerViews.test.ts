@@ -1,9 +1,9 @@
 import { expect, test } from "@jest/globals";
-import { UnsupportedError, type Attention, type KvCacheOptions, type Layer } from "headwise";
+import { createAttention, UnsupportedError, type Attention, type KvCacheOptions, type Layer } from "headwise";
 
 import { bits, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, onSharedDevice, plainDevice } from "./gpu.js";
 import { expectBits } from "./gpuResults.js";
 import { BARE, CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Given } from "./layerInside.js";
 import { Grid, insideOf } from "./layerInsideReference.js";
@@ -16,13 +16,17 @@ const keySlice = { heads: [1], keys: [2, 2, 0] };
 describeOnGpu("the inside of a layer on WebGPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  onPlainDevice((own, instance) => {
+  onSharedDevice((own, instance) => {
     device = own;
     hw = instance;
   });
 
-  const withLayer = async <T>({ layer }: Pick<Given, "layer">, use: (made: Layer) => Promise<T>): Promise<T> => {
-    const made = await hw.multiHeadAttention(layerOptions(layer));
+  const withLayer = async <T>(
+    { layer }: Pick<Given, "layer">,
+    use: (made: Layer) => Promise<T>,
+    on = hw,
+  ): Promise<T> => {
+    const made = await on.multiHeadAttention(layerOptions(layer));
     try {
       return await use(made);
     } finally {
@@ -196,7 +200,8 @@ describeOnGpu("the inside of a layer on WebGPU", () => {
   });
 
   test("a view over the device's limits is refused by its name, and the layer goes on", async () => {
-    await withLayer({ layer: TURNED }, async (layer) => {
+    using plain = await createAttention({ backend: "webgpu", device: await plainDevice() });
+    const refused = async (layer: Layer) => {
       const x = randomTensor(36, [2, 5, 12]);
       const query = { queries: new Int32Array(2 ** 19 + 1) }; // 128 bytes for each row of each batch
       const reason = await thrown(layer.forward(x, { returns: { query } }));
@@ -205,6 +210,7 @@ describeOnGpu("the inside of a layer on WebGPU", () => {
         /layer\.forward: returns\.query needs a buffer of 134217984 bytes, over the device's/,
       );
       expect((await layer.forward(x)).output.shape).toEqual([2, 5, 14]);
-    });
+    };
+    await withLayer({ layer: TURNED }, refused, plain);
   });
 });

@@ -18,7 +18,7 @@ import { randomTensor } from "../web/randomTensor.js";
 import type { Expected } from "../attention-conformance/reference/reference.js";
 import { CountedGpu } from "./countedGpu.js";
 import { WatchedGpu } from "./faultyGpu.js";
-import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onPlainDevice, openTestDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onSharedDevice, openTestDevice } from "./gpu.js";
 import { thrown } from "../web/thrownBy.js";
 
 type Floats = Tensor<"float32"> | Tensor<"float16">;
@@ -130,7 +130,7 @@ const SHAPES: readonly (readonly [rows: number, inputs: number, outputs: number]
 
 describeOnGpu("linear on WebGPU", () => {
   let hw: Attention;
-  onPlainDevice((_, instance) => {
+  onSharedDevice((_, instance) => {
     hw = instance;
   });
 

@@ -1,11 +1,11 @@
 import type { Attention } from "headwise";
 
 import { ownAnglesTests } from "../web/ownAngles.js";
-import { describeOnGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, onSharedDevice } from "./gpu.js";
 
 describeOnGpu("own angles on WebGPU", () => {
   let hw: Attention;
-  onPlainDevice((_, instance) => {
+  onSharedDevice((_, instance) => {
     hw = instance;
   });
   ownAnglesTests(() => hw);

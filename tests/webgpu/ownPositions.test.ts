@@ -2,11 +2,11 @@ import type { Attention } from "headwise";
 
 import { alibiPositionsTests } from "../web/alibiPositions.js";
 import { ownPositionsTests } from "../web/ownPositions.js";
-import { describeOnGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, onSharedDevice } from "./gpu.js";
 
 describeOnGpu("own positions on WebGPU", () => {
   let hw: Attention;
-  onPlainDevice((_, instance) => {
+  onSharedDevice((_, instance) => {
     hw = instance;
   });
   ownPositionsTests(() => hw);
