@@ -102,34 +102,83 @@ const overlap = (a: Box, b: Box) =>
   Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 &&
   Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5;
 
-describe("labels", () => {
-  test.each(CASES)(
-    "$name in $width pixels stay outside the cells and inside the picture",
-    async ({ width, tokens }) => {
-      const { page, size, close } = await openMap(width, tokens);
-      const look = async () => {
-        const { cells, canvas } = await plotBoxes(page);
-        const labels = await labelCorners(page);
-        expect(labels.length).toBeGreaterThan(0);
-        for (const { text, corners } of labels) {
-          const isBeside = corners.every(([x]) => x <= cells.left) || corners.every(([, y]) => y <= cells.top);
-          expect([text, isBeside]).toEqual([text, true]);
-          for (const [x, y] of corners) {
-            expect([text, x >= -1 && x <= canvas.width + 1, y >= -1]).toEqual([text, true, true]);
-          }
-        }
-        return cells;
-      };
-      const cells = await look();
-      expect(cells.right - cells.left).toBeGreaterThanOrEqual(Math.min(0.4 * width, 64 * size) - 1); // the cells have the larger part of the room
-      if (size < 30) return close();
-      await page.evaluate(() => ((window as unknown as VizWindow).map.view = { queries: [7, 17], keys: [31, 40] }));
-      await drawn(page);
-      await look();
-      await close();
-    },
-  );
+const tooltip = (page: Page) => page.locator("[part=tooltip]");
+const viewport = (page: Page) => page.evaluate(() => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight }));
 
+/** Asserts that the text beside a cell can be read, and hides neither its cell nor runs out of the window. */
+async function expectBeside(page: Page): Promise<void> {
+  const [box, frame, window] = [
+    await boxOf(tooltip(page)),
+    await boxOf(page.locator("[role=gridcell]")),
+    await viewport(page),
+  ];
+  expect(await tooltip(page).isVisible()).toBe(true);
+  expect(overlap(box, frame)).toBe(false);
+  const inside =
+    box.left >= window.left && box.top >= window.top && box.right <= window.right && box.bottom <= window.bottom;
+  expect({ box, inside }).toEqual({ box, inside: true });
+  const gap = Math.max(box.left - frame.right, frame.left - box.right, box.top - frame.bottom, frame.top - box.bottom);
+  expect(gap).toBeLessThan(24); // beside the cell
+}
+
+describe.each(CASES)("$name in $width pixels:", ({ width, tokens }) => {
+  let page: Page;
+  let size: number;
+  beforeAll(async () => {
+    ({ page, size } = await openMap(width, tokens));
+  });
+  afterAll(() => page.close());
+
+  test("labels stay outside the cells and inside the picture", async () => {
+    const look = async () => {
+      const { cells, canvas } = await plotBoxes(page);
+      const labels = await labelCorners(page);
+      expect(labels.length).toBeGreaterThan(0);
+      for (const { text, corners } of labels) {
+        const isBeside = corners.every(([x]) => x <= cells.left) || corners.every(([, y]) => y <= cells.top);
+        expect([text, isBeside]).toEqual([text, true]);
+        for (const [x, y] of corners) {
+          expect([text, x >= -1 && x <= canvas.width + 1, y >= -1]).toEqual([text, true, true]);
+        }
+      }
+      return cells;
+    };
+    const cells = await look();
+    expect(cells.right - cells.left).toBeGreaterThanOrEqual(Math.min(0.4 * width, 64 * size) - 1); // the cells have the larger part of the room
+    if (size < 30) return;
+    await page.evaluate(() => ((window as unknown as VizWindow).map.view = { queries: [7, 17], keys: [31, 40] }));
+    await drawn(page);
+    await look();
+    await page.evaluate(() => ((window as unknown as VizWindow).map.view = undefined));
+  });
+
+  test("the tooltip is beside the pointed cell", async () => {
+    const last = size - 1;
+    const middle = Math.floor(size / 2);
+    for (const [query, key] of [
+      [0, 0],
+      [0, last],
+      [middle, middle],
+      [last, 0],
+      [last, last],
+    ] as const) {
+      const { x, y } = await cellAt(page, query, key, size);
+      await page.mouse.move(x, y);
+      await drawn(page);
+      await expectBeside(page);
+      const grid = await boxOf(page.locator("[role=grid]"));
+      for (const header of ["rowheader", "columnheader"] as const) {
+        expect([header, overlap(await boxOf(page.locator(`[role=${header}]`)), grid)]).toEqual([header, false]);
+      }
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    await page.mouse.move(1, 1);
+    await drawn(page);
+    expect(await tooltip(page).isVisible()).toBe(false);
+  });
+});
+
+describe("labels", () => {
   test("of a cut token are told in full beside the cell", async () => {
     const { page, close } = await openMap(390, WIDE);
     const texts = (await labelCorners(page)).map(({ text }) => text);
@@ -168,57 +217,6 @@ describe("the numbering of tokens", () => {
 });
 
 describe("the tooltip", () => {
-  const tooltip = (page: Page) => page.locator("[part=tooltip]");
-  const viewport = (page: Page) => page.evaluate(() => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight }));
-
-  /** Asserts that the text beside a cell can be read, and hides neither its cell nor runs out of the window. */
-  async function expectBeside(page: Page): Promise<void> {
-    const [box, frame, window] = [
-      await boxOf(tooltip(page)),
-      await boxOf(page.locator("[role=gridcell]")),
-      await viewport(page),
-    ];
-    expect(await tooltip(page).isVisible()).toBe(true);
-    expect(overlap(box, frame)).toBe(false);
-    const inside =
-      box.left >= window.left && box.top >= window.top && box.right <= window.right && box.bottom <= window.bottom;
-    expect({ box, inside }).toEqual({ box, inside: true });
-    const gap = Math.max(
-      box.left - frame.right,
-      frame.left - box.right,
-      box.top - frame.bottom,
-      frame.top - box.bottom,
-    );
-    expect(gap).toBeLessThan(24); // beside the cell
-  }
-
-  test.each(CASES)("of $name in $width pixels is beside the pointed cell", async ({ width, tokens }) => {
-    const { page, size, close } = await openMap(width, tokens);
-    const last = size - 1;
-    const middle = Math.floor(size / 2);
-    for (const [query, key] of [
-      [0, 0],
-      [0, last],
-      [middle, middle],
-      [last, 0],
-      [last, last],
-    ] as const) {
-      const { x, y } = await cellAt(page, query, key, size);
-      await page.mouse.move(x, y);
-      await drawn(page);
-      await expectBeside(page);
-      const grid = await boxOf(page.locator("[role=grid]"));
-      for (const header of ["rowheader", "columnheader"] as const) {
-        expect([header, overlap(await boxOf(page.locator(`[role=${header}]`)), grid)]).toEqual([header, false]);
-      }
-    }
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-    await page.mouse.move(1, 1);
-    await drawn(page);
-    expect(await tooltip(page).isVisible()).toBe(false);
-    await close();
-  });
-
   test("tells the exact share, and follows the keyboard and the scrolled page", async () => {
     const { page, close } = await openMap(390, WORDS);
     await page.evaluate(() => {

@@ -198,6 +198,7 @@ describe.each(["light", "dark"] as const)("a scene of the lesson, in %s,", (colo
 
 /** The film of the lesson. The room shows afterwards what it showed before. */
 async function lessonFilm() {
+  await lab.page.setViewportSize({ width: 390, height: 844 }); // a small film has all of it
   await lab.enter("lesson");
   await openShare();
   const before = await lab.page.evaluate(() => location.hash);
@@ -205,6 +206,7 @@ async function lessonFilm() {
   await closeShare();
   expect(name).toMatch(/\.gif$/);
   expect(await lab.page.evaluate(() => location.hash)).toBe(before);
+  await lab.page.setViewportSize({ width: 1280, height: 900 });
   return Uint8Array.from(bytes);
 }
 
