@@ -15,7 +15,7 @@ import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { ringUses } from "../web/ringUse.js";
 import { prototypeOf, replace } from "./faultyGpu.js";
-import { describeOnGpu, gpu, nullGpu, onPlainDevice } from "./gpu.js";
+import { describeOnGpu, gpu, nullGpu, onPlainDevice, withEmptyKernels } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
 
 async function openCompatible(): Promise<GPUDevice> {
@@ -148,8 +148,12 @@ describeOnGpu("On a device without features", () => {
     test("the device is what this test says", () => expectLimits(device, 256));
 
     test.each(MANY_PARTS)("$name is within the error model", (each) => expectRight(hw, each));
+  });
 
-    test("no kernel but the one of that case has another text than with the limits of compatibility mode", async () => {
+  describe("with the limits of the standard,", () => {
+    withEmptyKernels();
+
+    test("no kernel but the one that joins many parts has another text than with the limits of compatibility mode", async () => {
       const [standard, compatible] = [await kernelTexts("core", 256), await kernelTexts("compatibility", 128)];
       expect(standard.size).toBeGreaterThan(60);
       expect(standard.size).toBe(compatible.size);
