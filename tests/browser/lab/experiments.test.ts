@@ -61,6 +61,45 @@ test("one click shows a head that looks at the answer, which the model does not 
   }
 });
 
+test("a visitor's own text and words are tried, with their control, by keyboard alone", async () => {
+  await page.goto("about:blank");
+  await page.goto(`${lab.url}#/generate`);
+  await lab.ready("generate", page);
+  await lab.unfold(page);
+  const swap = page.getByRole("group", { name: "Swap one word" });
+  await swap.getByLabel("Text").fill("One day Emma met Tom at the farm. Emma sang: “Wind snow fire sand.” Tom sang: “Wind snow"); // oxfmt-ignore
+  const button = swap.getByRole("button", { name: "Swap one word" });
+  expect(await button.isDisabled()).toBe(true); // "moon" does not stand there
+  expect(await swap.getByRole("status").textContent()).toBe("“moon” is no word of the text that the model knows.");
+  await swap.getByLabel("The word").fill("snow");
+  await swap.getByLabel("becomes").fill("rocket");
+  expect(await swap.getByRole("status").textContent()).toMatch(/does not know “rocket” as one word/);
+  await swap.getByLabel("becomes").fill("fire");
+  expect(await swap.getByRole("status").textContent()).toBe("");
+  await page.keyboard.press("Tab");
+  expect(await button.evaluate((node) => node === document.activeElement)).toBe(true);
+  await page.keyboard.press("Enter");
+  await page.getByText(/^The control: /).waitFor();
+  const [seen, control] = await page.locator(".card:has(.experiments) .finding").allTextContents();
+  expect(seen).toMatch(/^The last “snow” is now “fire”.* expects “sand”/);
+  expect(control).toMatch(/another word, “farm”, becomes “station” instead/);
+  await page
+    .locator(".own-text", { hasText: /Tom sang: “Wind fire$/ })
+    .first()
+    .waitFor();
+  await page.waitForFunction(() => decodeURIComponent(location.hash).includes("Wind+fire"));
+});
+
+test("what of a text the model does not know is said beside it, and a text without a repetition is told so", async () => {
+  const copying = page.getByRole("group", { name: "Switch off the heads that copy" });
+  await copying.getByLabel("Text").fill("Kate and Zoltan lived near the");
+  expect(await copying.getByRole("status").textContent()).toMatch(/does not know the word “Zoltan”/);
+  await copying.getByRole("button").click();
+  await page.getByText(/The text does not have that word, so no head can look at it/).waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await lab.axe(page)).toEqual([]);
+});
+
 test("an experiment ends what is being written, and sums have none", async () => {
   await page.goto("about:blank");
   await page.goto(`${lab.url}#/generate`);

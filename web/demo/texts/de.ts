@@ -1433,8 +1433,18 @@ export const GERMAN: Texts = {
     "„{0}“ meint „{1}“: {2} hat {3} seines Gewichts auf „{4}“.",
   "In the text above": "Im Text oben",
   Experiments: "Experimente",
-  "Each button changes one thing, and sets the room so that it can be seen above: the text, its heads, temperature 1 and top k 40. The control is the same with another word, or with other heads.":
-    "Jeder Knopf ändert eine Sache und stellt den Raum so ein, dass sie oben zu sehen ist: den Text, seine Köpfe, Temperatur 1 und Top-k 40. Die Kontrolle ist dasselbe mit einem anderen Wort oder mit anderen Köpfen.",
+  "Each button changes one thing, and sets the room so that it can be seen above: the text, its heads, temperature 1 and top k 40. The control is the same with another word, or with other heads. The texts may be yours: end one before the word that you ask for.":
+    "Jeder Knopf ändert eine Sache und stellt den Raum so ein, dass sie oben zu sehen ist: den Text, seine Köpfe, Temperatur 1 und Top-k 40. Die Kontrolle ist dasselbe mit einem anderen Wort oder mit anderen Köpfen. Die Texte dürfen deine sein: Höre vor dem Wort auf, nach dem du fragst.",
+  "The word": "Das Wort",
+  becomes: "wird zu",
+  "The model does not know “{0}” as one word. It offers the words that it knows.":
+    "Das Modell kennt „{0}“ nicht als ein Wort. Das Feld bietet die Wörter an, die es kennt.",
+  "Both words are “{0}”: nothing is swapped.": "Beide Wörter sind „{0}“: Es wird nichts getauscht.",
+  "“{0}” is no word of the text that the model knows.": "„{0}“ ist kein Wort des Textes, das das Modell kennt.",
+  "The text has no other word for the control: a name, a place, a colour or a thing.":
+    "Der Text hat kein anderes Wort für die Kontrolle: einen Namen, einen Ort, eine Farbe oder eine Sache.",
+  "The text has {0} signs. At most {1} are read.": "Der Text hat {0} Zeichen. Höchstens {1} werden gelesen.",
+  "Nothing of this text can be read.": "Von diesem Text ist nichts lesbar.",
   "Swap one word": "Ein Wort tauschen",
   "Switch off the heads that copy": "Die Köpfe ausschalten, die kopieren",
   "Two heads look at the answer": "Zwei Köpfe sehen auf die Antwort",
@@ -1451,11 +1461,31 @@ export const GERMAN: Texts = {
     "Köpfe, die kopieren, sehen auf das frühere „{0}“. Hier haben diese mindestens {1} ihres Gewichts dort: {2}.",
   "With all heads the model expects {0}. Without any one of them “{1}” still has at least {2}. Without all of them it has {3}.":
     "Mit allen Köpfen erwartet das Modell {0}. Fehlt nur einer von ihnen, hat „{1}“ noch mindestens {2}. Fehlen alle, hat es {3}.",
+  "A head that copies looks at the earlier “{0}”. Here it is {1}: {2} of its weight is there.":
+    "Ein Kopf, der kopiert, sieht auf das frühere „{0}“. Hier ist es {1}: {2} seines Gewichts ist dort.",
+  "With all heads the model expects {0}. Without that head “{1}” has {2}.":
+    "Mit allen Köpfen erwartet das Modell {0}. Ohne diesen Kopf hat „{1}“ {2}.",
+  "The control: all other heads are off, {0}. “{1}” has {2}.":
+    "Die Kontrolle: Alle anderen Köpfe sind aus, {0}. „{1}“ hat {2}.",
+  "The control: another head is off, {0}. “{1}” has {2}.":
+    "Die Kontrolle: Ein anderer Kopf ist aus, {0}. „{1}“ hat {2}.",
+  "With all heads the model expects {0}.": "Mit allen Köpfen erwartet das Modell {0}.",
+  "Most of all {0} looks at the earlier “{1}”, with {2} of its weight.":
+    "Am meisten sieht {0} auf das frühere „{1}“, mit {2} seines Gewichts.",
+  "The text does not have that word, so no head can look at it.":
+    "Der Text hat dieses Wort nicht, also kann kein Kopf darauf sehen.",
+  "This experiment needs a head with more than half of its weight there. End the text where something is said again.":
+    "Dieses Experiment braucht einen Kopf, der mehr als die Hälfte seines Gewichts dort hat. Höre auf, wo der Text etwas noch einmal sagt.",
+  "This experiment needs two heads with more than half of their weight there. End the text before a word that it has.":
+    "Dieses Experiment braucht zwei Köpfe, die mehr als die Hälfte ihres Gewichts dort haben. Höre vor einem Wort auf, das der Text schon hat.",
   "The model says {0} instead.": "Das Modell sagt stattdessen {0}.",
   "The control: as many other heads are off, {0}. “{1}” has {2}.":
     "Die Kontrolle: Ebenso viele andere Köpfe sind aus, {0}. „{1}“ hat {2}.",
-  "With all heads the model expects {0}. Two of the heads that look at that word: {1} has {2} of its weight there, {3} {4}. Without {5} the model expects {6}, though {7} has {8} on “{9}” then, too.":
-    "Mit allen Köpfen erwartet das Modell {0}. Zwei der Köpfe, die auf dieses Wort sehen: {1} hat {2} seines Gewichts dort, {3} {4}. Ohne {5} erwartet das Modell {6}, obwohl {7} auch dann {8} auf „{9}“ hat.",
+  "With all heads the model expects {0}. Two of the heads that look at that word: {1} has {2} of its weight there, {3} {4}.":
+    "Mit allen Köpfen erwartet das Modell {0}. Zwei der Köpfe, die auf dieses Wort sehen: {1} hat {2} seines Gewichts dort, {3} {4}.",
+  "Without {0} the model expects {1}, though {2} has {3} on “{4}” then, too.":
+    "Ohne {0} erwartet das Modell {1}, obwohl {2} auch dann {3} auf „{4}“ hat.",
+  "Without {0} the model expects {1} all the same.": "Ohne {0} erwartet das Modell trotzdem {1}.",
   "The control: without {0} the model expects {1}. A weight says where a head looks. Only a change says what the answer depends on.":
     "Die Kontrolle: Ohne {0} erwartet das Modell {1}. Ein Gewicht sagt, wohin ein Kopf sieht. Erst eine Änderung sagt, wovon die Antwort abhängt.",
   "Ask all heads": "Alle Köpfe fragen",

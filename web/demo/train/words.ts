@@ -2,8 +2,10 @@ import type { Vocabulary } from "./vocabulary.js";
 
 /** An emoji of one or more characters. */
 const EMOJI = /\p{RI}{2}|\p{Extended_Pictographic}(?:[\p{Emoji_Modifier}\uFE0F]|\u200D\p{Extended_Pictographic})*/u;
+/** A word, or a number. */
+export const WORD = /[\p{L}\p{M}\d’'-]+/gu;
 /** Words, numbers and signs of a text; a line break is a sign. */
-const PARTS = new RegExp(`${EMOJI.source}|[\\p{L}\\p{M}\\d’'-]+|\\n|[^\\s]`, "gu");
+const PARTS = new RegExp(`${EMOJI.source}|${WORD.source}|\\n|[^\\s]`, "gu");
 
 /** Text as numbers: each word and each sign has an id. Sentences are written with a capital letter. */
 export class Words implements Vocabulary {

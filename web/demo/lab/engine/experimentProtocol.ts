@@ -1,5 +1,6 @@
 import type { Taking } from "../../generate/sampling.js";
 import type { HeadPlace } from "../shell/headPlace.js";
+import type { HeadShare } from "./pronounProtocol.js";
 
 /** A text in which one word has become another one. */
 export interface Swap {
@@ -9,11 +10,23 @@ export interface Swap {
 }
 
 /** What to try. Chances are those of `taking`. */
-export type ExperimentOrder = { readonly text: string; readonly taking: Taking } & (
-  | { readonly kind: "swap"; readonly swap: Swap; readonly control: Swap }
-  | { readonly kind: "copying" }
-  | { readonly kind: "weight" }
-);
+interface Trial {
+  readonly text: string;
+  readonly taking: Taking;
+}
+
+export interface SwapOrder extends Trial {
+  readonly kind: "swap";
+  readonly swap: Swap;
+  readonly control: Swap;
+}
+
+/** An experiment with the heads that look at what comes next. */
+export interface HeadsOrder extends Trial {
+  readonly kind: "copying" | "weight";
+}
+
+export type ExperimentOrder = SwapOrder | HeadsOrder;
 
 /** The likeliest next word. */
 export interface Expected {
@@ -30,6 +43,7 @@ export interface Looking extends Expected {
 /** Which head moves most when one word is another one. The control is another word, and the same head. */
 export interface SwapResult {
   readonly kind: "swap";
+  readonly order: SwapOrder;
   readonly head: HeadPlace;
   /** The part of its weight that goes elsewhere. */
   readonly moved: number;
@@ -38,9 +52,10 @@ export interface SwapResult {
   readonly control: Expected & { readonly moved: number };
 }
 
-/** What is left of a repetition without the heads that copy. The control are as many heads that do not copy. */
+/** What is left of a repetition without the heads that copy. The control are other heads: as many, if there are so many. */
 export interface CopyingResult {
   readonly kind: "copying";
+  readonly order: HeadsOrder;
   /** The heads that look at the earlier place of the word that comes next, and the least part of their weight there. */
   readonly heads: readonly HeadPlace[];
   readonly share: number;
@@ -54,12 +69,13 @@ export interface CopyingResult {
   readonly control: number;
 }
 
-/** Two heads that look at the answer: the model needs the one, and not the other one, which is the control. */
+/** Two heads that look at the answer: the one that the model needs most, and the one that it needs least, which is the control. */
 export interface WeightResult {
   readonly kind: "weight";
+  readonly order: HeadsOrder;
   readonly expected: Expected;
-  readonly needed: HeadPlace & { readonly share: number };
-  readonly spared: HeadPlace & { readonly share: number };
+  readonly needed: HeadShare;
+  readonly spared: HeadShare;
   /** What the model says without the needed head, and what part of its weight the other one has on the answer then. */
   readonly without: Expected;
   readonly still: number;
@@ -67,4 +83,15 @@ export interface WeightResult {
   readonly control: Expected;
 }
 
-export type ExperimentResult = SwapResult | CopyingResult | WeightResult;
+/** Too few heads look at an earlier place of the word that comes next: there is nothing to switch off. */
+export interface TooFewResult {
+  readonly kind: "tooFew";
+  readonly order: HeadsOrder;
+  readonly expected: Expected;
+  /** Whether the text has that word. */
+  readonly stands: boolean;
+  /** The head that looks there most. */
+  readonly closest: HeadShare;
+}
+
+export type ExperimentResult = SwapResult | CopyingResult | WeightResult | TooFewResult;

@@ -2,13 +2,12 @@ import type { Decoder, Looked } from "../../generate/decoder.js";
 import { tokensOf, vocabularyOf } from "../../generate/decoderFile.js";
 import { candidates, type Taking } from "../../generate/sampling.js";
 import { isSameHead, type HeadPlace } from "../shell/headPlace.js";
-import type { CopyingResult, ExperimentOrder, ExperimentResult, Expected, Looking, SwapResult, WeightResult } from "./experimentProtocol.js"; // oxfmt-ignore
+import type { CopyingResult, ExperimentOrder, ExperimentResult, Expected, HeadsOrder, Looking, SwapOrder, SwapResult, TooFewResult, WeightResult } from "./experimentProtocol.js"; // oxfmt-ignore
 import { gainsWithout } from "./headGains.js";
+import type { HeadShare } from "./pronounProtocol.js";
 
 /** A head looks at a word if more than half of its weight is there. */
 const LOOKS = 0.5;
-
-type HeadShare = HeadPlace & { readonly share: number };
 
 /** What the decoder says after the last token of a text. */
 interface Reading extends Looked {
@@ -32,15 +31,16 @@ export class Experimenter {
       case "swap":
         return this.#swap(order);
       case "copying":
-        return this.#copying(order.text);
+        return this.#copying(order);
       case "weight":
-        return this.#weight(order.text);
+        return this.#weight(order);
       default:
         return order satisfies never;
     }
   }
 
-  async #swap({ text, swap, control }: Extract<ExperimentOrder, { kind: "swap" }>): Promise<SwapResult> {
+  async #swap(order: SwapOrder): Promise<SwapResult> {
+    const { text, swap, control } = order;
     const [before, after, other] = [
       await this.#read(text),
       await this.#read(swap.text),
@@ -50,24 +50,26 @@ export class Experimenter {
     const { head, moved } = moves.reduce((most, each) => (each.moved > most.moved ? each : most));
     return {
       kind: "swap",
-      ...{ head, moved },
+      ...{ order, head, moved },
       before: this.#looking(before, head),
       after: this.#looking(after, head),
       control: { ...this.#expected(other), moved: movedShare(before, other, head) },
     };
   }
 
-  async #copying(text: string): Promise<CopyingResult> {
+  async #copying(order: HeadsOrder): Promise<CopyingResult | TooFewResult> {
+    const { text } = order;
     const whole = await this.#read(text);
     const expected = this.#expected(whole);
-    const heads = this.#onAnswer(whole, 1);
+    const heads = this.#onAnswer(whole);
+    if (heads.length === 0) return this.#tooFew(order, whole);
     const others = this.#heads.filter((place) => !heads.some((head) => isSameHead(head, place))).slice(-heads.length);
     const chance = async (off: readonly HeadPlace[]) => this.#chanceOf(expected.word, await this.#read(text, off));
     const alone: number[] = [];
     for (const head of heads) alone.push(await chance([head]));
     return {
       kind: "copying",
-      ...{ heads, others, expected },
+      ...{ order, heads, others, expected },
       share: heads.at(-1)!.share,
       alone: Math.min(...alone),
       left: await chance(heads),
@@ -76,16 +78,19 @@ export class Experimenter {
     };
   }
 
-  async #weight(text: string): Promise<WeightResult> {
+  async #weight(order: HeadsOrder): Promise<WeightResult | TooFewResult> {
+    const { text } = order;
     const whole = await this.#read(text);
     const expected = this.#expected(whole);
+    const heads = this.#onAnswer(whole);
+    if (heads.length < 2) return this.#tooFew(order, whole);
     const tries: { head: HeadShare; reading: Reading }[] = [];
-    for (const head of this.#onAnswer(whole, 2)) tries.push({ head, reading: await this.#read(text, [head]) });
+    for (const head of heads) tries.push({ head, reading: await this.#read(text, [head]) });
     const [needed, ...rest] = tries.sort((a, b) => this.#chanceOf(expected.word, a.reading) - this.#chanceOf(expected.word, b.reading)); // oxfmt-ignore
     const spared = rest.at(-1)!;
     return {
       kind: "weight",
-      expected,
+      ...{ order, expected },
       needed: needed!.head,
       spared: spared.head,
       without: this.#expected(needed!.reading),
@@ -106,17 +111,35 @@ export class Experimenter {
     return { ...looked!, tokens };
   }
 
-  /** The heads that look at the latest place of the word that is likeliest to come next, the surest first; at least so many. */
-  #onAnswer(reading: Reading, least: number): readonly HeadShare[] {
+  /** The heads that look at the latest place of the word that is likeliest to come next, the surest first. */
+  #onAnswer(reading: Reading): readonly HeadShare[] {
+    return this.#sharesOn(reading).filter(({ share }) => share > LOOKS);
+  }
+
+  #tooFew(order: HeadsOrder, reading: Reading): TooFewResult {
+    const expected = this.#expected(reading);
+    const stands = this.#placeOf(expected.word, reading) !== undefined;
+    return { kind: "tooFew", ...{ order, expected, stands }, closest: this.#sharesOn(reading)[0]! };
+  }
+
+  /** What part of its weight each head has there, the largest first. */
+  #sharesOn(reading: Reading): readonly HeadShare[] {
     const { word } = this.#expected(reading);
     const all = this.#heads.map((head) => ({ ...head, share: this.#shareOn(word, reading, head) }));
-    const sorted = all.sort((a, b) => b.share - a.share);
-    return sorted.slice(0, Math.max(least, sorted.filter(({ share }) => share > LOOKS).length));
+    return all.sort((a, b) => b.share - a.share);
   }
 
   /** The part of a head's weight on the latest place of a word; 0 if the text does not have it. */
-  #shareOn(word: string, { tokens, weights }: Reading, { layer, head }: HeadPlace): number {
-    return weights[layer - 1]![head]![tokens.lastIndexOf(this.#names.indexOf(word))] ?? 0;
+  #shareOn(word: string, reading: Reading, { layer, head }: HeadPlace): number {
+    const place = this.#placeOf(word, reading);
+    return place === undefined ? 0 : reading.weights[layer - 1]![head]![place]!;
+  }
+
+  /** The latest place of a word. The token that stands before every text is none of its words. */
+  #placeOf(word: string, { tokens }: Reading): number | undefined {
+    const first = Number(this.#decoder.config.start !== undefined);
+    const place = tokens.lastIndexOf(this.#names.indexOf(word));
+    return place < first ? undefined : place;
   }
 
   #expected({ scores }: Looked): Expected {

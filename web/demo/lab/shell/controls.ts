@@ -109,6 +109,30 @@ export function lines<F extends Fields, K extends KeyOf<F, Field<string>>>(
   return element("div", { class: "control lines" }, element("label", { for: id }, label), area);
 }
 
+/** A field for a word. `suggested` is the id of a list of words. */
+export function entry<F extends Fields, K extends KeyOf<F, Field<string>>>(
+  state: State<F>,
+  name: K,
+  label: string,
+  suggested: string,
+): HTMLElement {
+  const id = newId();
+  const attributes = {
+    id,
+    type: "text",
+    list: suggested,
+    spellcheck: "false",
+    autocomplete: "off",
+    "data-field": name,
+  };
+  const input = element("input", attributes);
+  input.oninput = () => put(state, name, input.value.trim());
+  follow(state, (values) => {
+    if (input.value.trim() !== values[name]) input.value = values[name] as string;
+  });
+  return element("div", { class: "control entry" }, element("label", { for: id }, label), input);
+}
+
 /** A group of controls. */
 export function panel(...controls: HTMLElement[]): HTMLElement {
   return element("div", { class: "panel" }, ...controls);

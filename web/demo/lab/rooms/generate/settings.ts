@@ -14,9 +14,12 @@ export const STORY_BEGINNINGS = {
     "Rosa and Hugo lived near the library. Rosa had a grey scarf. Hugo had green socks. Rosa put the grey scarf under the chair. Hugo put the green socks under the bench. The teacher asked: “Where is the grey scarf?”",
 } as const;
 
+/** So many signs of a text are read. */
+export const MOST_SIGNS = 600;
+
 export const fields = {
   model: choice("text", ["text", "sums"]),
-  begin: text(BEGINNINGS.text, 600),
+  begin: text(BEGINNINGS.text, MOST_SIGNS),
   temperature: number(0.7, { min: 0, max: 2, step: 0.1 }),
   topK: number(12, { min: 1, max: 40 }),
   seed: number(1, { min: 1, max: 99 }),

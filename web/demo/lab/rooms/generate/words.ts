@@ -108,7 +108,7 @@ export function unreadWords(begin: string, config: DecoderConfig): string {
 
 /** The first words or signs that the model does not know, and how many more. */
 function unknownWords(unknown: readonly string[], unit: Unit): string {
-  const names = unknown.slice(0, 5).map((each) => `“${sign(each)}”`);
+  const names = unknown.slice(0, 5).map((each) => t`“${sign(each)}”`);
   const left = unknown.length - names.length;
   const all = listed(left > 0 ? [...names, othersWords(left, unit)] : names);
   if (unit === "character") return t`This model does not know ${all}, and leaves out what it does not know.`;
