@@ -107,13 +107,28 @@ test("full screen has large type and no bar, and a presenter’s remote leads on
   await page.close();
 });
 
+/** Counts how often a fold of the room is opened that is open: to a handout, that is a figure which still changes. */
+async function watchFolds(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const watched = ((globalThis as unknown as { opened: { again: number } }).opened = { again: 0 });
+    new MutationObserver((seen) => {
+      watched.again += seen.filter(
+        ({ target, oldValue }) => oldValue !== null && (target as HTMLDetailsElement).open,
+      ).length;
+    }).observe(document.getElementById("main")!, { subtree: true, attributeFilter: ["open"], attributeOldValue: true });
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { opened: { again: number } }).opened.again);
+}
+
 test("a handout has every figure and question; its answers come on a last page, if they are wanted", async () => {
   const [words] = LECTURES as [Lecture];
   const page = await at(words, 2);
-  await page.emulateMedia({ colorScheme: "dark" });
+  await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" }); // each figure is drawn at once
+  const folds = await watchFolds(page);
   await panel(page).getByRole("button", { name: "Handout to print" }).click();
   const handout = page.locator("#handout");
-  await handout.waitFor({ timeout: 300_000 });
+  await handout.waitFor();
+  expect(await folds()).toBe(0);
   expect(await handout.locator("article h2").allTextContents()).toEqual(
     words.stops.map(({ title }, index) => `${index + 1} · ${title}`),
   );

@@ -10,10 +10,10 @@ import { atScene, loadEncoder, SCENES, watchShifts, weightsShown, weightsWanted 
 
 const SENTENCE = "The bank lends money by the bank of the river.";
 const EDITED = "The bat hit the ball before the bat flew away.";
-/** Each width, and the schemes in which its colours are looked at. Narrower screens have the colours of the widest one. */
+/** Each width, and the schemes in which its colours are looked at. A phone has the colours of the widest screen. */
 const SCREENS = [
   { width: 1366, height: 768, schemes: ["light", "dark"] },
-  { width: 820, height: 1180, schemes: [] },
+  { width: 820, height: 1180, schemes: ["dark"] },
   { width: 390, height: 844, schemes: [] },
 ] as const;
 type Scheme = "light" | "dark";

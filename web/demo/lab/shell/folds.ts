@@ -1,6 +1,7 @@
 /** Opens what an element is folded in, and the element itself if it is a fold. */
 export function unfold(node: Element): void {
-  for (let fold = node.closest("details"); fold; fold = fold.parentElement!.closest("details")) fold.open = true;
+  const closed = () => node.closest<HTMLDetailsElement>("details:not([open])");
+  for (let fold = closed(); fold; fold = closed()) fold.open = true;
 }
 
 /** Opens folds of a room when a setting changes whose control is in them, and in no part that is open. */
