@@ -366,6 +366,38 @@ export function alibiPositionsTests(instance: () => Attention): void {
     cache.dispose();
   });
 
+  test.each<readonly [string, (cache: KvCache, hw: Attention) => Promise<KvCache | void>]>([
+    ["remove(0, 2)", (cache) => cache.remove(0, 2)],
+    ["keep(0, …)", (cache) => cache.keep(0, [2, 3, 4, 5])],
+    ["slice(2)", (cache) => cache.slice(2)],
+    ["remove, and in its fork", async (cache) => (await cache.remove(0, 2), cache.fork())],
+    ["remove, and after select", async (cache) => (await cache.remove(0, 2), cache.select([1, 0]))],
+    ["remove, and saved", async (cache, hw) => (await cache.remove(0, 2), hw.kvCache({ from: await cache.save() }))],
+  ])(
+    "ALiBi in a rotary cache after %s stands where the angles do, beside positions that are given",
+    async (_, edit) => {
+      const hw = instance();
+      const first = await hw.kvCache({ ...form, rotary: {} });
+      await first.append(from(keys[0], 0, 6), from(keys[1], 0, 6));
+      const cache = (await edit(first, hw)) ?? first;
+      const distances = async (positions: number[] | undefined) => {
+        const returns = { scores: "biased" } as const;
+        const zeros = { data: new Float32Array(B * HQ * D), shape: [B, HQ, 1, D] };
+        const { scores } = await cache.attend(zeros, { alibiSlopes: SLOPES.map(() => 1), positions, returns });
+        const { length } = cache;
+        return span(0, B).map((b) =>
+          Array.from(scores.data.subarray(b * HQ * length, b * HQ * length + length), (s) => 0 - s),
+        );
+      };
+      for (const positions of [undefined, [5]])
+        expect(await distances(positions)).toEqual(span(0, B).map(() => [3, 2, 1, 0]));
+      await cache.append(from(keys[0], 6, 7), from(keys[1], 6, 7), { positions: [6] });
+      for (const positions of [undefined, [6]])
+        expect(await distances(positions)).toEqual(span(0, B).map(() => [4, 3, 2, 1, 0]));
+      for (const held of new Set([first, cache])) held.dispose();
+    },
+  );
+
   test("ALiBi: an edit that takes nothing from a batch of a ring leaves its tokens where they stand", async () => {
     const hw = instance();
     const cache = await hw.kvCache({ ...form, ring: { keepFirst: 1, window: 4 } });

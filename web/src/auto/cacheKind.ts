@@ -77,7 +77,7 @@ export function cacheKind(
           results.push(
             await cache.step(
               append,
-              request.at(after, (settings) => settings, during),
+              request.at(after, (settings) => settings, during, undefined, [0]),
             ),
           );
         }

@@ -108,12 +108,14 @@ export interface AttendRequest {
    * @param settled - Gives the settings the defaults that depend on the latest append.
    * @param form - The form that the cache has then.
    * @param own - Where its tokens stand then, if any was given a position.
+   * @param origins - For each batch: what is added to the index of a token that was given none.
    */
   at(
     appended: readonly number[],
     settled: (settings: AttentionSettings) => AttentionSettings,
     form: CacheForm,
-    own?: OwnPositions,
+    own: OwnPositions | undefined,
+    origins: readonly number[],
   ): AttendProblem;
 }
 
@@ -165,11 +167,11 @@ export function attendRequest(
   return {
     numQueries: extents.queryLength,
     signal,
-    at(appended, settled, now, own) {
+    at(appended, settled, now, own, origins) {
       const shape = withKeyLength(extents, longest(now, appended));
       const plain = settled(read.settings);
       const sequences = cachePositions(now, appended, plain, shape.queryLength);
-      const settings = withAlibiPositions(plain, given?.data, own, { form: now, appended, sequences, shape });
+      const settings = withAlibiPositions(plain, given?.data, own, { form: now, appended, origins, sequences, shape });
       refuseDropped(operation, now, appended, settings, sequences);
       checkKeys(operation, settings, shape, sequences);
       checkViewedKeys(operation, views, shape.keyLength);

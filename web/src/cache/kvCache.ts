@@ -47,13 +47,16 @@ import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import { keepsAll, keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
 import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import {
+  beforeEdit,
+  COPIED,
   grownPositions,
+  keeping,
   keepOwnPositions,
-  keptPositions,
+  originsOf,
   ownPositions,
   rewoundPositions,
-  selectedPositions,
-  slicedPositions,
+  selecting,
+  slicing,
   withOwnPositions,
   type OwnPositions,
 } from "./ownPositions.js";
@@ -319,10 +322,10 @@ export class KvCache extends Disposing {
     const call = this.#arguments("cache.select");
     const batches = selectedBatches(call, indices, this.batchSize);
     return this.#context.run(call, async () => {
-      const [append, own] = [lastAppend(this.#cache), ownPositions(this.#cache)];
+      const [append, remember] = [lastAppend(this.#cache), beforeEdit(this.#cache)];
       await this.#cache.select(call.operation, batches);
       selectAppend(this.#cache, append, batches);
-      keepOwnPositions(this.#cache, own && selectedPositions(own, batches));
+      remember(this.#cache, selecting(batches));
     });
   }
 
@@ -379,7 +382,7 @@ export class KvCache extends Disposing {
       const fork = await this.#cache.fork(call.operation);
       const append = lastAppend(this.#cache);
       if (append) noteAppend(fork, append);
-      keepOwnPositions(fork, ownPositions(this.#cache));
+      beforeEdit(this.#cache)(fork, COPIED);
       return cacheOver(this.#context, fork);
     };
     return this.#context.run(call, makeFork);
@@ -399,9 +402,9 @@ export class KvCache extends Disposing {
     const slice = async () => {
       const range = rangeOf(this.length);
       refuseSliceAcrossGap(call.operation, this.#cache, range);
-      const own = ownPositions(this.#cache);
+      const remember = beforeEdit(this.#cache);
       const part = await this.#cache.slice(call.operation, ...range);
-      keepOwnPositions(part, own && slicedPositions(own, ...range));
+      remember(part, slicing(...range));
       return cacheOver(this.#context, part);
     };
     return this.#context.run(call, slice);
@@ -435,7 +438,7 @@ export class KvCache extends Disposing {
   async save(): Promise<Uint8Array> {
     const call = this.#arguments("cache.save");
     return this.#context.run(call, async () => {
-      return withOwnPositions(await this.#cache.save(call.operation), ownPositions(this.#cache));
+      return withOwnPositions(await this.#cache.save(call.operation), this.#cache);
     });
   }
 
@@ -449,11 +452,11 @@ export class KvCache extends Disposing {
   /** @param tokensOf - Gives the tokens that stay, when it is the call's turn. */
   #keep(call: CallArguments, tokensOf: (cache: EngineCache) => KeptTokens): Promise<void> {
     return this.#context.run(call, async () => {
-      const [tokens, own] = [tokensOf(this.#cache), ownPositions(this.#cache)];
+      const [tokens, remember] = [tokensOf(this.#cache), beforeEdit(this.#cache)];
       if (keepsAll(tokens, this.#cache.appended)) return;
       await this.#cache.keep(call.operation, tokens);
       forgetAppend(this.#cache);
-      keepOwnPositions(this.#cache, own && keptPositions(own, tokens));
+      remember(this.#cache, keeping(tokens));
     });
   }
 
@@ -529,7 +532,7 @@ export class KvCache extends Disposing {
     own = ownPositions(this.#cache),
   ): AttendProblem {
     const settled = (settings: AttentionSettings) => withLengthsOf(append, settings, request.numQueries, form.rotary);
-    return request.at(appended, settled, form, own);
+    return request.at(appended, settled, form, own, originsOf(this.#cache));
   }
 
   #recordAppend(encoder: object, problem: AppendProblem): Recorded<Disposing> {

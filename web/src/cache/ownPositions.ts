@@ -30,11 +30,14 @@ type Form = Pick<CacheForm, "ring">;
 
 /** What the positions of a cache depend on. */
 interface Held {
-  readonly form: Form;
+  readonly form: Pick<CacheForm, "ring" | "rotary">;
   readonly appended: readonly number[];
 }
 
 const notes = new WeakMap<Held, OwnPositions>();
+
+/** The origins of rotary caches whose tokens were given no positions, as the engines keep them for the angles. */
+const turning = new WeakMap<Held, readonly number[]>();
 
 /** The positions of a cache's tokens; undefined: all stand at their indices. */
 export function ownPositions(cache: Held): OwnPositions | undefined {
@@ -46,6 +49,17 @@ export function ownPositions(cache: Held): OwnPositions | undefined {
 export function keepOwnPositions(cache: Held, own: OwnPositions | undefined): void {
   if (own?.appended.some((total) => total > 0)) notes.set(cache, own);
   else notes.delete(cache);
+  if (own) keepOrigins(cache, own.origins);
+}
+
+/** For each batch: what is added to the index of a token that is given no position. Only angles, and notes, stand elsewhere. */
+export function originsOf(cache: Held): readonly number[] {
+  return ownPositions(cache)?.origins ?? turning.get(cache) ?? cache.appended.map(() => 0);
+}
+
+/** Remembers the origins of a cache, if it turns keys. */
+export function keepOrigins(cache: Held, origins: readonly number[]): void {
+  if (cache.form.rotary) turning.set(cache, origins);
 }
 
 /** The positions after an append, in a cache of this form. */
@@ -56,16 +70,18 @@ export function grownPositions(
 ): OwnPositions | undefined {
   const before =
     ownPositions(cache) ??
-    (given && gainsTokens(numTokens, lengths) ? indexPositions(cache.form, cache.appended) : undefined);
+    (given && gainsTokens(numTokens, lengths)
+      ? indexPositions(cache.form, cache.appended, originsOf(cache))
+      : undefined);
   if (!before) return undefined;
   const appended = before.appended.map((total, b) => total + (lengths?.[b] ?? numTokens));
   return extended(before, form, appended, given && ((b, n) => given[b * numTokens + n]!));
 }
 
-/** Positions of tokens that all stand at their indices. */
-export function indexPositions(form: Form, appended: readonly number[]): OwnPositions {
+/** Positions of tokens that all stand at their indices, from these origins on. */
+function indexPositions(form: Form, appended: readonly number[], origins: readonly number[]): OwnPositions {
   const none = appended.map(() => 0);
-  return extended({ appended: none, rows: none.map(() => new Int32Array()), origins: none }, form, appended);
+  return extended({ appended: none, rows: none.map(() => new Int32Array()), origins }, form, appended);
 }
 
 /**
@@ -104,39 +120,64 @@ export function rewoundPositions(own: OwnPositions, form: Form, lengths: ArrayLi
   return { ...own, appended, rows };
 }
 
-export function selectedPositions({ appended, rows, origins }: OwnPositions, indices: Int32Array): OwnPositions {
-  const select = <T>(list: readonly T[]) => Array.from(indices, (b) => list[b]!);
-  return { appended: select(appended), rows: select(rows).map((held) => held.slice()), origins: select(origins) };
+/** An edit of what is remembered of a cache: of its origins, and of the positions of its tokens, if any was given one. */
+export interface Edit {
+  readonly origins: (origins: readonly number[], held: Held) => readonly number[];
+  readonly rows: (own: OwnPositions) => readonly Int32Array[];
 }
 
 /**
- * The positions after `keep`: a token stays where it stands. If the first tokens of a batch go, the index of a token is less by
- * their number, which is added to the index of later ones.
+ * What is remembered of a cache before an edit. The function that it returns remembers it, edited, of the cache after it:
+ * of the same one, or of a part.
  */
-export function keptPositions(own: OwnPositions, { from, counts, rows }: KeptTokens): OwnPositions {
-  let at = 0;
-  const origins = [...own.origins];
-  const left = own.rows.map((held, b) => {
-    const chosen = rows.subarray(at, (at += counts[b]!));
-    if (from[b]! + chosen.length === own.appended[b]!) return held; // no token goes; a ring may have dropped some before
-    if (from[b] === 0) origins[b]! += chosen[0] ?? 0;
-    return Int32Array.from(
-      [...held.subarray(0, from[b]), ...chosen].map((n, i) => (i < from[b]! ? n : held[from[b]! + n]!)),
-    );
-  });
-  return { appended: left.map((_, b) => from[b]! + counts[b]!), rows: left, origins };
+export function beforeEdit(cache: Held): (after: Held, edit: Edit) => void {
+  const own = ownPositions(cache);
+  const origins = originsOf(cache);
+  const held = { form: cache.form, appended: [...cache.appended] };
+  return (after, edit) => {
+    const moved = edit.origins(origins, held);
+    if (own) keepOwnPositions(after, { appended: [...after.appended], rows: edit.rows(own), origins: moved });
+    else keepOrigins(after, moved);
+  };
 }
 
-/** The positions in a slice: a token stays where it stands, and later ones follow as they would in the whole cache. */
-export function slicedPositions({ appended, rows, origins }: OwnPositions, from: number, to: number): OwnPositions {
-  const part = rows.map((held) => held.slice(from, to));
+/** Every token stays. */
+export const COPIED: Edit = { origins: (origins) => origins, rows: ({ rows }) => rows };
+
+export function selecting(indices: Int32Array): Edit {
+  const select = <T>(list: readonly T[]) => Array.from(indices, (b) => list[b]!);
+  return { origins: select, rows: ({ rows }) => select(rows).map((held) => held.slice()) };
+}
+
+/**
+ * `keep`: a token stays where it stands. If the first tokens of a batch go, the index of a token is less by their number,
+ * which is added to the index of later ones.
+ */
+export function keeping({ from, counts, rows }: KeptTokens): Edit {
+  const starts = Array.from(counts, (_, b) => counts.subarray(0, b).reduce((sum, count) => sum + count, 0));
+  const chosen = starts.map((start, b) => rows.subarray(start, start + counts[b]!));
   return {
-    appended: part.map(({ length }) => length),
-    rows: part,
-    origins: part.map(({ length }, b) => {
-      const cut = rows[b]!.length - Math.min(to, rows[b]!.length); // the tokens held after the slice
-      return origins[b]! + appended[b]! - cut - length;
-    }),
+    origins: (origins) => origins.map((origin, b) => origin + (from[b] === 0 ? (chosen[b]![0] ?? 0) : 0)),
+    rows: (own) =>
+      own.rows.map((held, b) => {
+        if (from[b]! + counts[b]! === own.appended[b]!) return held; // no token goes; a ring may have dropped some before
+        return Int32Array.from([...held.subarray(0, from[b]), ...Array.from(chosen[b]!, (n) => held[from[b]! + n]!)]);
+      }),
+  };
+}
+
+/** A slice: a token stays where it stands, and later ones follow the last of them. */
+export function slicing(from: number, to: number): Edit {
+  return {
+    origins: (origins, { form, appended }) =>
+      origins.map((origin, b) => {
+        const held = heldLength(form, appended[b]!, b);
+        const end = Math.min(to, held);
+        const isAfterGap = end > (form.ring?.keepFirst ?? 0);
+        const endPosition = isAfterGap ? end + appended[b]! - held : end;
+        return origin + endPosition - Math.max(end - from, 0);
+      }),
+    rows: ({ rows }) => rows.map((held) => held.slice(from, to)),
   };
 }
 
@@ -148,12 +189,13 @@ export function withAlibiPositions(
   at: {
     readonly form: Form;
     readonly appended: readonly number[];
+    readonly origins: readonly number[];
     readonly sequences: readonly SequencePositions[];
     readonly shape: AttentionShape;
   },
 ): AttentionSettings {
   if (!settings.alibiSlopes || (!own && !given)) return settings;
-  const { rows, origins } = own ?? indexPositions(at.form, at.appended);
+  const { rows, origins } = own ?? indexPositions(at.form, at.appended, at.origins);
   const { keyLength, queryLength } = at.shape;
   const alibiKeyPositions = new Int32Array(rows.length * keyLength);
   rows.forEach((held, b) => alibiKeyPositions.set(held, b * keyLength));
@@ -166,17 +208,23 @@ export function withAlibiPositions(
 }
 
 // A saved cache is the engine's bytes. If tokens were given positions, these come first: a magic number, the number of their
-// bytes and their sum, for each batch the number of rows and the origin, then all rows, 4 bytes each. They come first so that a
-// file that was cut, wherever, lacks bytes that its beginning promises.
+// bytes and their sum, for each batch the number of rows and the origin, then all rows, 4 bytes each. A rotary cache whose
+// tokens were given none has origins alone, if one is not 0; its numbers of rows are −1. They come first so that a file that
+// was cut, wherever, lacks bytes that its beginning promises.
 
 const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x50, 0x0d, 0x0a, 0x1a];
 const BEGINNING = MAGIC.length + 8;
 
-/** Adds the positions to a saved cache. */
-export function withOwnPositions(saved: Uint8Array, own: OwnPositions | undefined): Uint8Array {
-  if (!own) return saved;
-  const numbers = own.rows.flatMap(({ length }, b) => [length, own.origins[b]!]);
-  const size = 4 * (numbers.length + own.rows.reduce((count, { length }) => count + length, 0));
+const NO_ROWS = -1;
+
+/** Adds the positions of the cache to its saved bytes. */
+export function withOwnPositions(saved: Uint8Array, cache: Held): Uint8Array {
+  const own = ownPositions(cache);
+  const origins = originsOf(cache);
+  if (!own && origins.every((origin) => origin === 0)) return saved;
+  const allRows = own?.rows ?? [];
+  const numbers = origins.flatMap((origin, b) => [allRows[b]?.length ?? NO_ROWS, origin]);
+  const size = 4 * (numbers.length + allRows.reduce((count, { length }) => count + length, 0));
   const bytes = new Uint8Array(BEGINNING + size + saved.length);
   const view = new DataView(bytes.buffer);
   let at = BEGINNING;
@@ -185,7 +233,7 @@ export function withOwnPositions(saved: Uint8Array, own: OwnPositions | undefine
     at += 4;
   };
   numbers.forEach(write);
-  for (const rows of own.rows) rows.forEach(write);
+  for (const rows of allRows) rows.forEach(write);
   bytes.set(MAGIC);
   view.setInt32(MAGIC.length, size, true);
   view.setUint32(MAGIC.length + 4, sumOf(bytes.subarray(BEGINNING, at)), true);
@@ -193,13 +241,13 @@ export function withOwnPositions(saved: Uint8Array, own: OwnPositions | undefine
   return bytes;
 }
 
-/** Takes a saved cache apart. The returned function gives the positions that a cache made of `saved` has. */
+/** Takes a saved cache apart. The returned function remembers the positions of the cache that was made of `saved`. */
 export function splitSaved(
   operation: string,
   bytes: Uint8Array,
-): { readonly saved: Uint8Array; readonly ownOf: (cache: Held) => OwnPositions | undefined } {
+): { readonly saved: Uint8Array; readonly remember: (cache: Held) => void } {
   if (bytes.length < BEGINNING || MAGIC.some((byte, n) => bytes[n] !== byte))
-    return { saved: bytes, ownOf: () => undefined };
+    return { saved: bytes, remember: () => undefined };
   const corrupt = (why: string) => new OptionError(`${operation}: the saved cache ${why}`, { code: "CORRUPT_DATA" });
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const size = view.getInt32(MAGIC.length, true);
@@ -208,16 +256,20 @@ export function splitSaved(
   if (sumOf(bytes.subarray(BEGINNING, end)) !== view.getUint32(MAGIC.length + 4, true))
     throw corrupt("is damaged: the sum of its positions is wrong");
   const number = (n: number) => view.getInt32(BEGINNING + 4 * n, true);
-  const ownOf = ({ form, appended }: Held): OwnPositions => {
+  const remember = (cache: Held): void => {
+    const { form, appended } = cache;
+    const origins = appended.map((_, b) => number(2 * b + 1));
+    if (form.rotary && size === 8 * appended.length && appended.every((_, b) => number(2 * b) === NO_ROWS))
+      return keepOrigins(cache, origins);
     const held = appended.map((total, b) => heldLength(form, total, b));
     const counts = 2 * appended.length + held.reduce((sum, length) => sum + length, 0);
     if (4 * counts !== size || held.some((length, b) => number(2 * b) !== length))
       throw corrupt("is damaged: its positions are not those of its tokens");
     let at = 2 * appended.length;
     const rows = held.map((length) => Int32Array.from({ length }, () => number(at++)));
-    return { appended: [...appended], rows, origins: held.map((_, b) => number(2 * b + 1)) };
+    keepOwnPositions(cache, { appended: [...appended], rows, origins });
   };
-  return { saved: bytes.subarray(end), ownOf };
+  return { saved: bytes.subarray(end), remember };
 }
 
 /** A checksum (Fletcher): the order of the bytes counts. */

@@ -7,7 +7,7 @@ import type { Eventually } from "../turn/context.js";
 import { CACHE, cacheProblem, type CacheProblem, type KvCacheOptions } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { CACHE_OTHERS } from "./otherNames.js";
-import { keepOwnPositions, splitSaved } from "./ownPositions.js";
+import { splitSaved } from "./ownPositions.js";
 
 /** Options of `kvCache` for a cache that was saved. Its sizes, its type and its ring are in the bytes. */
 export interface SavedCacheOptions extends Pick<KvCacheOptions, "placement" | "signal"> {
@@ -59,10 +59,10 @@ export async function restoreCache(
   engine: Loader,
   { operation, from, placement }: SavedCacheProblem,
 ): Promise<EngineCache> {
-  const { saved, ownOf } = splitSaved(operation, from);
+  const { saved, remember } = splitSaved(operation, from);
   const cache = await engine.loadCache(operation, saved, placement);
   try {
-    keepOwnPositions(cache, ownOf(cache));
+    remember(cache);
   } catch (error) {
     cache.release();
     throw error;

@@ -13,7 +13,7 @@ import type { EngineCache } from "../cache/engineCache.js";
 import { formWhileGaining, longest, tokensAfter } from "../cache/heldTokens.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
-import { grownPositions, ownPositions, withAlibiPositions } from "../cache/ownPositions.js";
+import { grownPositions, originsOf, ownPositions, withAlibiPositions } from "../cache/ownPositions.js";
 import { followsLength } from "../position/checkedAngles.js";
 import type { CallArguments } from "../read/callArguments.js";
 import { encoderOf } from "../read/encoder.js";
@@ -232,7 +232,7 @@ function cacheAfter(cache: EngineCache, { gain, places: { keys }, attendOnly }: 
   const gained = { ...gain, own: keys?.planes === 1 ? keys.data : undefined };
   const own = attendOnly ? ownPositions(cache) : grownPositions(cache, gained);
   const ownInForm = form === cache.form ? own : grownPositions(cache, gained, form);
-  return { form, appended: tokensAfter(cache.appended, gain), own, ownInForm };
+  return { form, appended: tokensAfter(cache.appended, gain), own, ownInForm, origins: originsOf(cache) };
 }
 
 /** Checks what depends on how many keys there are. */
