@@ -594,6 +594,10 @@ describe("options of createAttention", () => {
     [{ onProgress: 1 }, /onProgress must be a function/],
     [{ signal: {} }, /signal must be an AbortSignal/],
     [{ backend: "wasm", device: {} }, /device must be absent with backend "wasm"/],
+    [{ backend: "wasm", tiling: "wide" }, /tiling must be absent with backend "wasm"/],
+    [{ backend: "webgpu", variant: "simd" }, /variant must be absent with backend "webgpu"/],
+    [{ backend: "webgpu", wasm: { url: "x.wasm" } }, /wasm\.url must be absent with backend "webgpu"/],
+    [{ backend: "webgpu", wasm: { lateModule: {} } }, /wasm\.lateModule must be absent with backend "webgpu"/],
     [{ device: 1 }, /device must be an object.*got 1/],
     [3, /options must be an object, got 3/],
   ])("%j are refused", async (options, message) => {
@@ -601,6 +605,15 @@ describe("options of createAttention", () => {
     expect(OptionError.is(error)).toBe(true);
     expect(error.message).toMatch(/^createAttention: /);
     expect(error.message).toMatch(message);
+  });
+
+  test("that leave the choice to headwise are taken by every backend", async () => {
+    const choice = { threads: "auto", variant: "auto", tiling: "auto", calibrate: false } as const;
+    for (const backend of ["auto", "wasm"] as const) expect(await computes({ ...choice, backend })).toBe(true);
+    expect(UnsupportedError.is(await rejection({ ...choice, backend: "webgpu" }))).toBe(true); // there is no GPU here
+    expect((await rejection({ backend: "wasm", tiling: "wide" })).hint).toMatch(
+      /^Backends "webgpu" and "auto" take it\./,
+    );
   });
 
   test("threads that fill half of the memory compute", async () => {

@@ -211,7 +211,17 @@ describeOnGpu("backend auto", () => {
     off.dispose();
     const chosen = await createAttention({ backend: "webgpu", gpu: gpu!, calibrate: true });
     expect(stateOf(chosen)).toBe("off");
+    expect(chosen.report.reasons).toEqual({});
     chosen.dispose();
+  });
+
+  test("a chosen WebGPU says what it does without", async () => {
+    const hw = await createAttention({ backend: "webgpu", gpu: gpu!, threads: 3, maximumMemory: 2 ** 26 });
+    expect(hw.report.reasons).toEqual({
+      threads: "WebGPU computes on the GPU, without threads",
+      maximumMemory: "it limits the memory of wasm, not that of a GPU",
+    });
+    hw.dispose();
   });
 
   test("checks and races a device that does not name itself, with at most 6 pipelines, and then chooses", async () => {

@@ -112,7 +112,8 @@ export interface Report {
   /** The GPU adapter in use, its features and limits. */
   readonly adapter?: AdapterReport;
   /**
-   * Why a better choice was not possible. The keys name the choice: `threads`, `variant`, `webgpu`, `profile`, `worker`.
+   * Why a better choice was not possible. The keys name the choice: `threads`, `variant`, `webgpu`, `profile`, `worker`,
+   * `maximumMemory`.
    */
   readonly reasons: Readonly<Record<string, string>>;
   /** What `backend: "auto"` has measured about this device. */

@@ -21,14 +21,18 @@ export interface CreateOptions {
   /**
    * Number of threads that compute, the calling thread included, at most 256. `"auto"`, the default: the number of CPU
    * cores, at most 8. A page has more than one thread only if it is cross-origin isolated; the report says why if it
-   * has not. Results have the same bits for every number of threads.
+   * has not, and also that backend `"webgpu"` computes without them. Results have the same bits for every number of
+   * threads.
    */
   readonly threads?: "auto" | number | undefined;
-  /** Instruction set. `"auto"`, the default: relaxed SIMD if the JavaScript engine has it, otherwise plain SIMD. */
+  /**
+   * Instruction set. `"auto"`, the default: relaxed SIMD if the JavaScript engine has it, otherwise plain SIMD. Backend
+   * `"webgpu"` takes no other value.
+   */
   readonly variant?: "auto" | Variant | undefined;
   /**
    * Most bytes that the engine's memory may grow to. Default 1 GiB; at least 16 MiB and 512 KiB for each thread; at
-   * most 4 GiB.
+   * most 4 GiB. It does not limit WebGPU's memory; with backend `"webgpu"` the report says so.
    */
   readonly maximumMemory?: number | undefined;
   /** Your own GPUDevice, for WebGPU. headwise uses it and never destroys it. */
@@ -37,10 +41,11 @@ export interface CreateOptions {
   readonly gpu?: object | undefined;
   /**
    * Whether backend `"auto"` measures, as described there. Default true. `{ keep: false }`: what was measured is not kept
-   * for the next visit. false: only calls with tensors on the GPU go to WebGPU. See `report.calibration`.
+   * for the next visit. false: only calls with tensors on the GPU go to WebGPU. A backend that was chosen measures
+   * nothing. See `report.calibration`.
    */
   readonly calibrate?: boolean | { readonly keep?: boolean | undefined } | undefined;
-  /** Where the engine's files are. Default: in the folders of this package. */
+  /** Where the engine's files are. Default: in the folders of this package. Backend `"webgpu"` takes only `baseUrl`. */
   readonly wasm?: WasmSource | undefined;
   /** Aborts loading. */
   readonly signal?: AbortSignal | undefined;
@@ -62,7 +67,7 @@ export interface CreateOptions {
    * The tiling of WebGPU's attention kernel. `"auto"`, the default, is `"narrow"`: many invocations with few
    * registers. `"wide"` has large register tiles, `"general"` needs the least workgroup memory. (With backend `"auto"` the
    * faster of the first two is measured.) Set it to measure them, or to keep the last bits of
-   * results the same on a device.
+   * results the same on a device. Backend `"wasm"` takes no other value than `"auto"`.
    */
   readonly tiling?: "auto" | Tiling | undefined;
 }
@@ -104,9 +109,8 @@ export function readCreateOptions(given: unknown, absent: { readonly [Name in ke
   for (const [name, reason] of Object.entries(absent))
     if (options.has(name)) throw new OptionError(`${OPERATION}: ${name} must be absent: ${reason}`);
   const backend = options.oneOf("backend", ["auto", "wasm", "webgpu"], "auto");
-  for (const name of ["device", "gpu"])
-    if (options.has(name) && backend === "wasm")
-      throw new OptionError(`${OPERATION}: ${name} must be absent with backend "wasm"`);
+  for (const name of OF_THE_OTHER[backend])
+    if (options.has(name) && options.value(name) !== "auto") throw foreign(options, name, backend);
   const onProgress = options.callback("onProgress");
   return {
     ...readGpu(options),
@@ -115,7 +119,7 @@ export function readCreateOptions(given: unknown, absent: { readonly [Name in ke
     variant: options.oneOf("variant", VARIANT_NAMES, "auto"),
     maximumMemory: options.integer("maximumMemory", { min: INITIAL_MEMORY, max: MOST_MEMORY }) ?? DEFAULT_MEMORY,
     calibrate: readCalibrate(options),
-    source: readSource(options),
+    source: readSource(options, backend),
     signal: options.signal(),
     onProgress: onProgress as CreateOptions["onProgress"],
     yields: options.flag("yield", true),
@@ -123,6 +127,22 @@ export function readCreateOptions(given: unknown, absent: { readonly [Name in ke
 }
 
 export type CheckedOptions = ReturnType<typeof readCreateOptions>;
+
+type Backend = NonNullable<CreateOptions["backend"]>;
+
+/** Options that only the other engine takes. `"auto"` asks for nothing. */
+const OF_THE_OTHER: Readonly<Record<Backend, readonly (keyof CreateOptions)[]>> = {
+  auto: [],
+  wasm: ["device", "gpu", "tiling"],
+  webgpu: ["variant"],
+};
+
+function foreign(options: OptionReader, name: string, backend: Backend): OptionError {
+  const other = backend === "wasm" ? "webgpu" : "wasm";
+  return new OptionError(`${options.at(name)} must be absent with backend "${backend}"`, {
+    hint: `Backends "${other}" and "auto" take it.`,
+  });
+}
 
 function readThreads(options: OptionReader): "auto" | number {
   if (options.value("threads") === "auto") return "auto";
@@ -163,8 +183,12 @@ const OF_ONE_FILE: readonly (readonly (keyof WasmSource)[])[] = [
   ["lateModule", "lateBinary", "lateUrl"],
 ];
 
-function readSource(options: OptionReader): CheckedSource {
+/** The files of WebGPU lie in `baseUrl` too. */
+function readSource(options: OptionReader, backend: Backend): CheckedSource {
   const source = options.object("wasm", Object.keys(SOURCES));
+  if (backend === "webgpu")
+    for (const name of Object.keys(SOURCES))
+      if (name !== "baseUrl" && source?.has(name)) throw foreign(source, name, backend);
   for (const names of OF_ONE_FILE) {
     const [first, second] = names.filter((name) => source?.has(name));
     if (second) throw new OptionError(`${OPERATION}: wasm.${second} must be absent beside wasm.${first}`);
