@@ -25,7 +25,8 @@ export type IntegerTensor = Extents & {
 
 /**
  * An attention mask: booleans, a Uint8Array of booleans, or numbers of any type. `dtype` (`type` of a tensor of ONNX Runtime)
- * says otherwise: a Uint8Array of dtype uint8 holds numbers.
+ * says otherwise: a Uint8Array of dtype uint8 holds numbers. Numbers are rounded to float32: those below −3.4e38 become
+ * −Infinity, which hides the key.
  */
 export type NumericTensor = Extents & {
   readonly data: Uint8Array | FloatTensor["data"] | Float64Array | IntegerTensor["data"] | readonly boolean[];
