@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { createAttention, UnsupportedError, type KvCache, type Layer } from "headwise";
+import { createAttention, OutOfMemoryError, UnsupportedError, type KvCache, type Layer } from "headwise";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import type { Attention } from "../../web/src/instance/attention.js";
@@ -153,6 +153,25 @@ describe("a layer that has saved calls", () => {
     );
     const again = await forwardSaved(layer);
     expect((await layer.backward(again, dOutput())).dInput.data).toHaveLength(256 * 512);
+  });
+
+  test("keeps them if the GPU lacks memory: the call rejects, and wasm computes it once they are used", async () => {
+    let fails = false;
+    const before: Behaviour["before"] = () => {
+      if (fails) throw new OutOfMemoryError("layer.forward: the GPU is out of memory");
+    };
+    const instance = await calibrated(syntheticInstance(FAST, { before }));
+    const layer = await makeLayer(instance.hw);
+    await forwards(instance, layer, 20);
+    const saved = await forwardSaved(layer);
+    fails = true;
+    await expect(layer.forward(zeros(1, 256, 512))).rejects.toThrow("layer.forward: the GPU is out of memory");
+    expect([layer.placement, instance.hw.report.calibration.fallbacks.count]).toEqual(["webgpu", 0]);
+    fails = false;
+    expect((await layer.backward(saved, dOutput())).dInput.shape).toEqual([1, 256, 512]);
+    fails = true;
+    expect((await layer.forward(zeros(1, 256, 512))).output.shape).toEqual([1, 256, 512]);
+    expect([layer.placement, instance.hw.report.calibration.fallbacks.count]).toEqual(["wasm", 1]);
   });
 
   test("does not move away from them to a cache that must stay elsewhere", async () => {

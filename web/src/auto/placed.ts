@@ -108,6 +108,11 @@ export abstract class Placed<Kind extends EngineLayer | EngineCache> {
     return this.engines.gpu(operation).then((gpu) => this.engines.timedOnGpu(gpu, candidate, work));
   }
 
+  /** Whether it can leave a GPU that has failed with this error. */
+  protected mayLeave(_error: unknown): boolean {
+    return true;
+  }
+
   /** Runs work. If the GPU fails, `leave` brings what the work needs to wasm, and the work is done again. */
   protected rescued<T>(
     failed: Failed,
@@ -116,7 +121,7 @@ export abstract class Placed<Kind extends EngineLayer | EngineCache> {
   ): Eventually<T> {
     if (this.placement === "wasm" || !this.movable || !this.engines.calibrator) return work();
     return Promise.resolve(work()).catch(async (error: unknown) => {
-      if (!this.engines.rescues(error, failed)) throw error;
+      if (!this.mayLeave(error) || !this.engines.rescues(error, failed)) throw error;
       await leave(error);
       return work();
     });

@@ -1,5 +1,5 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
-import { DisposedError, OptionError, UnsupportedError } from "../base/errors.js";
+import { DeviceLostError, DisposedError, OptionError, UnsupportedError } from "../base/errors.js";
 import type { LayerBackwardProblem, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
@@ -126,9 +126,14 @@ export class PlacedLayer extends Placed<EngineLayer> implements EngineLayer {
     return this.rescued(candidate, forward, async (error) => {
       await cache?.leaveGpu(operation, error);
       assertAllIntact(problem);
-      for (const saved of [...this.#saved]) saved.release(); // the GPU has failed, and with it what it has saved
+      for (const saved of [...this.#saved]) saved.release(); // they were lost with the GPU
       await this.moveTo("wasm", operation);
     });
+  }
+
+  /** Saved calls keep it there, as long as the GPU has them. */
+  protected override mayLeave(error: unknown): boolean {
+    return this.#saved.size === 0 || DeviceLostError.is(error);
   }
 
   /** Notes a call. Returns whether a move to the other engine pays by now. */
