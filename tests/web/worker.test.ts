@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { DisposedError, type Attention, type LoadProgress } from "headwise";
+import { DisposedError, type Attention, type Layer, type LoadProgress } from "headwise";
 import { createAttention } from "headwise/worker";
 
 import { runProgram } from "./programs.js";
@@ -88,14 +88,41 @@ describe("a call that is aborted", () => {
     cache.dispose();
   });
 
-  test("while it makes a layer leaves none behind", async () => {
-    const controller = new AbortController();
-    const weights = { Wq: filled(1, 8, 8), Wk: filled(1, 8, 8), Wv: filled(1, 8, 8), Wo: filled(1, 8, 8) };
-    const options = { inputDim: 8, modelDim: 8, numHeads: 2, bias: false, weights, signal: controller.signal };
-    const making = ending(hw.multiHeadAttention(options));
-    controller.abort();
-    expect(await making).toMatchObject({ name: "AbortError" });
-    expect((await hw.scaledDotProductAttention(small, small, small)).output.data[0]).toBe(1);
+  describe("while it makes something", () => {
+    let worker: Attention;
+    let saved: Uint8Array;
+    let layer: Layer;
+    const square = filled(1, 512, 512);
+    const weights = { Wq: square, Wk: square, Wv: square, Wo: square };
+    beforeAll(async () => {
+      worker = await createAttention({ threads: 1, backend: "wasm", maximumMemory: 32 * 2 ** 20 });
+      const cache = await worker.kvCache({ numKvHeads: 1, headDim: 512 });
+      await cache.append(square, square, { layout: "BSE" });
+      saved = await cache.save();
+      cache.dispose();
+      layer = await worker.multiHeadAttention({ numHeads: 1, weights });
+    });
+    afterAll(() => worker.dispose());
+
+    test.each<[what: string, make: (signal?: AbortSignal) => Promise<unknown>]>([
+      ["a layer", (signal) => worker.multiHeadAttention({ numHeads: 1, weights, signal })],
+      ["a cache from bytes", (signal) => worker.kvCache({ from: saved, signal })],
+      ["a saved call", (signal) => layer.forward(square, { save: true, signal })],
+      ["a step", (signal) => worker.record((made) => ({ y: made.linear(made.input("x", [4, 512]), square) }), { signal })], // oxfmt-ignore
+    ])("leaves no memory of %s behind", async (_what, make) => {
+      for (let call = 0; call < 32; ++call) {
+        const controller = new AbortController();
+        const asked = nextAsked();
+        const making = ending(make(controller.signal));
+        await asked;
+        controller.abort();
+        expect(await making).toMatchObject({ name: "AbortError" });
+      }
+      type Made = { readonly dispose?: () => void; readonly saved?: { dispose(): void } };
+      const made = (await make(undefined)) as Made;
+      made.dispose?.();
+      made.saved?.dispose();
+    });
   });
 });
 

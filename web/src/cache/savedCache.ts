@@ -51,16 +51,21 @@ function readBytes(options: OptionReader, name: string): Uint8Array | undefined 
 
 /** The part of an engine that reads saved caches. */
 interface Loader {
-  loadCache(operation: string, saved: Uint8Array, placement: PlaceChoice): Eventually<EngineCache>;
+  loadCache(
+    operation: string,
+    saved: Uint8Array,
+    placement: PlaceChoice,
+    signal: AbortSignal | undefined,
+  ): Eventually<EngineCache>;
 }
 
 /** Makes the cache that was saved. */
 export async function restoreCache(
   engine: Loader,
-  { operation, from, placement }: SavedCacheProblem,
+  { operation, from, placement, signal }: SavedCacheProblem,
 ): Promise<EngineCache> {
   const { saved, remember } = splitSaved(operation, from);
-  const cache = await engine.loadCache(operation, saved, placement);
+  const cache = await engine.loadCache(operation, saved, placement, signal);
   try {
     remember(cache);
   } catch (error) {

@@ -78,8 +78,16 @@ export interface Engine {
   linear(problem: LinearProblem): Eventually<PlacedOutput>;
   linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients>;
   createCache(problem: CacheProblem): Eventually<EngineCache>;
-  /** @param placement - Where the cache shall lie. Default `"auto"`. */
-  loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Eventually<EngineCache>;
+  /**
+   * @param placement - Where the cache shall lie. Default `"auto"`.
+   * @param signal - Of an engine that abandons calls: whether the caller still waits for the cache.
+   */
+  loadCache(
+    operation: string,
+    bytes: Uint8Array,
+    placement?: PlaceChoice,
+    signal?: AbortSignal,
+  ): Eventually<EngineCache>;
   createLayer(problem: LayerProblem): Eventually<EngineLayer>;
   /** Makes a recorded step: on wasm if the engine has it. */
   createStep(problem: StepProblem): Eventually<EngineStep>;

@@ -54,6 +54,7 @@ export async function recordStep<O extends StepOutputs>(
       places: memory.places,
       inputs: [...inputs.values()].map((input) => whole(inStep, "floats" in input ? input.floats.place.memory : input.numbers.memory)), // oxfmt-ignore
       outputs: [...outputs.values()].map((x) => outputOf(inStep, x)),
+      signal,
     };
     const make = () => {
       assertIntact();

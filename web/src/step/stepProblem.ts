@@ -156,6 +156,7 @@ export interface StepProblem {
   /** What each run writes first. */
   readonly inputs: readonly PlacedTensor<"float32" | "int32">[];
   readonly outputs: readonly StepOutput[];
+  readonly signal: AbortSignal | undefined;
 }
 
 /** The numbers of an input or an output. */

@@ -135,23 +135,27 @@ export class WorkerEngine implements Engine {
     return deliver(problem.operation, problem.output, (result as FloatResult).data, problem.signal);
   }
 
-  createCache(problem: CacheProblem): Promise<EngineCache> {
-    return this.#makeCache(problem.operation, "createCache", { ...problem, signal: undefined });
+  async createCache({ signal, ...problem }: CacheProblem): Promise<EngineCache> {
+    const { made } = await this.#call(problem.operation, "createCache", problem);
+    return awaited(new RemoteCache(this.#connection, made!), signal);
   }
 
-  loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Promise<EngineCache> {
-    return this.#makeCache(operation, "loadCache", operation, bytes, placement);
+  async loadCache(
+    operation: string,
+    bytes: Uint8Array,
+    placement?: PlaceChoice,
+    signal?: AbortSignal,
+  ): Promise<EngineCache> {
+    const { made } = await this.#call(operation, "loadCache", operation, bytes, placement);
+    return awaited(new RemoteCache(this.#connection, made!), signal);
   }
 
-  async createLayer(problem: LayerProblem): Promise<EngineLayer> {
-    const { signal, ...rest } = problem;
-    const { made } = await this.#call(problem.operation, "createLayer", rest);
-    const layer = new RemoteLayer(this.#connection, made!);
-    if (signal?.aborted) await layer.release(); // the caller has given up waiting for it
-    return layer;
+  async createLayer({ signal, ...problem }: LayerProblem): Promise<EngineLayer> {
+    const { made } = await this.#call(problem.operation, "createLayer", problem);
+    return awaited(new RemoteLayer(this.#connection, made!), signal);
   }
 
-  async createStep(problem: StepProblem): Promise<EngineStep> {
+  async createStep({ signal, ...problem }: StepProblem): Promise<EngineStep> {
     const parts = problem.parts.map((part) => sentPart(problem.operation, withTensors(part, sentTensor)));
     const outputs = problem.outputs.map((output) => ({
       ...output,
@@ -163,7 +167,7 @@ export class WorkerEngine implements Engine {
       inputs: problem.inputs.map(sentTensor),
       outputs,
     });
-    return new RemoteStep(this.#connection, made!);
+    return awaited(new RemoteStep(this.#connection, made!), signal);
   }
 
   allocate<D extends Dtype>(operation: string, { shape, dtype }: NewTensor<D>): EngineTensor<D> {
@@ -186,11 +190,6 @@ export class WorkerEngine implements Engine {
     this.#connection.end(
       (operation) => new DisposedError(`${operation}: the instance was disposed while the call ran`),
     );
-  }
-
-  async #makeCache(operation: string, method: Method, ...args: readonly unknown[]): Promise<EngineCache> {
-    const { made } = await this.#call(operation, method, ...args);
-    return new RemoteCache(this.#connection, made!);
   }
 
   async #call(operation: string, method: Method, ...args: readonly unknown[]): Promise<Done> {
@@ -273,6 +272,12 @@ abstract class RemoteObject {
   }
 }
 
+/** What a call has made. It is released if the signal has aborted: the caller then no longer waits for it. */
+async function awaited<T extends RemoteObject>(made: T, signal: AbortSignal | undefined): Promise<T> {
+  if (signal?.aborted) await made.release();
+  return made;
+}
+
 class RemoteCache extends RemoteObject implements EngineCache {
   get form(): CacheForm {
     return this.state.form!;
@@ -330,9 +335,7 @@ class RemoteLayer extends RemoteObject implements EngineLayer {
     const done = await this.call(operation, "forward", { ...sent(problem), cache });
     const result = received(cache ? { ...problem, signal: undefined } : problem, done.result as AttentionResult);
     if (done.made === undefined) return result;
-    const saved = this.saved(done.made);
-    if (signal?.aborted) await saved.release(); // the caller has given up waiting for it
-    return { ...result, saved };
+    return { ...result, saved: await awaited(this.saved(done.made), signal) };
   }
 
   /** The gradients are added to earlier ones in this thread, where those lie. */
