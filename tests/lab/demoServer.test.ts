@@ -80,6 +80,10 @@ test.each([
   "/model/..%2f..%2fsecret",
   "/%00",
   "/%zz",
+  "//",
+  "//model/a.wasm",
+  "http://[",
+  "*",
 ])("%s leads to no file outside the folders", (url) => {
   const file = fileOf(url, folders);
   expect(file === undefined || file.startsWith(folders["/"]) || file.startsWith(folders["/model/"])).toBe(true);

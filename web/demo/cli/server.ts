@@ -94,7 +94,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
 
 /** The file of a URL; undefined if it would be outside its folder. */
 export function fileOf(url: string, folders: ServerOptions["folders"]): string | undefined {
-  const pathname = decoded(new URL(url, "http://localhost").pathname);
+  const pathname = decoded(url.replace(/[?#].*$/s, ""));
   if (pathname === undefined || pathname.includes("\0")) return undefined;
   const prefix = Object.keys(folders)
     .filter((candidate) => pathname.startsWith(candidate))
