@@ -304,7 +304,7 @@ describe("a server", () => {
     jest.useFakeTimers();
     const silent = (_: unknown, { signal }: RequestInit = {}) =>
       new Promise<never>((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error)));
-    const fetching = jest.spyOn(globalThis, "fetch").mockImplementation(silent as typeof fetch);
+    const fetching = jest.spyOn(globalThis, "fetch").mockImplementation(silent);
     const failing = errorOf(new Requests("openModel", { headers: {}, signal: undefined }).sizeOf("http://localhost/a"));
     await jest.advanceTimersByTimeAsync(31_000);
     jest.useRealTimers();
