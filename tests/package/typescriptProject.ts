@@ -8,7 +8,7 @@ import { listings } from "./listings.js";
 import { run } from "./programs.js";
 
 /** What TypeScript 5 and 6 call the ways to find a module. */
-export const RESOLUTIONS = ["bundler", "nodenext", "node10"];
+export const RESOLUTIONS = ["bundler", "nodenext", "node16", "node10"];
 
 /** Strict TypeScript in a project of its own; the compiler says what it does not accept, and what it wrongly accepts. */
 export function testStrictTypes(compiler: string, resolutions: readonly string[]): void {

@@ -14,17 +14,17 @@ import { whenStale } from "./stale.mjs";
 /** Writes the public types: a file for each entry, and files that they share. */
 export async function emitTypes() {
   const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", "web/build/types.mjs", ...CONFIGURATION];
-  const required = ENTRIES.filter(({ file }) => file.endsWith(".cjs")).map(({ file }) => path.basename(file, ".cjs"));
-  const typesOf = (name) => `dist/types/${name}.d.cts`;
-  const outputs = ["dist/types/index.d.ts", ...required.map(typesOf)];
+  const typesOf = (name) => `dist/types/${name}.d.ts`;
+  const outputs = ["dist/types/index.d.ts", ...REQUIRED.map(typesOf)];
   await whenStale("types", { inputs, outputs }, async () => {
     const single = path.join(build, "types");
     for (const folder of [single, path.join(dist, "types")]) rmSync(folder, { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
     await bundleTypes(path.join(single, "entries"));
     copyFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), path.join(dist, "types/vizReact.d.ts"));
-    // `require` gives the same types. TypeScript looks for a file of its own for each way to load a module.
-    for (const name of required) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.js";\n`);
+    // TypeScript looks for a file of its own for each way to load a module. A module may import CommonJS, but not the other
+    // way round, so the types are those of `require`, and `import` gives them too.
+    for (const name of REQUIRED) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.cjs";\n`);
   });
 }
 
@@ -32,6 +32,9 @@ export async function emitTypes() {
 const TYPED = ENTRIES.filter(
   ({ file }) => file.endsWith(".js") && !/\.node\.|worker-entry|(webgpu|auto)-engine/.test(file),
 );
+
+/** The names of the entries that have a build for `require`. */
+const REQUIRED = ENTRIES.filter(({ file }) => file.endsWith(".cjs")).map(({ file }) => path.basename(file, ".cjs"));
 
 const REFERENCE = /^\/\/\/ <reference .*\/>\n/gm;
 
@@ -58,8 +61,8 @@ async function bundleTypes(folder) {
   });
   await bundle.write({
     dir: path.join(dist, "types"),
-    entryFileNames: "[name].d.ts",
-    chunkFileNames: "shared/[name]-[hash].d.ts",
+    entryFileNames: ({ name }) => (REQUIRED.includes(name) ? "[name].d.cts" : "[name].d.ts"),
+    chunkFileNames: "shared/[name]-[hash].d.cts",
   });
   await bundle.close();
 }

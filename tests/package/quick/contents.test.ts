@@ -23,7 +23,7 @@ const EXPECTED = [
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/(index|worker|webgpu|inline|formula|onnx|train|models|inspect|viz|vizReact|react)\.d\.ts$/,
   /^dist\/types\/(inline|formula|onnx|train|models|inspect|viz|react)\.d\.cts$/,
-  /^dist\/types\/shared\/[\w-]+\.d\.ts$/,
+  /^dist\/types\/shared\/[\w-]+\.d\.cts$/,
 ];
 
 /** A file, or the files by condition. */
@@ -123,8 +123,8 @@ test("types import nothing that is left out", () => {
 
 /** The files that the relative imports of a declaration file lead to. */
 function importsOf(name: string, text: Buffer): string[] {
-  const specifiers = [...String(text).matchAll(/(?:from|import\() ?["'](\.[^"']+)\.js["']/g)].map((match) => match[1]!);
-  return specifiers.map((specifier) => path.join(path.dirname(name), `${specifier}.d.ts`));
+  const specifiers = [...String(text).matchAll(/(?:from|import\() ?["'](\.[^"']+)\.(c?)js["']/g)];
+  return specifiers.map(([, specifier, c]) => path.join(path.dirname(name), `${specifier}.d.${c}ts`));
 }
 
 test("types name nothing that is internal", () => {

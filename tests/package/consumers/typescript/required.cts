@@ -2,6 +2,12 @@
 
 import { HeadwiseError, tensor, type Attention } from "headwise/inline";
 import inline = require("headwise/inline");
+export * as formula from "headwise/formula";
+export * as inspect from "headwise/inspect";
+export * as models from "headwise/models";
+export * as onnx from "headwise/onnx";
+export * as train from "headwise/train";
+export * as viz from "headwise/viz";
 
 export async function compute(): Promise<Attention | undefined> {
   try {
