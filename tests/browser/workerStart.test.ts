@@ -66,14 +66,14 @@ describe("the script of the worker", () => {
       { status: 404, headers: HTML, body: "<!doctype html>" },
       "ASSET_NOT_FOUND",
       /: the engine's worker did not start: http:\S+worker-entry\.js was not found: HTTP 404, content type text\/html, first bytes 3c 21/,
-      /^Serve the files of headwise\/wasm\//,
+      /^Serve this file there\. If a bundler left it behind, copy it there from node_modules\/headwise\/dist\./,
     ],
     [
       "is the page of an application that answers every address",
       { headers: HTML, body: "<html></html>" },
       "ASSET_INVALID",
       /worker-entry\.js is not a script: HTTP 200, content type text\/html, first bytes 3c 68/,
-      /^Serve the files of headwise\/wasm\//,
+      /^Serve this file there\. If a bundler left it behind, copy it there from node_modules\/headwise\/dist\./,
     ],
     [
       "is outside of what Vite serves",
@@ -87,7 +87,7 @@ describe("the script of the worker", () => {
       { headers: JAVASCRIPT, body: 'throw new Error("of the script")' },
       "ASSET_INVALID",
       /worker-entry\.js failed: .*Error: of the script/,
-      /^Serve the files/,
+      /^Serve this file there/,
     ],
   ])("%s", async (_, answer, code, message, hint) => {
     expect(await errorIn({ answers: { "worker-entry.js": answer } })).toEqual(assetErrorLike(code, message, hint));

@@ -6,12 +6,20 @@ import { version } from "../engine/version.js";
 /** How the caller can say where the engine's files are. */
 const GIVE_FILES = "give their folder as `wasm: { baseUrl }`, or their addresses as `wasm: { url, lateUrl, glueUrl }`";
 
+/** The files that are not in headwise/wasm/. `wasm` of the options names none of them. */
+const SCRIPT = /\/(?:webgpu-engine|auto-engine|worker-entry)\b[^/]*$/;
+
 /** What to do about a file that was not found at its address. */
 export function assetHint(url: string): string {
   if (url.includes("/.vite/deps/"))
     return 'Vite moved the package away from its files. Add optimizeDeps: { exclude: ["headwise"] } to its configuration.';
+  const isScript = SCRIPT.test(url);
+  const copy = isScript
+    ? "copy it there from node_modules/headwise/dist"
+    : `copy the files of headwise/wasm/ and ${GIVE_FILES}`;
   if (url.startsWith("file:"))
-    return `Check that this file is there and can be read. If it is missing, install headwise again; if a bundler left it behind, copy the files of headwise/wasm/ and ${GIVE_FILES}.`;
+    return `Check that this file is there and can be read. If it is missing, install headwise again; if a bundler left it behind, ${copy}.`;
+  if (isScript) return `Serve this file there. If a bundler left it behind, ${copy}.`;
   return `Serve the files of headwise/wasm/ there, or ${GIVE_FILES}.`;
 }
 
