@@ -2,9 +2,11 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import path from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type * as axeCore from "axe-core";
 import type { Browser, Locator, Page } from "playwright-core";
 
 import { ERROR_CODES } from "../../../web/src/base/errors.js";
@@ -79,6 +81,10 @@ test("no link leads nowhere", () => {
     }
   expect(pages.size).toBeGreaterThan(50);
   expect(broken).toEqual([]);
+});
+
+test("the start page has one heading of the first level", () => {
+  expect(pages.get(path.join(site, "index.html"))!.match(/<h1\b/g)).toHaveLength(1);
 });
 
 describe("listings run in the page", () => {
@@ -165,6 +171,37 @@ describe("listings run in the page", () => {
     expect(await first!.drawn("attention-heads").getByText("dog").count()).toBeGreaterThan(0);
     await first!.button("Reset").click();
     expect(await first!.drawn("*").count()).toBe(0);
+    await page.close();
+  });
+
+  test.each(guides)("%s: is no wider than a narrow screen; a wide table scrolls by itself", async (guide) => {
+    const { page } = await open(guide);
+    await page.setViewportSize({ width: 320, height: 800 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+    await page.close();
+  });
+
+  test.each(["light", "dark"] as const)(
+    "axe finds nothing serious in the contents of a page, %s",
+    async (colorScheme) => {
+      const { page } = await open("choose");
+      await page.emulateMedia({ colorScheme });
+      await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+      const found = await page.evaluate(async () => {
+        const { axe } = window as unknown as { axe: typeof axeCore };
+        const { violations } = await axe.run({ include: [".col-content"] });
+        return violations.filter(({ impact }) => impact !== "minor").map(({ id, nodes }) => [id, nodes[0]!.html]);
+      });
+      await page.close();
+      expect(found).toEqual([]);
+    },
+  );
+
+  test("what a page says is its main landmark", async () => {
+    const { page } = await open("caches");
+    expect(await page.getByRole("main").getByRole("heading", { level: 1 }).allInnerTexts()).toEqual([
+      "Key and value caches",
+    ]);
     await page.close();
   });
 

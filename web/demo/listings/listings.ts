@@ -1,5 +1,5 @@
 // In the pages of the documents: listings of JavaScript and HTML that run in the page itself, with the package, and that the
-// reader may change.
+// reader may change. The contents of each page are its main landmark, which TypeDoc does not say.
 
 import { moduleOf, pageOf, runProgram, runsHere, type Listing } from "./program.js";
 
@@ -16,10 +16,25 @@ const addresses = Object.entries(IMPORTS).map(([name, file]) => [name, new URL(f
 map.textContent = JSON.stringify({ imports: Object.fromEntries(addresses) as object });
 document.head.append(map);
 
+const contents = document.querySelector<HTMLElement>(".col-content")!;
+contents.role = "main";
+for (const table of contents.querySelectorAll("table")) frame(table);
+
 const entries = new Set(Object.keys(IMPORTS));
 for (const [kind, read] of Object.entries({ js: moduleOf, html: pageOf }))
   for (const code of document.querySelectorAll<HTMLElement>(`pre > code.${kind}`))
     if (runsHere(read(code.innerText).program, entries)) makeLive(code, read);
+
+/** On a narrow screen a wide table scrolls by itself, also by keys. The page does not. */
+function frame(table: HTMLTableElement): void {
+  const box = document.createElement("div");
+  box.className = "table-frame";
+  box.tabIndex = 0;
+  box.role = "group";
+  box.ariaLabel = "Table";
+  table.replaceWith(box);
+  box.append(table);
+}
 
 /** Lets a reader change a listing, run it, and take it back. */
 function makeLive(code: HTMLElement, read: (source: string) => Listing): void {
