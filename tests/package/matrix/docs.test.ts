@@ -197,6 +197,14 @@ describe("listings run in the page", () => {
     },
   );
 
+  test("the search finds what a page says, such as the code of an error", async () => {
+    const { page } = await open("index");
+    await page.keyboard.press("/");
+    await page.getByRole("combobox").fill("WORKER_LOST");
+    await page.locator("#tsd-search-results").getByText("troubleshooting").waitFor();
+    await page.close();
+  });
+
   test("what a page says is its main landmark", async () => {
     const { page } = await open("caches");
     expect(await page.getByRole("main").getByRole("heading", { level: 1 }).allInnerTexts()).toEqual([
