@@ -59,6 +59,7 @@ async function printKernels(compiler, filter, verbose) {
   const shaders = [];
   for (const kernel of (await kernels()).filter(({ name }) => name.includes(filter)))
     shaders.push({ kernel, ...(await spirvOf(compiler, kernel)) });
+  if (shaders.length === 0) throw new Error(`--filter: no kernel is named ${JSON.stringify(filter)}`);
   let isWhole = true;
   for (const family of FAMILIES) {
     console.log(`\n${family}\n${header([])}`);

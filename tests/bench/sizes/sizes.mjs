@@ -31,6 +31,8 @@ const CPU_SLOWDOWN = 4;
 /** Measures the apps whose name contains `filter`, prints a line for each, and keeps them in the table if it is named. */
 export async function sizes({ filter, rounds, record }, args) {
   if (record && record !== TABLE) throw new Error(`--record: with --sizes the table must be ${TABLE}, got ${record}`);
+  if (!APPS.some(({ name }) => name.includes(filter)))
+    throw new Error(`--filter: no app is named ${JSON.stringify(filter)}`);
   const { records, version } = await measured({ filter, rounds });
   if (!record) return;
   const cells = (each) => COLUMNS.map(([, , text]) => text(each));
