@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, ShapeError, type HeadwiseError, type Attention } from "headwise";
+import { createAttention, ShapeError, type HeadwiseError, type Attention, type FloatTensor } from "headwise";
 import { formula } from "headwise/formula";
 import {
   adamW,
@@ -47,6 +47,19 @@ test("calls that always overlap leave nothing behind", async () => {
   const begin = await overlap(20_000);
   // 63 bytes a call were 6 MB.
   expect((await overlap(100_000)) - begin).toBeLessThan(2_000_000);
+});
+
+test("a softcap that is too small for float32 caps every score, as one just above it", async () => {
+  const [query, key, value] = [1, 2, 3].map((seed) => randomTensor(seed, [1, 1, 4, 8])) as [
+    FloatTensor,
+    FloatTensor,
+    FloatTensor,
+  ];
+  const capped = (softcap: number) =>
+    hw.scaledDotProductAttention(query, key, value, { softcap, returns: { output: true, probs: true } });
+  const { probs } = await capped(1e-50);
+  expect([...new Set(probs.data)]).toEqual([0.25]);
+  expect(await capped(1e-50)).toEqual(await capped(2 ** -126));
 });
 
 describe("An update of a layer that does not happen", () => {

@@ -141,11 +141,11 @@ export const ROW_OPERATIONS: readonly RowOperation[] = [
     build: (recorder, x) => recorder.scale(x, 0.3),
     of: each((x) => [Math.fround(x * Math.fround(0.3)), 0]),
   },
-  {
-    name: "a softcap",
-    build: (recorder, x) => recorder.softcap(x, 0.5),
-    of: each((x) => [0.5 * Math.tanh(x / 0.5), near(x, 0.5)]),
-  },
+  ...[0.5, 1e-50, 1e-30, 1e30].map((cap) => ({
+    name: `a softcap of ${cap}`,
+    build: (recorder: Recorder, x: StepTensor) => recorder.softcap(x, cap),
+    of: each((x) => [cap * Math.tanh(x / cap), near(x, cap * Math.tanh(x / cap))]),
+  })),
   {
     name: "a layer norm",
     build: (recorder, x) => recorder.layerNorm(x, gain, shift, { epsilon: 1e-3 }),

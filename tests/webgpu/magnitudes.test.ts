@@ -53,6 +53,16 @@ describeOnGpu("Large numbers on WebGPU", () => {
       await check(bias(() => -big));
     });
 
+    test.each([1e-50, 1e-44, 1e-39, 1e-30, 1e30, 1e37, MOST])(
+      "a softcap of %p, also where q · k is 0",
+      async (softcap) => {
+        const first = { ...query, data: query.data.map((x, n) => (n < width ? 0 : x)) };
+        const found = await engines.onGpu.scaledDotProductAttention(first, key, value, { softcap, returns });
+        expect(resultProblems(found, returns, referenceAttention(first, key, value, { softcap }))).toEqual({});
+        await check({ softcap });
+      },
+    );
+
     test.each(LARGE)("a sink of %p and of −%p", async (big) => {
       await check({ sinks: [big] });
       await check({ sinks: [-big] });
@@ -68,6 +78,16 @@ describeOnGpu("Large numbers on WebGPU", () => {
       const found = await engines.onGpu.scaledDotProductAttention(scaled, large, value, { returns });
       expect(resultProblems(found, returns, referenceAttention(scaled, large, value, {}))).toEqual({});
     }
+  });
+
+  test.each([1e-50, 1e-39, 1e-30, 1e30, 1e37, MOST])("gradients with a softcap of %p", async (softcap) => {
+    const { query, key, value } = inputs(20, 8);
+    query.data.fill(0, 0, 8);
+    const dOutput = randomTensor(4, [1, 1, 20, 8]);
+    const { output, lse } = await engines.onGpu.scaledDotProductAttention(query, key, value, { softcap, returns: { lse: true } }); // oxfmt-ignore
+    const asked = { dQuery: true, dKey: true, dValue: true } as const;
+    const found = await engines.onGpu.attentionBackward({ query, key, value, output, lse, dOutput, softcap, returns: asked }); // oxfmt-ignore
+    expect(gradientProblems(found, asked, referenceBackward(query, key, value, dOutput, { softcap }))).toEqual({});
   });
 
   test("gradients of rows whose scores are far beyond 2³¹", async () => {

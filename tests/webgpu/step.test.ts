@@ -49,6 +49,11 @@ describeOnGpu("A step on WebGPU", () => {
     expectGraph(hw, seed),
   );
 
+  test.each([1e37, 3e38])("leaves numbers as they are under a softcap of %p", async (cap) => {
+    const y = await computed((recorder, x) => recorder.softcap(x, cap));
+    expect(y.data).toEqual(operands().data.map((x) => (Number.isFinite(x) ? x : x > 0 ? cap : x < 0 ? -cap : NaN)));
+  });
+
   test("gives the largest of each row and their columns: NaN first, the lower column of equal ones first", async () => {
     const x = operands();
     x.data.fill(0.5, 20, 30);

@@ -14,6 +14,12 @@ export interface NumberRule {
   readonly choice?: string;
 }
 
+/**
+ * The least number that no engine takes for 0: a GPU may do that with a smaller one. Where 0 has another meaning than a small
+ * number, a smaller one counts as this.
+ */
+export const LEAST = 2 ** -126;
+
 /** A finite number. */
 export function number(rule: NumberRule): Row<"number", number | undefined, NumberRule> {
   const { min = -Infinity, above = -Infinity, nullable = false } = rule;
@@ -24,6 +30,7 @@ export function number(rule: NumberRule): Row<"number", number | undefined, Numb
     const value = options.number(name)!;
     if (value < min || value <= above) throw options.refuse(name, `be ${legal}${asker}`);
     if (value === rule.neutral) return undefined;
+    if (rule.neutral === 0 && Math.abs(value) < LEAST) return Math.sign(value) * LEAST;
     return min === -Infinity ? value : value + 0; // no −0: it is 0 in a saved cache
   };
   return { kind: "number", absent: undefined, rule, legal: `a number ${legal}`, read };

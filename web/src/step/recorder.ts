@@ -10,6 +10,7 @@ import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../line
 import { OPTION_NAMES as ROTARY_NAMES, rotaryProblem } from "../position/rotaryProblem.js";
 import { CallArguments } from "../read/callArguments.js";
 import { argument, readOptions, type OptionReader } from "../read/options.js";
+import { LEAST } from "../read/settingKinds.js";
 import { headsShape, LAYOUTS } from "../tensor/layout.js";
 import { product } from "../tensor/product.js";
 import type { CheckedTensor, FloatTensorLike, FloatWeightLike } from "../tensor/tensor.js";
@@ -240,7 +241,8 @@ export class Recorder {
     const reader = argument(call, "cap", cap);
     const number = reader.number("cap");
     if (number === undefined || !(number > 0)) throw reader.refuse("cap", "be a finite number above 0");
-    return this.#map(call, x, { f: "tanh", divisor: number, scale: number });
+    const limit = Math.max(number, LEAST);
+    return this.#map(call, x, { f: "tanh", divisor: limit, scale: limit });
   }
 
   /**

@@ -228,9 +228,13 @@ fn tanh_exactly(x: f32) -> f32 {
   return select(far, near_zero, size < 0.625f);
 }
 
+/// Whether softcap changes no bit of a score: up to 2^-12, tanh(x) is x. So small a quotient could be subnormal, and be 0 on
+/// the device.
+fn is_uncapped(raw: f32) -> bool { return !has(SOFTCAP) || abs(raw) <= 2.44140625e-4f * params.softcap; }
+
 fn softcapped(raw: f32) -> f32 {
-  if (has(SOFTCAP)) { return params.softcap * tanh_exactly(raw / params.softcap); }
-  return raw;
+  if (is_uncapped(raw)) { return raw; }
+  return params.softcap * tanh_exactly(raw / params.softcap);
 }
 
 fn bias_bits(at: u32) -> u32 {

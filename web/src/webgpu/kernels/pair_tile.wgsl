@@ -188,7 +188,7 @@ fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
   var pair = Pair(p with dropout { * keeps }, p * product with dropout { * keeps }, ds, ds, 0.0f, true, false);
   with formula { pair = differentiated(row, j, pair); }
   pair.ds = pair.by_bias;
-  if (has(SOFTCAP)) {
+  if (!is_uncapped(raw)) {
     let share = tanh_exactly(raw / params.softcap);
     pair.ds *= 1.0f - share * share;
   }
