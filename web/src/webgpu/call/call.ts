@@ -5,7 +5,7 @@ import { bindable, SMALLEST_BINDING, type Purpose } from "../device/buffers.js";
 import type { Kernel } from "../kernels/kernel.js";
 import { packParams, type Params } from "../kernels/params.js";
 import { bindingsOf } from "../kernels/shader.js";
-import { gridOf } from "../plan/limits.js";
+import { checkBytes, gridOf } from "../plan/limits.js";
 import { endOfSubmit, piecesOf } from "../plan/pieces.js";
 import { Callers, noteDevice } from "./callers.js";
 import { Commands, type Range } from "./commands.js";
@@ -68,6 +68,7 @@ export class Call {
 
   /** Scratch room for `bytes` bytes. Its content is undefined. */
   room(bytes: number, purpose: Purpose = "storage"): Span {
+    checkBytes(this.operation, ROOM[purpose], bytes, this.core.device.limits, ["maxBufferSize"]);
     const buffer = this.core.buffers.take(purpose, bytes);
     this.#scratch.push(buffer);
     return { buffer, offset: 0, bytes: bindable(bytes) };
@@ -85,6 +86,7 @@ export class Call {
   /** Room for a result. If the result stays on the GPU, it gets a buffer of its own for the caller. */
   resultRoom(bytes: number, location: "cpu" | "gpu"): Span {
     if (location === "cpu") return this.room(bytes);
+    checkBytes(this.operation, ROOM.result, bytes, this.core.device.limits, ["maxBufferSize"]);
     const buffer = this.core.buffers.take("result", bytes);
     this.#results.push(buffer);
     this.core.faults.forget(buffer);
@@ -234,6 +236,8 @@ export class Call {
       binding,
       span: given[binding] ?? this.#spare(access === "read" ? "read" : String(binding)),
     }));
+    for (const { span } of bindings)
+      checkBytes(this.operation, `the kernel ${kernel.name}`, span.bytes, this.core.device.limits);
     this.#commands.dispatch(kernel, bindings, grid, { operations, certain });
   }
 
@@ -432,6 +436,14 @@ export class Call {
     return (this.#spares[name] ??= this.room(SMALLEST_BINDING));
   }
 }
+
+/** What a buffer is for, in errors. */
+const ROOM: Readonly<Record<Purpose, string>> = {
+  storage: "an array of the call",
+  result: "a result",
+  readback: "what is read back",
+  numbers: "the numbers of the kernels",
+};
 
 const COPY_SRC = 0x4;
 const COPY_DST = 0x8;

@@ -1,6 +1,7 @@
 import { describe } from "../../base/describe.js";
 import { OptionError } from "../../base/errors.js";
 import type { GpuData } from "../../tensor/tensor.js";
+import { SMALLEST_BINDING } from "../device/buffers.js";
 import type { Device } from "../device/device.js";
 import { ErrorScopes, isOutOfMemory, scopeError } from "../device/errorScopes.js";
 import type { BindGroups } from "./bindGroups.js";
@@ -117,7 +118,9 @@ function bind(gpuDevice: GPUDevice, buffer: GPUBuffer): GPUBindGroup {
   const layout = gpuDevice.createBindGroupLayout({
     entries: [{ binding: 0, visibility: COMPUTE, buffer: { type: "read-only-storage" } }],
   });
-  return gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
+  // A buffer may be larger than a binding, and its tensors still lie within one.
+  const size = Math.min(SMALLEST_BINDING, buffer.size);
+  return gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer, size } }] });
 }
 
 /** The device's error for `work`; undefined if there is none. Throws if memory is missing, because then the buffer is not the cause. */

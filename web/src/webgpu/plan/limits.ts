@@ -24,8 +24,17 @@ export interface Limits {
 
 export const divideUp = (value: number, step: number): number => Math.ceil(value / step);
 
-export function checkBytes(operation: string, name: string, bytes: number, limits: Limits): void {
-  for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"] as const)
+type BufferLimit = "maxStorageBufferBindingSize" | "maxBufferSize";
+
+/** @param which - Those that a buffer must keep to. */
+export function checkBytes(
+  operation: string,
+  name: string,
+  bytes: number,
+  limits: Pick<Limits, BufferLimit>,
+  which: readonly BufferLimit[] = ["maxStorageBufferBindingSize", "maxBufferSize"],
+): void {
+  for (const limit of which)
     if (bytes > limits[limit])
       throw new UnsupportedError(
         `${operation}: ${name} needs a buffer of ${bytes} bytes, over the device's ${limit} of ${limits[limit]}`,
