@@ -56,6 +56,8 @@ export class Call {
   readonly #releases: (() => void)[] = [];
   readonly #spares: { [name: string]: Span } = {};
   readonly #buffersBefore: number;
+  /** Whether its kernels may compute with float16. */
+  readonly #halves: boolean;
 
   constructor(core: GpuCore, operation: string, recording?: Recording) {
     this.core = core;
@@ -64,6 +66,12 @@ export class Call {
     this.#callers = new Callers(core.device, operation, core.known.buffers);
     this.#commands = new Commands(core);
     this.#buffersBefore = core.buffers.count;
+    this.#halves = core.device.halves;
+  }
+
+  /** Whether the call has failed because a kernel with float16 did not compile. Listed again, it has none. */
+  get mayTryAgain(): boolean {
+    return this.#halves && !this.core.device.halves;
   }
 
   /** Scratch room for `bytes` bytes. Its content is undefined. */

@@ -31,7 +31,7 @@ export function encodeCall<T extends object>(
     if (call.isCompiled) return { atOnce: true, results: write(call, scopes, encoder, deliver) };
     const results = makeReady(call, scopes).then(
       () => write(call, scopes, encoder, deliver),
-      (error: unknown) => failed(call, error),
+      (error: unknown) => failed(call, error, () => encodeCall(core, operation, encoder, record).results),
     );
     return { atOnce: false, results };
   } catch (error) {
@@ -88,8 +88,10 @@ function refusalOf(work: () => void): { readonly cause: unknown } | undefined {
   }
 }
 
-async function failed(call: Call, error: unknown): Promise<never> {
+/** @param again - Lists the call again. */
+async function failed<T>(call: Call, error: unknown, again?: () => Promise<T>): Promise<T> {
   call.fail();
+  if (again && call.mayTryAgain) return again();
   throw await call.explain(error);
 }
 
@@ -117,7 +119,7 @@ export async function prepareCall(core: GpuCore, operation: string, record: Reco
     await makeReady(call, scopes);
     call.cancel();
   } catch (error) {
-    await failed(call, error);
+    await failed(call, error, () => prepareCall(core, operation, record));
   }
 }
 

@@ -38,7 +38,6 @@ export async function runCall<T>(
   faults.surface();
   const call = new Call(core, operation);
   const scopes = new Scopes(device, operation);
-  const { halves } = device.capabilities;
   let timer: Timer | undefined;
   try {
     let isSubmitted = false;
@@ -65,8 +64,7 @@ export async function runCall<T>(
       throw error;
     }
     if (!call.isOver) call.fail();
-    // A kernel with float16 did not compile. The device has none of them any more.
-    if (halves && !device.capabilities.halves) return runCall(core, operation, record, watched);
+    if (call.mayTryAgain) return runCall(core, operation, record, watched);
     throw await reasonOf(call, error);
   } finally {
     timer?.destroy();

@@ -95,9 +95,14 @@ export class Device {
       maxStorageBufferBindingSize,
       maxBufferSize,
       together: this.#together,
-      halves: hasHalves(this.gpuDevice),
+      halves: this.halves,
       tiling: this.tiling,
     };
+  }
+
+  /** Whether kernels may compute with float16. */
+  get halves(): boolean {
+    return hasHalves(this.gpuDevice);
   }
 
   /** Tests what the adapter does not report. */
