@@ -92,3 +92,23 @@ test("files that are dropped anywhere in the page are taken", async () => {
   }, files);
   await lab.page.getByText("Output [2, 5, 4]").waitFor();
 });
+
+test.each([
+  ["bench", 1],
+  ["tensors", 2],
+  ["tensors?mode=attention", 1],
+])("files are chosen with the lab's own words, and the keyboard reaches them: %s", async (place, count) => {
+  const page = await lab.open();
+  await page.goto(`${lab.url}?lang=de#/${place}`);
+  await lab.ready(place.split("?")[0]!, page);
+  const fields = page.locator(".drop:visible input[type=file]");
+  expect(await fields.count()).toBe(count);
+  for (const field of await fields.all()) {
+    expect(await field.evaluate((node) => getComputedStyle(node).opacity)).toBe("0"); // the browser's words are not seen
+    expect(await field.locator("xpath=..").innerText()).toMatch(/^(Ordner|Dateien) wählen$/);
+    await field.focus(); // the field itself, which the browser opens by Enter
+    expect(await field.evaluate((node) => node === document.activeElement)).toBe(true);
+    expect(await field.evaluate((node) => getComputedStyle(node.parentElement!).outlineStyle)).toBe("solid");
+  }
+  await page.close();
+});

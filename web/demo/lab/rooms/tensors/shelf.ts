@@ -1,5 +1,5 @@
 import { button } from "../../shell/controls.js";
-import { droppedFiles } from "../../shell/drops.js";
+import { dropZone } from "../../shell/dropZone.js";
 import { element } from "../../shell/element.js";
 import { EXAMPLE } from "./example.js";
 import { openFiles } from "./files/open.js";
@@ -23,21 +23,12 @@ export class Shelf {
   /** @param take - Gets the files that are given here. */
   constructor(redraw: () => void, take: (files: readonly File[]) => void) {
     this.#redraw = redraw;
-    const input = element("input", { type: "file", multiple: "", accept: ".npy,.safetensors,.json", id: "files" });
-    const zone = element(
-      "label",
-      { class: "drop", for: "files" },
-      element("b", {}, t`Drop .npy or .safetensors here, or the folder of a model, or choose files`),
-      element("span", {}, t`They are read in this page and are not sent anywhere.`),
-      input,
+    const zone = dropZone(
+      t`Drop .npy or .safetensors here, or the folder of a model, or choose files`,
+      t`They are read in this page and are not sent anywhere.`,
+      [{ id: "files", label: t`Choose files`, attributes: { multiple: "", accept: ".npy,.safetensors,.json" } }],
+      take,
     );
-    input.onchange = () => take([...(input.files ?? [])]);
-    zone.ondragover = (event) => event.preventDefault();
-    zone.ondrop = (event) => {
-      event.preventDefault();
-      event.stopPropagation(); // a page that takes files anywhere would take them twice
-      if (event.dataTransfer) void droppedFiles(event.dataTransfer).then(take);
-    };
     this.node = element("div", { class: "shelf" }, zone, this.#trouble, this.#about, this.#list, this.#example);
     this.#showList();
     this.#showTrouble([]);

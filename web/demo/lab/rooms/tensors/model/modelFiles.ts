@@ -1,5 +1,5 @@
 import { button } from "../../../shell/controls.js";
-import { droppedFiles } from "../../../shell/drops.js";
+import { dropZone } from "../../../shell/dropZone.js";
 import { card, element } from "../../../shell/element.js";
 import { HUB_HOST, type HubModel } from "../../../engine/hubModels.js";
 import type { ModelFacts } from "../../../engine/modelProtocol.js";
@@ -21,29 +21,15 @@ export class ModelFiles {
   constructor(take: (given: GivenModel) => void) {
     this.#hubName = new HubName((name) => take({ name }));
     this.#example = button(t`Show the example`, () => take(undefined));
-    const input = (id: string, words: string, attributes: Readonly<Record<string, string>>) => {
-      const node = element("input", { type: "file", id, ...attributes });
-      node.onchange = () => node.files?.length && take([...node.files]);
-      return element("label", { for: id }, `${words} `, node);
-    };
-    const zone = element(
-      "div",
-      { class: "drop model-drop" },
-      element(
-        "b",
-        {},
-        t`Drop the folder of a model here: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 and others`,
-      ),
-      element("span", {}, t`config.json and .safetensors; with tokenizer.json it reads text. Files stay in this page.`),
-      input("model-folder", t`A folder`, { webkitdirectory: "" }),
-      input("model-files", t`or files`, { multiple: "" }),
+    const zone = dropZone(
+      t`Drop the folder of a model here: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 and others`,
+      t`config.json and .safetensors; with tokenizer.json it reads text. Files stay in this page.`,
+      [
+        { id: "model-folder", label: t`Choose a folder`, attributes: { webkitdirectory: "" } },
+        { id: "model-files", label: t`Choose files`, attributes: { multiple: "" } },
+      ],
+      take,
     );
-    zone.ondragover = (event) => event.preventDefault();
-    zone.ondrop = (event) => {
-      event.preventDefault();
-      event.stopPropagation(); // the page takes files anywhere, and would take them twice
-      if (event.dataTransfer) void droppedFiles(event.dataTransfer).then(take);
-    };
     this.node = card(
       t`Your model`,
       element("div", { class: "shelf" }, zone, this.#hubName.node, this.#progress, this.#about, this.#example),
