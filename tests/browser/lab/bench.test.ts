@@ -135,3 +135,22 @@ test("the address of a file is fetched if it is https or of the page's own host,
   await page.waitForFunction(() => location.hash.includes("measured2.json")); // written a moment later
   await page.close();
 });
+
+test("in German engines have threads in German; columns of words begin at the left, and no command breaks after a hyphen", async () => {
+  const page = await lab.open();
+  await page.setViewportSize({ width: 1366, height: 900 });
+  await page.goto(`${lab.url}?lang=de#/bench`);
+  await lab.ready("bench", page);
+  const room = (await page.locator("main").innerText()).replace(/npm run .*/, "");
+  expect(room).toMatch(/wasm · relaxed · 1 Thread\b/);
+  expect(room).not.toMatch(/\bthreads?\b/);
+  const columns = await page.locator(".bench-times tbody tr").first().locator("td").evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign)); // oxfmt-ignore
+  expect(columns).toEqual(["left", "left", "left", "right", "right", "right", "right", "left"]);
+  for (const width of [1366, 700, 390, 320]) {
+    await page.setViewportSize({ width, height: 900 });
+    const broken = await page.locator(".command span").evaluateAll((words) => words.filter((word) => word.getClientRects().length > 1 || word.getBoundingClientRect().height > 30).map((word) => word.textContent)); // oxfmt-ignore
+    expect([width, ...broken]).toEqual([width]);
+  }
+  expect(await page.locator(".command").first().textContent()).toContain("--rounds 9");
+  await page.close();
+});

@@ -1,6 +1,7 @@
 import { element } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
 import type { Bar, ShapeBars } from "./bars.js";
+import { engineWords } from "./rows.js";
 import { t } from "../../../texts/t.js";
 
 /** More bars than these are not drawn. */
@@ -33,7 +34,12 @@ function shapeFigure({ shape, bars, axis }: ShapeBars, engines: readonly string[
 function label({ row, value, low, high }: Bar, unit: string): HTMLElement[] {
   const spread = t`${significant(low)} to ${significant(high)}`;
   return [
-    element("span", { class: "bench-name" }, element("b", {}, row.engine), ` ${row.version}, ${row.device}`),
+    element(
+      "span",
+      { class: "bench-name" },
+      element("b", {}, engineWords(row.engine)),
+      ` ${row.version}, ${row.device}`,
+    ),
     element("span", { class: "bench-value" }, `${significant(value)}${unit} `, element("small", {}, `(${spread})`)),
   ];
 }

@@ -8,7 +8,7 @@ import { barsOf } from "./bars.js";
 import { benchChart, MOST_BARS } from "./chart.js";
 import { gaps } from "./completeness.js";
 import { csvOf, jsonOf } from "./exports.js";
-import { rowsOf, type Row } from "./rows.js";
+import { engineWords, rowsOf, type Row } from "./rows.js";
 import { fields } from "./settings.js";
 import { EXAMPLE, Shelf } from "./shelf.js";
 import { benchTable, MOST_ROWS } from "./table.js";
@@ -73,7 +73,7 @@ function open(view: RoomView<typeof fields>): void {
     const shape = names.includes(settings.shape) ? settings.shape : "";
     const to = engines.includes(settings.to) ? settings.to : (engines[0] ?? "");
     shapes.show(names, shape);
-    base.show(engines, to);
+    base.show(engines, to, engineWords);
     base.node.hidden = settings.show === "time";
     const drawn = barsOf(rows, { ...settings, shape, to });
     view.finding(finding(rows, shelf.files.length, shelf.files.includes(EXAMPLE)));
@@ -110,10 +110,10 @@ class NamedChoice {
     this.node = element("div", { class: "control select" }, element("label", { for: id }, label), this.#list);
   }
 
-  show(names: readonly string[], chosen: string): void {
-    const option = (value: string, words = value) => element("option", { value }, words);
+  show(names: readonly string[], chosen: string, words = (name: string) => name): void {
+    const option = (value: string, shown: string) => element("option", { value }, shown);
     const none = this.#none === undefined ? [] : [option("", this.#none)];
-    const options = [...none, ...names.map((name) => option(name))];
+    const options = [...none, ...names.map((name) => option(name, words(name)))];
     const isSame = options.length === this.#list.length && options.every(({ value }, n) => this.#list.options[n]!.value === value); // oxfmt-ignore
     if (!isSame) this.#list.replaceChildren(...options); // an open list must stay
     this.#list.value = chosen;

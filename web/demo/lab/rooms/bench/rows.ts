@@ -1,4 +1,5 @@
 import { quantile } from "../../../../../tests/bench/harness/statistics.mjs";
+import { counted } from "../../shell/numbers.js";
 import { isBusy } from "./completeness.js";
 import type { BenchEngine, BenchFile, BenchMeasurement, BenchShape } from "./benchFile.js";
 
@@ -31,6 +32,13 @@ export function engineName({ library, backend, variant, threads }: BenchEngine):
     threads === undefined ? undefined : threads === 1 ? "1 thread" : `${threads.toLocaleString("en")} threads`,
   ];
   return parts.filter((part) => part !== undefined).join(" · ");
+}
+
+/** The name of an engine as the page says it. */
+export function engineWords(name: string): string {
+  return name.replace(/\b([\d,]+) threads?$/, (_, count: string) =>
+    counted(Number(count.replaceAll(",", "")), "thread"),
+  );
 }
 
 /** Rows of all files, by shape in the order of the files. */

@@ -1,5 +1,5 @@
 import { button } from "../../shell/controls.js";
-import { droppedFiles } from "../../shell/drops.js";
+import { dropZone } from "../../shell/dropZone.js";
 import { element } from "../../shell/element.js";
 import { inWords } from "../../shell/failure.js";
 import { checked, MOST_BYTES, readBench, type BenchDocument, type BenchFile } from "./benchFile.js";
@@ -24,21 +24,12 @@ export class Shelf {
   /** @param fetchFrom - Gets the address of a file that the visitor wants. */
   constructor(redraw: () => void, fetchFrom: (address: string) => void) {
     this.#redraw = redraw;
-    const input = element("input", { type: "file", multiple: "", accept: ".json", id: "bench-files" });
-    const zone = element(
-      "label",
-      { class: "drop", for: "bench-files" },
-      element("b", {}, t`Drop files of the format headwise-bench here, or choose them`),
-      element("span", {}, t`They are read in this page and are not sent anywhere.`),
-      input,
+    const zone = dropZone(
+      t`Drop files of the format headwise-bench here, or choose them`,
+      t`They are read in this page and are not sent anywhere.`,
+      [{ id: "bench-files", label: t`Choose files`, attributes: { multiple: "", accept: ".json" } }],
+      (files) => void this.take(files),
     );
-    input.onchange = () => void this.take([...(input.files ?? [])]).then(() => (input.value = ""));
-    zone.ondragover = (event) => event.preventDefault();
-    zone.ondrop = (event) => {
-      event.preventDefault();
-      event.stopPropagation(); // the room takes files that are dropped beside the zone
-      if (event.dataTransfer) void droppedFiles(event.dataTransfer).then((files) => this.take(files));
-    };
     this.node = element(
       "div",
       { class: "shelf" },
@@ -106,16 +97,17 @@ export class Shelf {
     return element(
       "li",
       {},
-      ...[
-        element("b", {}, file.name),
-        ` ${date.slice(0, 10)}, ${version}, `,
-        element("code", { translate: "no" }, command),
-        " ",
-      ],
+      ...[element("b", {}, file.name), ` ${date.slice(0, 10)}, ${version}, `, commandNode(command), " "],
       ...(note ? [element("span", { class: "hint", translate: "no" }, note), " "] : []),
       remove,
     );
   }
+}
+
+/** A line breaks between two words of a command, never after the hyphens of an option. */
+function commandNode(command: string): HTMLElement {
+  const words = command.split(" ").flatMap((word, at) => [...(at > 0 ? [" "] : []), element("span", {}, word)]);
+  return element("code", { class: "command", translate: "no" }, ...words);
 }
 
 function addressForm(fetchFrom: (address: string) => void): HTMLElement {

@@ -1,6 +1,6 @@
 import { element } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
-import type { Row } from "./rows.js";
+import { engineWords, type Row } from "./rows.js";
 import { t } from "../../../texts/t.js";
 import { PERCENT } from "../../../texts/percent.js";
 
@@ -12,7 +12,7 @@ const HEAD = [t`Shape`, t`Engine`, t`Version`, t`Device`, t`Median`, t`Quartiles
 export function benchTable(rows: readonly Row[]): HTMLElement {
   const lines = rows.slice(0, MOST_ROWS).map((row) => {
     const cells = [
-      row.engine,
+      engineWords(row.engine),
       row.version,
       row.device,
       `${significant(row.median)} ms`,
@@ -26,7 +26,7 @@ export function benchTable(rows: readonly Row[]): HTMLElement {
   });
   return element(
     "table",
-    { class: "figures stacks", "aria-label": t`Times of all files` },
+    { class: "figures stacks bench-times", "aria-label": t`Times of all files` },
     element("thead", {}, element("tr", {}, ...HEAD.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...lines),
   );

@@ -1,6 +1,6 @@
 import { counted, grouped, significant } from "../../shell/numbers.js";
 import type { ShapeBars } from "./bars.js";
-import type { Row } from "./rows.js";
+import { engineWords, type Row } from "./rows.js";
 import type { Settings } from "./settings.js";
 import { t } from "../../../texts/t.js";
 
@@ -30,7 +30,10 @@ function widest(all: readonly Row[]): string {
   });
   const { fast, slow, ratio } = pairs.reduce((most, pair) => (pair.ratio > most.ratio ? pair : most));
   if (fast === slow) return t`No device has two engines to compare.` + note;
-  return t`Most apart, ${significant(ratio, 2)} ×, are ${fast.engine} and ${slow.engine} in “${fast.shape}”.` + note;
+  return (
+    t`Most apart, ${significant(ratio, 2)} ×, are ${engineWords(fast.engine)} and ${engineWords(slow.engine)} in “${fast.shape}”.` +
+    note
+  );
 }
 
 function busyWords(count: number): string {
@@ -52,7 +55,7 @@ export function chartWords(
   const what =
     show === "time"
       ? t`Bars are medians of the time of a call; the line on a bar goes from the first quartile to the third.`
-      : t`Bars are medians divided by that of ${to} on the same device; below 1 is faster; the line on a bar goes from the first quartile to the third.`;
+      : t`Bars are medians divided by that of ${engineWords(to)} on the same device; below 1 is faster; the line on a bar goes from the first quartile to the third.`;
   const axis = log
     ? t`Axes are logarithmic: read the time at the end of a bar, not from its length.`
     : t`Axes begin at 0.`;
