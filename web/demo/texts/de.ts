@@ -173,8 +173,8 @@ export const GERMAN: Texts = {
   "Two are not enough": "Zwei genügen nicht",
   "A head finds a key by what the key holds. In the first layer it holds only its own token. In the second layer it also holds the token before, and a query can ask for that.":
     "Ein Kopf findet einen Schlüssel über das, was der Schlüssel enthält. In der ersten Schicht ist das nur sein eigenes Token. In der zweiten Schicht enthält er auch das Token davor, und danach kann eine Anfrage fragen.",
-  "With heads made by hand, two layers predict {0} of {1} repeated tokens, and one layer {2}. {3} Let the models beside learn, and see whether they find the same.":
-    "Mit Köpfen von Hand sagen zwei Schichten {0} von {1} wiederholten Token vorher, eine Schicht {2}. {3} Lass die Modelle daneben lernen und sieh, ob sie dasselbe finden.",
+  "With heads made by hand, two layers predict {0} of {1} repeated tokens, and one layer {2}. {3} Let the models above learn, and see whether they find the same.":
+    "Mit Köpfen von Hand sagen zwei Schichten {0} von {1} wiederholten Token vorher, eine Schicht {2}. {3} Lass die Modelle oben lernen und sieh, ob sie dasselbe finden.",
 
   // ——— end of the tour
 
@@ -477,7 +477,7 @@ export const GERMAN: Texts = {
   "Undo all changes": "Alle Änderungen rückgängig machen",
   On: "An",
   "Strength of its output": "Stärke seiner Ausgabe",
-  "Attention moved": "Verschobene Aufmerksamkeit",
+  "Attention moved": "Verschobene Aufmerksam\u00ADkeit",
   "What if …": "Was wäre, wenn …",
   "Switch a head off or scale it, or hide a token from all others. ":
     "Schalte einen Kopf aus, mach ihn stärker oder schwächer, oder verbirg ein Token vor allen anderen. ",
@@ -513,6 +513,8 @@ export const GERMAN: Texts = {
   "Without positions their rows differ by up to {0}.": "Ohne Positionen unterscheiden sich ihre Zeilen um bis zu {0}.",
   "The model knows no whole word of this text. It was trained on English.":
     "Das Modell kennt kein ganzes Wort dieses Texts. Es hat nur Englisch gelernt.",
+  "{0} is the only word here that the model knows: there is no other one to look at.":
+    "{0} ist hier das einzige Wort, das das Modell kennt: Es gibt kein anderes, auf das es sehen könnte.",
   "The strongest link from word to word in {0} is {1}.": "Die stärkste Verbindung von Wort zu Wort in {0} ist {1}.",
   "No word looks at a word in {0}.": "In {0} schaut kein Wort auf ein Wort.",
   "{0} looks at {1} ({2})": "{0} schaut auf {1} ({2})",
@@ -699,14 +701,14 @@ export const GERMAN: Texts = {
   masked: "maskiert",
   "scores, unchanged": "Scores, unverändert",
   "Random here: only the vectors of “Why 1/√D”. They are the same every time.":
-    "Zufällig sind hier nur die Vektoren von „Warum 1/√D“. Sie sind jedes Mal dieselben.",
+    "Zufällig sind hier nur die Vektoren von „Warum 1/\u2060√D“. Sie sind jedes Mal dieselben.",
   "What these numbers say": "Was diese Zahlen sagen",
   weights: "Gewichte",
   "Positions are": "Positionen sind",
   "Read a product as": "Ein Produkt lesen als",
   similarities: "Ähnlichkeiten",
   mixtures: "Mischungen",
-  "Scale 1/√D": "Skalierung 1/√D",
+  "Scale 1/√D": "Skalierung 1/\u2060√D",
   Softmax: "Softmax",
   Causal: "Kausal",
   "No token sees itself": "Kein Token sieht sich selbst",
@@ -754,7 +756,7 @@ export const GERMAN: Texts = {
   "Steps of the calculation": "Schritte der Rechnung",
   "{0}: variance {1}. The softmax gives its favourite {2} on average.":
     "{0}: Varianz {1}. Die Softmax gibt ihrem Favoriten im Mittel {2}.",
-  "Why 1/√D": "Warum 1/√D",
+  "Why 1/√D": "Warum 1/\u2060√D",
   "Features D": "Merkmale D",
   "64 random queries and 64 random keys, of mean 0 and variance 1. The wider the scores spread, the more the softmax gives to a single key.":
     "64 zufällige Anfragen und 64 zufällige Schlüssel mit Mittelwert 0 und Varianz 1. Je weiter die Scores streuen, desto mehr gibt die Softmax einem einzigen Schlüssel.",
@@ -1224,7 +1226,7 @@ export const GERMAN: Texts = {
   "At step {0}: {1}.": "Bei Schritt {0}: {1}.",
   "“{0}” comes after “{1}”: hidden.": "„{0}“ kommt nach „{1}“: verdeckt.",
   "after “{0}” it expects “{1}”": "nach „{0}“ erwartet es „{1}“",
-  "no habit": "keine Gewohnheit",
+  "no habit": "keine Gewohn\u00ADheit",
   "Nothing yet. When a head takes up a habit, it stands here with its step.":
     "Noch nichts. Nimmt ein Kopf eine Gewohnheit an, dann steht sie hier, mit ihrem Schritt.",
   "What happened, and when": "Was geschah, und wann",
@@ -1648,8 +1650,8 @@ export const GERMAN: Texts = {
     "Ziehe den Ordner eines Modells hierher: BERT, RoBERTa, GPT-2, Pythia, Llama, Qwen, Gemma, Phi-3 und andere",
   "config.json and .safetensors; with tokenizer.json it reads text. Files stay in this page.":
     "config.json und .safetensors; mit tokenizer.json liest es Text. Die Dateien bleiben in dieser Seite.",
-  "A folder": "Ein Ordner",
-  "or files": "oder Dateien",
+  "Choose a folder": "Ordner wählen",
+  "Choose files": "Dateien wählen",
   "Opening the model …": "Öffnet das Modell …",
   "Asking {0} for {1} …": "Fragt {0} nach {1} …",
   "Or by its name on {0}": "Oder mit dem Namen bei {0}",

@@ -60,12 +60,14 @@ export function finding(seen: Seen): string {
 
 /**
  * The strongest link from a word to another one. What the model does not know, pieces of words, and signs such as “.”, are no
- * words. That a word looks at itself is no news, unless there is no other one.
+ * words. That a word looks at itself is no news.
  */
 function strongestWords(seen: Seen): string {
   const words = knownWords(seen.shown);
   if (words.length === 0) return t`The model knows no whole word of this text. It was trained on English.`;
-  const [link] = linksInWords(seen, 1, ({ from, to }) => words.includes(from) && words.includes(to) && (from !== to || words.length === 1)); // oxfmt-ignore
+  if (words.length === 1)
+    return t`${quoted(namesOf(seen)[words[0]!]!)} is the only word here that the model knows: there is no other one to look at.`;
+  const [link] = linksInWords(seen, 1, ({ from, to }) => words.includes(from) && words.includes(to) && from !== to);
   const head = headName(shownHead(seen));
   return link ? t`The strongest link from word to word in ${head} is ${link}.` : t`No word looks at a word in ${head}.`;
 }
