@@ -142,3 +142,20 @@ test.each([
     await page.close();
   },
 );
+
+test("below the last line of the page there is nothing but the tour", async () => {
+  const page = await lab.open();
+  for (const width of [1366, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    await lab.enter("matrix?dim=2&tour=3", page);
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+    await lab.frames(page);
+    const gap = await page.evaluate(() => {
+      const last = document.querySelector("main .next")!.getBoundingClientRect().bottom;
+      return document.querySelector("#tour")!.getBoundingClientRect().top - last;
+    });
+    expect(gap).toBeGreaterThanOrEqual(0); // all of the page can be seen
+    expect(gap).toBeLessThan(80);
+  }
+  await page.close();
+});

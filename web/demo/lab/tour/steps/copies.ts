@@ -55,7 +55,7 @@ function largest({ data }: Floats, row: number): number {
 
 export function outcome({ two, one, all }: Copies): Outcome {
   const why = t`A head finds a key by what the key holds. In the first layer it holds only its own token. In the second layer it also holds the token before, and a query can ask for that.`;
-  const said = t`With heads made by hand, two layers predict ${two} of ${all} repeated tokens, and one layer ${one}. ${why} Let the models beside learn, and see whether they find the same.`;
+  const said = t`With heads made by hand, two layers predict ${two} of ${all} repeated tokens, and one layer ${one}. ${why} Let the models above learn, and see whether they find the same.`;
   return { right: one === all ? 0 : two === all ? 1 : 2, said };
 }
 
