@@ -113,6 +113,21 @@ describe("on paper", () => {
     }
   });
 
+  test("no column is empty: the boxes that switch heads are no column on paper", async () => {
+    await lab.walk("sentence");
+    await lab.page.emulateMedia({ media: "print" });
+    const heads = lab.page.locator("table.heads tr:visible");
+    const cells = await heads.evaluateAll((rows) =>
+      rows.map((row) =>
+        [...row.children]
+          .filter((cell) => cell.checkVisibility())
+          .map((cell) => (cell as HTMLElement).innerText.trim()),
+      ),
+    );
+    expect(cells[0]).toEqual(["Head", "Strength of its output", "Attention moved"]);
+    for (const row of cells) expect(row.filter((words) => words === "")).toEqual([]);
+  });
+
   test.each(["sentence", "masks", "generate"])("no heading of the room %s stands over nothing", async (room) => {
     const page = await lab.open();
     await page.setViewportSize(A4);

@@ -25,9 +25,9 @@ export class Interventions {
     const head = element(
       "tr",
       {},
-      ...[t`Head`, t`On`, t`Strength of its output`, t`Attention moved`].map((title) =>
-        element("th", { scope: "col" }, title),
-      ),
+      element("th", { scope: "col" }, t`Head`),
+      element("th", { scope: "col", "data-how-to": "" }, t`On`),
+      ...[t`Strength of its output`, t`Attention moved`].map((title) => element("th", { scope: "col" }, title)),
     );
     this.node = folded(
       t`What if …`,
@@ -106,7 +106,7 @@ class HeadRow {
       "tr",
       {},
       element("th", { scope: "row" }, name),
-      element("td", {}, this.#on),
+      element("td", { "data-how-to": "" }, this.#on),
       element("td", {}, this.#gain, this.#gainText),
       element("td", {}, this.#moved, this.#movedText),
     );
