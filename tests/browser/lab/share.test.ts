@@ -249,3 +249,15 @@ test("a training is a film of its checkpoints", async () => {
   expect(new Set(gif.frames.map((frame) => frame.delay)).size).toBe(2); // the last picture stays longer
   await lab.page.emulateMedia({ reducedMotion: null });
 });
+
+test("the list of figures tells the room from its cards, and a heading from what stands small beside it", async () => {
+  await lab.enter("sentence?texts=The+cat+sat.");
+  await openShare();
+  const list = lab.page.getByRole("dialog").getByRole("combobox");
+  const parts = await list.evaluate((node) => [...node.children].slice(0, 3).map(({ tagName }) => tagName));
+  expect(parts).toEqual(["OPTION", "HR", "OPTION"]);
+  expect((await list.locator("option").allTextContents())[1]).toBe(
+    "What each word looks at, in percent · layer 1 head 1",
+  );
+  await closeShare();
+});

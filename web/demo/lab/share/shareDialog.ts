@@ -63,7 +63,8 @@ class ShareDialog {
   constructor(figures: readonly Figure[], film: Film | undefined) {
     this.#figures = figures;
     const names = figures.map(({ embedded }, at) => (at === 0 ? t`The whole room` : embedded.title));
-    this.#choice = element("select", {}, ...names.map((name, at) => element("option", { value: String(at) }, name)));
+    const [whole, ...cards] = names.map((name, at) => element("option", { value: String(at) }, name));
+    this.#choice = element("select", {}, whole!, element("hr"), ...cards);
     this.#choice.selectedIndex = Math.max(
       figures.findIndex(({ node }, at) => at > 0 && hasPicture(node)),
       0,
