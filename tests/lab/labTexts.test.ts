@@ -75,3 +75,7 @@ test("no line breaks between a number and its percent sign", () => {
     .filter((file) => /(?<!t)`[^`\n ]*\} %[`.,)]/.test(readFileSync(path.join(DEMO, file), "utf8")));
   expect(breaking).toEqual([]);
 });
+
+test("no line breaks in 1/√D in German", () => {
+  expect(Object.values(GERMAN).filter((said) => said.includes("/√"))).toEqual([]);
+});
