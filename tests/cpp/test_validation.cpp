@@ -146,10 +146,10 @@ std::vector<Breach> breaches() {
        }},
       {"scale_nan", Rule::scale, "scale", [](Call& c) { c.options.scale = kNan; }},
       {"scale_infinite", Rule::scale, "scale", [](Call& c) { c.options.scale = kInfinity; }},
-      {"softcap_negative", Rule::softcap, "softcap", [](Call& c) { c.options.softcap = -1; }},
+      {"softcap_negative", Rule::softcap, "got -1", [](Call& c) { c.options.softcap = -1; }},
       {"softcap_nan", Rule::softcap, "softcap", [](Call& c) { c.options.softcap = kNan; }},
       {"softcap_infinite", Rule::softcap, "softcap", [](Call& c) { c.options.softcap = kInfinity; }},
-      {"window_left_below_minus_one", Rule::window_sides, "window", [](Call& c) { c.options.window_left = -2; }},
+      {"window_left_below_minus_one", Rule::window_sides, "got -2 and -1", [](Call& c) { c.options.window_left = -2; }},
       {"window_right_below_minus_one", Rule::window_sides, "window", [](Call& c) { c.options.window_right = -5; }},
       {"key_length_over", Rule::key_lengths, "keyLengths[1]",
        [](Call& c) {
@@ -236,7 +236,21 @@ std::vector<Breach> breaches() {
          c.outputs.top_k_selection.heads = integers({-1});
          c.outputs.top_k_selection.num_heads = 1;
        }},
+      {"top_k_without_indices", Rule::top_k_together, "topK", [](Call& c) { c.outputs.top_k_indices = nullptr; }},
+      {"top_k_without_values", Rule::top_k_together, "topK", [](Call& c) { c.outputs.top_k_values = nullptr; }},
+      {"rest_without_lse", Rule::array_given, "lse",
+       [](Call& c) {
+         static float rest;
+         c.outputs.lse = nullptr, c.outputs.lse_rest = &rest;
+       }},
       {"top_k_of_none", Rule::top_k, "topK", [](Call& c) { c.outputs.top_k = 0; }},
+      {"probs_fewer_heads_than_none", Rule::selected_count, "probs",
+       [](Call& c) {
+         c.outputs.probs_selection.heads = integers({0});
+         c.outputs.probs_selection.num_heads = -1;
+       }},
+      {"patch_fewer_queries_than_none", Rule::selected_count, "patch.probs",
+       [](Call& c) { c.inputs.probs = {.selection = {.queries = integers({0}), .num_queries = -3}, .mean = true}; }},
       {"mean_of_no_heads", Rule::average_of_none, "probs.average",
        [](Call& c) {
          c.outputs.probs_selection.heads = integers({0});
@@ -295,6 +309,10 @@ std::vector<Breach> breaches() {
          attends(c);
          c.options.key_lengths = integers({0, 1});
        }},
+      {"no_query", Rule::array_given, "query", [](Call& c) { c.inputs.query.data = nullptr; }},
+      {"no_key", Rule::array_given, "key", [](Call& c) { c.inputs.key.data = nullptr; }},
+      {"no_value", Rule::array_given, "value", [](Call& c) { c.inputs.value.data = nullptr; }},
+      {"no_query_for_a_cache", Rule::array_given, "query", [](Call& c) { attends(c), c.inputs.query.data = nullptr; }},
       {"alibi_half_given", Rule::alibi_positions_together, "together",
        [](Call& c) {
          c.options.alibi_query_positions = integers({0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
@@ -459,6 +477,13 @@ std::function<Status()> kept(KvCacheShape shape, std::int32_t from, std::int32_t
   });
 }
 
+/// Keeps a token that it does not name.
+std::function<Status()> kept_rows_missing() {
+  return with_cache(kShape, [](KvCache& cache) {
+    return cache.keep(pool_of(1), {integers({0}), integers({1}), nullptr});
+  });
+}
+
 /// Loads a saved cache whose bytes `breaks` has changed; with its checksum made right again if `sealed`.
 std::function<Status()> loaded(std::function<void(std::vector<std::uint8_t>&)> breaks, bool sealed = false) {
   return [=] {
@@ -531,15 +556,14 @@ std::function<Status()> layer_gradients(std::function<void(LayerShape&, LayerBac
                                         bool of_another = false) {
   return [=] {
     layers::Model m = layers::model(16, 2, 8, 16);
-    LayerBackwardInputs inputs;
+    layers::Floats y(4 * 16);
+    LayerBackwardInputs inputs{.output_gradient = {y.data()}};
     LayerGradients gradients;
     breaks(m.shape, inputs, gradients);
     const auto layer = layers::build(m), other = layers::build(m);
     const layers::Call call = layers::self_call(m, 1, 4);
-    layers::Floats y(4 * 16);
     std::unique_ptr<SavedForward> saved;
     EXPECT_TRUE(layer->forward(pool_of(1), layers::inputs_of(call), {}, {}, layers::into(y), &saved).ok());
-    inputs.output_gradient.data = y.data();
     return (of_another ? other : layer)->backward(pool_of(1), *saved, inputs, gradients);
   };
 }
@@ -560,6 +584,16 @@ std::function<Status()> linear_call(LinearShape shape, std::function<void(ConstA
     LinearWeights weights{{data}, 2, 1};
     breaks(x, weights);
     return linear(pool_of(1), shape, x, weights, {y});
+  };
+}
+
+std::function<Status()> linear_gradient(std::int64_t in, std::int64_t out, std::int64_t in_stride,
+                                        std::int64_t out_stride) {
+  return [=] {
+    const float* data = floats(std::vector<float>(16));
+    float gradient[16];
+    return linear_backward(pool_of(1), {1, in, out}, {data}, {{data}, in_stride, out_stride}, {data},
+                           {.weight = gradient});
   };
 }
 
@@ -617,11 +651,12 @@ std::function<Status()> buckets(std::int64_t count, std::int64_t distance, bool 
 }
 
 /// Turns one token of four features by a table of rows.
-std::function<Status()> turned(std::int64_t batches, Dtype dtype, std::int64_t rows, const std::int32_t* row) {
+std::function<Status()> turned(std::int64_t batches, Dtype dtype, std::int64_t rows, const std::int32_t* row,
+                               const float* x = floats({1, 1, 1, 1})) {
   return [=] {
-    const float* data = floats({1, 1, 1, 1});
+    const float* table = floats({1, 1, 1, 1});
     float y[4];
-    return rotary_embedding(pool_of(1), Layout::bhsd, batches, 1, 1, 4, 4, false, {data, dtype}, data, data, rows, row,
+    return rotary_embedding(pool_of(1), Layout::bhsd, batches, 1, 1, 4, 4, false, {x, dtype}, table, table, rows, row,
                             {y});
   };
 }
@@ -644,9 +679,9 @@ std::vector<Refusal> refusals() {
     options.*field = value;
     return frequencies(options);
   };
-  const auto merged = [](std::int64_t parts, Dtype dtype) {
+  const auto merged = [](std::int64_t parts, Dtype dtype, bool has_lse = true) {
     return [=] {
-      const AttentionPart part{{some, dtype}, some};
+      const AttentionPart part{{some, dtype}, has_lse ? some : nullptr};
       return merge_attention(pool_of(1), {1, 1, 1, 1, 1, 1, 1}, Layout::bhsd, &part, parts, nullptr, {some}, some);
     };
   };
@@ -661,6 +696,25 @@ std::vector<Refusal> refusals() {
        }},
       {Rule::part_count, merged(0, Dtype::float32)},
       {Rule::part_dtype, merged(1, Dtype::int8)},
+      {Rule::part_given, merged(1, Dtype::float32, false)},
+      {Rule::array_given, gradient_call([](In& in, auto&, auto&) { in.lse = nullptr; })},
+      {Rule::array_given, gradient_call([](In& in, auto&, auto&) { in.output.data = nullptr; })},
+      {Rule::array_given, gradient_call([](In& in, auto&, auto&) { in.output_gradient.data = nullptr; })},
+      {Rule::array_given, appended(kShape, [](NewTokens& tokens) { tokens.key.data = nullptr; })},
+      {Rule::array_given, appended(kShape, [](NewTokens& tokens) { tokens.value.data = nullptr; })},
+      {Rule::array_given, with_cache(kShape, [](KvCache& cache) { return cache.select(nullptr); })},
+      {Rule::array_given, with_cache(kShape, [](KvCache& cache) { return cache.rewind_each(nullptr); })},
+      {Rule::array_given, with_cache(kShape, [](KvCache& cache) { return cache.keep(pool_of(1), {}); })},
+      {Rule::array_given, kept_rows_missing()},
+      {Rule::array_given, layer_call([](LayerCall& c) { c.call.x = layers::Floats(); })},
+      {Rule::array_given, layer_gradients([](auto&, LayerBackwardInputs& in, auto&) { in.output_gradient = {}; })},
+      {Rule::array_given, linear_call({4, 3, 2}, [](ConstArray& x, auto&) { x.data = nullptr; })},
+      {Rule::array_given, turned(1, Dtype::float32, 1, nullptr, nullptr)},
+      {Rule::array_given,
+       [] {
+         float cosine, sine;
+         return rotary_tables({}, 2, nullptr, 1, &cosine, &sine);
+       }},
       {Rule::ring_dropped, attended(kRing,
                                     [](auto&, AttentionOptions& options, auto&) {
                                       options.causal = Causal::lower_right;
@@ -754,11 +808,6 @@ std::vector<Refusal> refusals() {
                                        std::unique_ptr<KvCache> part;
                                        return cache.slice(4, 3, &part);
                                      })},
-      {Rule::widen_ring, with_cache(kShape,
-                                    [](KvCache& cache) {
-                                      std::unique_ptr<KvCache> wide;
-                                      return cache.widened(1, &wide);
-                                    })},
       {Rule::select_index, with_cache(kShape, [](KvCache& cache) { return cache.select(integers({1})); })},
       {Rule::save_room, with_cache(kShape, [](KvCache& cache) { return cache.save(nullptr, 3); })},
       {Rule::saved_magic, loaded([](auto& bytes) { bytes[0] = 0; })},
@@ -842,12 +891,27 @@ std::vector<Refusal> refusals() {
       {Rule::gradient_position_table,
        layer_gradients([](auto&, auto&, LayerGradients& g) { g.position_table = some; })},
       {Rule::gradient_context, layer_gradients([](auto&, auto&, LayerGradients& g) { g.key_context = some; })},
+      {Rule::layer_weight_dtype, layer_created([](auto&, Weights& w, auto&) { w.value.weight.dtype = Dtype::int8; })},
+      {Rule::layer_weight_dtype, layer_created([](auto&, Weights& w, auto&) {
+         w.query.bias = {some, Dtype::int8};
+       })},
+      {Rule::layer_weight_dtype, updated([](LayerUpdate& update) {
+         update.weights.key.weight = {some, Dtype::int8};
+       })},
       {Rule::update_gain, updated([](LayerUpdate& update) { update.key_gain = some; })},
       {Rule::linear_shape, linear_call({4, 0, 2}, nothing)},
       {Rule::linear_size, linear_call({std::int64_t{1} << 62, 3, 2}, nothing)},
       {Rule::linear_weight, linear_call({4, 3, 2}, [](auto&, LinearWeights& w) { w.weight.data = nullptr; })},
       {Rule::linear_dtype, linear_call({4, 3, 2}, [](ConstArray& x, auto&) { x.dtype = Dtype::int8; })},
       {Rule::linear_scales, linear_call({4, 3, 2}, [](auto&, LinearWeights& w) { w.weight.dtype = Dtype::int8; })},
+      {Rule::gradient_strides, linear_gradient(2, 3, 0, 1)},
+      {Rule::gradient_strides, linear_gradient(2, 3, 1, 0)},
+      {Rule::gradient_strides, linear_gradient(3, 3, 4, 2)},
+      {Rule::gradient_strides, linear_gradient(2, 1, 0, 0)},
+      {Rule::none, linear_gradient(2, 3, 6, 2)},
+      {Rule::none, linear_gradient(1, 3, 0, 1)},
+      {Rule::none, linear_gradient(2, 1, 1, 0)},
+      {Rule::none, linear_gradient(1, 1, 0, 0)},
       {Rule::row_extents, normed([](NormedRows& call) { call.width = 0; })},
       {Rule::row_size, mapped([](MappedRows& call) { call.rows = std::int64_t{1} << 60; })},
       {Rule::row_arrays, mapped([](MappedRows& call) { call.x.data = nullptr; })},
@@ -855,6 +919,10 @@ std::vector<Refusal> refusals() {
       {Rule::row_divisor, mapped([](MappedRows& call) { call.divisor = 0; })},
       {Rule::row_scale, taken([](TakenRows& call) { call.scale = std::numeric_limits<float>::infinity(); })},
       {Rule::row_scales, taken([](TakenRows& call) { call.table.dtype = Dtype::int8; })},
+      {Rule::row_scales, taken([](TakenRows& call) {
+         static const float scales[] = {1.0f, 1.0f, kInfinity, 1.0f};
+         call.table.dtype = Dtype::int8, call.scales = scales;
+       })},
       {Rule::row_top, topped()},
       {Rule::row_number, taken([](TakenRows& call) { call.table_rows = 2; })},
 

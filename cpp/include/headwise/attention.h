@@ -207,9 +207,10 @@ struct AttentionOutputs {
   float* scores = nullptr;  ///< raw and softcapped: for every pair, hidden or not (ragged: 0 between sequences);
                             ///< biased, formula: -inf where hidden
   ScoreStage scores_stage = ScoreStage::raw;
-  Selection scores_selection;             ///< `average` is not allowed
-  float* top_k_values = nullptr;          ///< descending; ties go to the lower index; short rows padded with 0
-  std::int32_t* top_k_indices = nullptr;  ///< key rows; short rows padded with -1
+  Selection scores_selection;  ///< `average` is not allowed
+  /// Both or none. Descending; ties go to the lower index; short rows are padded with 0 and -1.
+  float* top_k_values = nullptr;
+  std::int32_t* top_k_indices = nullptr;  ///< key rows
   std::int64_t top_k = 0;
   Selection top_k_selection;  ///< `average`: the mean over heads is taken before selecting
   /// The Skv that the caller allocated `probs` and `scores` for. A call with another Skv is refused, for example when a

@@ -118,9 +118,6 @@ class KvCache {
   [[nodiscard]] Status keep(ThreadPool& pool, const KeptTokens& tokens);
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;
-  /// Of a ring: a copy whose window is longer by `more` tokens. It shows a query only what this ring would show it if
-  /// the query's token were the last one. So it can be given `more` tokens without dropping any.
-  [[nodiscard]] Status widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const;
   /// A new cache of the same shape with key rows [from, to) of every batch, or those of them that a shorter batch has.
   /// Its positions start at 0. 0 <= from <= to <= max_length(). Rows keep their angles: if a ring has dropped tokens
   /// between two of them, their distance in the slice is that in the text, also with cache_positions.

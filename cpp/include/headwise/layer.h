@@ -132,7 +132,8 @@ class SavedForward {
   std::unique_ptr<Forward> forward_;
 };
 
-/// The gradient of LinearWeights. Null is not wanted. Element (i, o) is weight[i * in_stride + o * out_stride].
+/// The gradient of LinearWeights. Null is not wanted. Element (i, o) is weight[i * in_stride + o * out_stride]. No two
+/// elements may lie in one place.
 struct LinearWeightGradients {
   float* weight = nullptr;
   std::int64_t in_stride = 0, out_stride = 1;

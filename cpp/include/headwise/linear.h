@@ -31,7 +31,7 @@ struct LinearShape {
                             MutableArray y);
 
 /// The weight is float32, float16 or bfloat16. Null is not wanted. `weight` has the strides of the weight that was
-/// given.
+/// given: with them no two elements may lie in one place.
 struct LinearGradients {
   float* input = nullptr;   ///< [rows, in]
   float* weight = nullptr;  ///< in x out, with in_stride and out_stride of `weights`

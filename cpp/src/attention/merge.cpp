@@ -98,10 +98,12 @@ void Merge::row(std::int64_t b, std::int64_t h, std::int64_t i) const {
     columns(at + d * strides.feature, lse_at, all, std::min(kColumns, shape.value_dim - d));
 }
 
-Error check_parts(const AttentionPart* parts, std::int64_t num_parts) {
-  if (num_parts < 1) return refuse(Rule::part_count);
-  for (std::int64_t p = 0; p < num_parts; ++p)
+Error check_parts(const AttentionPart* parts, std::int64_t num_parts, bool has_rows, bool wants_output) {
+  if (num_parts < 1 || !parts) return refuse(Rule::part_count);
+  for (std::int64_t p = 0; p < num_parts; ++p) {
     if (!is_input_dtype(parts[p].output.dtype)) return refuse(Rule::part_dtype, at(p));
+    if (has_rows && !(parts[p].lse && (parts[p].output.data || !wants_output))) return refuse(Rule::part_given, at(p));
+  }
   return {};
 }
 
@@ -110,7 +112,8 @@ Error check_parts(const AttentionPart* parts, std::int64_t num_parts) {
 Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout layout, const AttentionPart* parts,
                        std::int64_t num_parts, const float* sinks, MutableArray output, float* lse) {
   if (Error e = validate_shape(shape)) return e;
-  if (Error e = check_parts(parts, num_parts)) return e;
+  const std::int64_t rows = shape.batch_size * shape.num_heads * shape.query_length;
+  if (Error e = check_parts(parts, num_parts, rows > 0, output.data)) return e;
   if (Error e = check_sinks(sinks, shape.num_heads)) return e;
   if (Error e = check_dtype(Argument::output, output.dtype)) return e;
   const Merge merge{shape,
@@ -120,7 +123,6 @@ Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout lay
                     output,
                     lse,
                     strides_of(layout, shape.num_heads, shape.query_length, shape.value_dim)};
-  const std::int64_t rows = shape.batch_size * shape.num_heads * shape.query_length;
   pool.parallel_for((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {
     const std::int64_t end = std::min(rows, (task + 1) * kRowsPerTask);
     for (std::int64_t r = task * kRowsPerTask; r < end; ++r) {

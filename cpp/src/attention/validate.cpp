@@ -79,8 +79,9 @@ Error check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, c
 
 Error check_values(const AttentionShape& shape, const AttentionOptions& options) {
   if (options.scale && !std::isfinite(*options.scale)) return refuse(Rule::scale, *options.scale);
-  if (!is_not_negative(options.softcap)) return refuse(Rule::softcap);
-  if (options.window_left < -1 || options.window_right < -1) return refuse(Rule::window_sides);
+  if (!is_not_negative(options.softcap)) return refuse(Rule::softcap, options.softcap);
+  if (options.window_left < -1 || options.window_right < -1)
+    return refuse(Rule::window_sides, options.window_left, options.window_right);
   if (Error e = check_finite(Argument::alibi_slopes, options.alibi_slopes, shape.num_heads)) return e;
   if ((options.alibi_query_positions == nullptr) != (options.alibi_key_positions == nullptr))
     return refuse(Rule::alibi_positions_together);
@@ -134,6 +135,8 @@ Error check_outputs(const AttentionShape& shape, std::int64_t key_length, const 
   if (Error e = check(Argument::probs, outputs.probs, outputs.probs_selection)) return e;
   if (outputs.scores && outputs.scores_selection.average) return refuse(Rule::average, Argument::scores);
   if (Error e = check(Argument::scores, outputs.scores, outputs.scores_selection)) return e;
+  if (outputs.lse_rest && !outputs.lse) return refuse(Rule::array_given, Argument::lse);
+  if ((outputs.top_k_values == nullptr) != (outputs.top_k_indices == nullptr)) return refuse(Rule::top_k_together);
   if (outputs.top_k_values && outputs.top_k < 1) return refuse(Rule::top_k, Argument::top_k, outputs.top_k);
   if (Error e = check(Argument::top_k, outputs.top_k_values, outputs.top_k_selection)) return e;
   if (outputs.key_room && *outputs.key_room != key_length) return refuse(Rule::key_room, *outputs.key_room, key_length);
@@ -163,6 +166,8 @@ Error check_sinks(const float* sinks, std::int64_t num_heads) {
 }
 
 Error validate_selection(Argument name, const Selection& s, std::int64_t heads, std::int64_t rows) {
+  for (const std::int64_t count : {s.heads ? s.num_heads : 0, s.queries ? s.num_queries : 0})
+    if (count < 0) return refuse(Rule::selected_count, name, count);
   if (Error e = check_indices(Rule::selected_head, name, s.heads, s.num_heads, heads - 1)) return e;
   if (Error e = check_indices(Rule::selected_query, name, s.queries, s.num_queries, rows - 1)) return e;
   const bool is_empty = (s.heads ? s.num_heads : heads) == 0;
@@ -195,6 +200,14 @@ Error validate_dtypes(const AttentionInputs& inputs, const AttentionOutputs& out
   for (const ConstArray& array : {inputs.query, inputs.key, inputs.value, inputs.bias})
     if (!is_input_dtype(array.dtype)) return refuse(Rule::input_dtype);
   return check_dtype(Argument::output, outputs.output.dtype);
+}
+
+Error check_arrays(const AttentionShape& shape, const AttentionInputs& inputs) {
+  const bool has_queries = shape.batch_size > 0 && shape.num_heads > 0 && shape.query_length > 0;
+  const bool has_keys = !inputs.cache && shape.batch_size > 0 && shape.key_length > 0;
+  return check_given({{Argument::query, has_queries, inputs.query.data},
+                      {Argument::key, has_keys, inputs.key.data},
+                      {Argument::value, has_keys, inputs.value.data}});
 }
 
 Error validate_cache(const AttentionShape& shape, const KvCache& cache) {
@@ -272,6 +285,7 @@ Error validate(const AttentionShape& shape, const AttentionInputs& inputs, const
   if (inputs.cache) arrays.key_length = 0;  // the keys lie in blocks
   if (Error e = validate_shape(arrays)) return e;
   if (Error e = validate_dtypes(inputs, outputs)) return e;
+  if (Error e = check_arrays(shape, inputs)) return e;
   if (inputs.cache)
     if (Error e = validate_cache(shape, *inputs.cache)) return e;
   return validate_options(shape, inputs, options, outputs, growth);

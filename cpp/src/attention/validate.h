@@ -13,7 +13,7 @@ struct CacheGrowth {
 };
 
 /// Every rule of the contract that can be checked without reading queries, keys and values. Allocates nothing. It is
-/// the four steps below, in this order. `growth` is what a cache gains before the call.
+/// the five steps below, in this order. `growth` is what a cache gains before the call.
 [[nodiscard]] Error validate(const AttentionShape& shape, const AttentionInputs& inputs,
                              const AttentionOptions& options, const AttentionOutputs& outputs,
                              const CacheGrowth& growth = {});
@@ -23,6 +23,9 @@ struct CacheGrowth {
 
 /// The rules on types.
 [[nodiscard]] Error validate_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outputs);
+
+/// Whether queries, keys and values are there.
+[[nodiscard]] Error check_arrays(const AttentionShape& shape, const AttentionInputs& inputs);
 
 /// Whether a cache has the shape's batches, kv heads and widths.
 [[nodiscard]] Error validate_cache(const AttentionShape& shape, const KvCache& cache);

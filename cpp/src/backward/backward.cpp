@@ -58,6 +58,11 @@ Error validate_backward(const AttentionShape& shape, const BackwardInputs& input
   of_forward.output.dtype = inputs.output.dtype;
   if (Error e = validate(shape, inputs.forward, options, of_forward)) return e;
   if (Error e = check_dtype(Argument::output_gradient, inputs.output_gradient.dtype)) return e;
+  const bool has_rows = shape.batch_size > 0 && shape.num_heads > 0 && shape.query_length > 0;
+  if (Error e = check_given({{Argument::output, has_rows, inputs.output.data},
+                             {Argument::lse, has_rows, inputs.lse},
+                             {Argument::output_gradient, has_rows, inputs.output_gradient.data}}))
+    return e;
   if (static_cast<bool>(options.score) != static_cast<bool>(inputs.score_derivative))
     return refuse(Rule::derivative_together);
   if (Error e = check_wanted(inputs, options, outputs)) return e;

@@ -112,6 +112,12 @@ Error check_not_negative(Argument argument, double value) {
   return is_not_negative(value) ? Error() : refuse(Rule::not_negative, argument, value);
 }
 
+Error check_given(std::initializer_list<Array> arrays) {
+  for (const auto& [argument, has_elements, data] : arrays)
+    if (has_elements && !data) return refuse(Rule::array_given, argument);
+  return {};
+}
+
 Error check_indices(Rule rule, Argument argument, const std::int32_t* indices, std::int64_t count, std::int64_t most) {
   for (std::int64_t n = 0; indices && n < count; ++n)
     if (indices[n] < 0 || indices[n] > most) return refuse(rule, {argument, n}, most, indices[n]);

@@ -73,6 +73,14 @@ struct Extent {
 [[nodiscard]] Error check_counts(std::initializer_list<Extent> extents);
 [[nodiscard]] Error check_positive(Argument argument, double value);
 [[nodiscard]] Error check_not_negative(Argument argument, double value);
+/// An array of the caller, and whether it has elements.
+struct Array {
+  Argument argument;
+  bool has_elements;
+  const void* data;
+};
+/// Whether each is there that has elements.
+[[nodiscard]] Error check_given(std::initializer_list<Array> arrays);
 /// Whether all of them are in 0..most. There may be none.
 [[nodiscard]] Error check_indices(Rule rule, Argument argument, const std::int32_t* indices, std::int64_t count,
                                   std::int64_t most);

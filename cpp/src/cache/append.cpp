@@ -186,7 +186,9 @@ Error check_append(const KvCache& cache, const NewTokens& tokens) {
   if (Error e = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths)) return e;
   if (Error e = check_new_positions(cache.store(), tokens)) return e;
   if (Error e = check_dtype(Argument::key, tokens.key.dtype)) return e;
-  return check_dtype(Argument::value, tokens.value.dtype);
+  if (Error e = check_dtype(Argument::value, tokens.value.dtype)) return e;
+  const bool has_tokens = cache.shape().batch_size > 0 && tokens.num_tokens > 0;
+  return check_given({{Argument::key, has_tokens, tokens.key.data}, {Argument::value, has_tokens, tokens.value.data}});
 }
 
 Error append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) {
@@ -256,7 +258,8 @@ Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionS
   if (Error e = check_append(*this, tokens)) return e;
   if (drops_visible_keys(*this, tokens.num_tokens, tokens.lengths)) {
     std::unique_ptr<KvCache> wide;
-    if (Error e = widened(most_gained(store_->shape.batch_size, tokens.num_tokens, tokens.lengths), &wide)) return e;
+    if (Error e = widen_ring(*this, most_gained(store_->shape.batch_size, tokens.num_tokens, tokens.lengths), &wide))
+      return e;
     if (Error e = append_checked(pool, *wide, tokens)) return e;
     if (Error e = wide->attend(pool, shape, inputs, options, outputs, inside)) return e;
     return append_checked(pool, *this, tokens);

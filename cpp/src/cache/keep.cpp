@@ -36,6 +36,7 @@ Error check_branch(const KvCache::Store& store, std::int64_t b, const Branch& br
   const std::int64_t held = store.appended[b];
   if (branch.from < 0 || branch.from > held || branch.count < 0)
     return refuse(Rule::keep_from, at(b), held, branch.from);
+  if (Error e = check_given({{Argument::rows, branch.count > 0, branch.rows}})) return e;
   for (std::int64_t i = 0; i < branch.count; ++i) {
     const std::int64_t least = i > 0 ? branch.rows[i - 1] + std::int64_t{1} : 0;
     if (branch.rows[i] < least || branch.rows[i] >= held - branch.from)
@@ -128,6 +129,10 @@ Error reserve_moved(KvCache::Store& store, const Buffer<Branch>& branches) {
 Status KvCache::keep(ThreadPool& pool, const KeptTokens& tokens) {
   Store& store = *store_;
   const KvCacheShape& shape = store.shape;
+  const bool has_batches = shape.batch_size > 0;
+  if (Error e =
+          check_given({{Argument::from, has_batches, tokens.from}, {Argument::counts, has_batches, tokens.counts}}))
+    return e;
   Buffer<Branch> branches;
   if (Error e = branches.allocate(shape.batch_size)) return e;
   const std::int32_t* rows = tokens.rows;

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/rules.h"
+#include "cache/append.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"
 
@@ -97,6 +98,7 @@ Status KvCache::rewind(std::int64_t length) {
 }
 
 Status KvCache::rewind_each(const std::int32_t* lengths) {
+  if (Error e = check_given({{Argument::lengths, store_->shape.batch_size > 0, lengths}})) return e;
   return rewind_to([lengths](std::int64_t b) { return std::int64_t{lengths[b]}; });
 }
 
@@ -145,25 +147,25 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
   return finish_copy(*store_, std::move(made), part);
 }
 
-Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const {
-  if (!store_->is_ring()) return refuse(Rule::widen_ring);
-  KvCacheShape shape = store_->shape;
+Error widen_ring(const KvCache& ring, std::int64_t more, std::unique_ptr<KvCache>* wide) {
+  const KvCache::Store& store = ring.store();
+  KvCacheShape shape = store.shape;
   shape.window += more;
   shape.capacity = 0;
   std::unique_ptr<KvCache> made;
-  if (Error e = create(shape, &made)) return e;
-  Store& copy = *made->store_;
-  copy.sight = store_->shape.window;
-  copy.has_given_positions = store_->has_given_positions;
+  if (Error e = KvCache::create(shape, &made)) return e;
+  KvCache::Store& copy = made->store();
+  copy.sight = store.shape.window;
+  copy.has_given_positions = store.has_given_positions;
   if (Error e = copy.lost.allocate(shape.batch_size)) return e;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
-    copy.rotary_origin[b] = store_->rotary_origin[b];
-    copy.lost[b] = store_->dropped(b);
-    if (Error e = copy.reserve(b, 0, store_->appended[b])) return e;
-    copy.appended[b] = store_->appended[b];
-    copy_rows(*store_, copy, b, 0, copy.length(b));
+    copy.rotary_origin[b] = store.rotary_origin[b];
+    copy.lost[b] = store.dropped(b);
+    if (Error e = copy.reserve(b, 0, store.appended[b])) return e;
+    copy.appended[b] = store.appended[b];
+    copy_rows(store, copy, b, 0, copy.length(b));
   }
-  return finish_copy(*store_, std::move(made), wide);
+  return finish_copy(store, std::move(made), wide);
 }
 
 const KvCacheShape& KvCache::shape() const { return store_->shape; }
@@ -185,6 +187,7 @@ std::int64_t KvCache::bytes() const {
 Status KvCache::select(const std::int32_t* indices) {
   Store& store = *store_;
   const std::int64_t batch_size = store.shape.batch_size, width = store.blocks_per_batch;
+  if (Error e = check_given({{Argument::indices, batch_size > 0, indices}})) return e;
   if (Error e = check_indices(Rule::select_index, Argument::none, indices, batch_size, batch_size - 1)) return e;
   KvCache::Store chosen;  // its means alone
   chosen.shape = store.shape;

@@ -67,7 +67,7 @@ Error widen_ring(Forward& f) {
   if (!drops_visible_keys(*f.inputs.cache, f.key_length, f.growth.gains)) return {};
   f.ring = f.inputs.cache;
   const std::int64_t gained = most_gained(f.inputs.batch_size, f.key_length, f.growth.gains);
-  if (Error e = f.ring->widened(gained, &f.wide)) return e;
+  if (Error e = widen_ring(*f.ring, gained, &f.wide)) return e;
   f.inputs.cache = f.wide.get();
   f.attention_inputs.cache = f.wide.get();
   return {};

@@ -30,13 +30,23 @@ Error check_layer_shape(const LayerShape& shape) {
   return {};
 }
 
+/// Whether those that are given have a type that a layer takes.
+Error check_weight_dtypes(const LayerWeights& weights) {
+  const auto is_taken = [](const ConstArray& array) {
+    return !array.data || is_input_dtype(array.dtype) || array.dtype == Dtype::bfloat16;
+  };
+  for (const LinearWeights* each : {&weights.query, &weights.key, &weights.value, &weights.output})
+    if (!is_taken(each->weight) || !is_taken(each->bias)) return refuse(Rule::layer_weight_dtype);
+  return {};
+}
+
 Error check_weights(const LayerShape& shape, const LayerWeights& weights) {
   const bool has_output = weights.output.weight.data || weights.output.bias.data;
   if (!weights.query.weight.data || !weights.key.weight.data || !weights.value.weight.data)
     return refuse(Rule::weights_given);
   if (shape.output_projection && !weights.output.weight.data) return refuse(Rule::output_weight_given);
   if (!shape.output_projection && has_output) return refuse(Rule::output_weight_not_given);
-  return {};
+  return check_weight_dtypes(weights);
 }
 
 Error check_layer_options(const LayerShape& shape, const LayerOptions& options) {
@@ -145,6 +155,7 @@ Status Layer::update(const LayerUpdate& update) {
     return refuse(Rule::update_gain);
   if (!p.shape.output_projection && (update.weights.output.weight.data || update.weights.output.bias.data))
     return refuse(Rule::output_weight_not_given);
+  if (Error e = check_weight_dtypes(update.weights)) return e;
   p.query.update(update.weights.query);
   p.key.update(update.weights.key);
   p.value.update(update.weights.value);

@@ -49,6 +49,8 @@ Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const Li
   if (Error e = check_shape(shape, weights)) return e;
   if (Error e = check_floats({x.dtype, y.dtype})) return e;
   if (Error e = check_weight(weights, shape.out)) return e;
+  if (Error e = check_given({{Argument::x, shape.rows > 0, x.data}, {Argument::output, shape.rows > 0, y.data}}))
+    return e;
   const ConstTokenRows rows = rows_of(x, shape.rows, shape.in);
   const TokenRows results = contiguous_rows(y, shape.rows, shape.out);
   if (suits_in_place(weights, shape.rows)) return multiply_in_place(pool, weights, shape.in, shape.out, rows, results);
@@ -66,6 +68,9 @@ Status linear_backward(ThreadPool& pool, const LinearShape& shape, ConstArray x,
   if (Error e = check_shape(shape, weights)) return e;
   if (Error e = check_floats({x.dtype, output_gradient.dtype})) return e;
   if (Error e = check_weight_floats(weights.weight.dtype)) return e;
+  if (Error e = check_given(
+          {{Argument::x, shape.rows > 0, x.data}, {Argument::output_gradient, shape.rows > 0, output_gradient.data}}))
+    return e;
   const ThreadPool::Call call(pool);
   const ConstTokenRows dy = rows_of(output_gradient, shape.rows, shape.out);
   Projection back;  // dX = dY W^T

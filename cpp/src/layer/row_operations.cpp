@@ -271,7 +271,9 @@ Status take_rows(ThreadPool& pool, const TakenRows& call) {
   if (Error e = check_rows(call.table_rows, call.width, {})) return e;
   if (Error e = check_indices(Rule::row_number, Argument::none, call.numbers, call.rows, call.table_rows - 1)) return e;
   if (!std::isfinite(call.scale)) return refuse(Rule::row_scale, call.scale);
-  if (call.table.dtype == Dtype::int8 && !call.scales) return refuse(Rule::row_scales);
+  if (call.table.dtype == Dtype::int8)
+    for (std::int64_t row = 0; row < call.rows; ++row)
+      if (!call.scales || !std::isfinite(call.scales[call.numbers[row]])) return refuse(Rule::row_scales);
   pool.parallel_for(call.rows, [&](std::int64_t row, int) {
     const std::int64_t number = call.numbers[row];
     const auto* const bytes = static_cast<const char*>(call.table.data);

@@ -1,6 +1,8 @@
 #include "layer/weight_gradient.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 #include "base/memory.h"
 
@@ -36,6 +38,13 @@ struct Columns {
   void clear(std::int64_t r) const { std::fill_n(copied + r * count, count, 0.0f); }
 };
 
+/// Whether no two elements of a matrix [rows, columns] lie in one place.
+bool are_apart(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride) {
+  const std::int64_t step = std::gcd(row_stride, column_stride);  // the nearest two that could: a step of each index
+  if (step == 0) return rows == 1 && columns == 1;
+  return std::abs(column_stride / step) >= rows || std::abs(row_stride / step) >= columns;
+}
+
 /// Adds the other parts to the first, in order.
 void add_parts(float* first, std::int64_t parts, std::int64_t part_floats, std::int64_t floats) {
   for (std::int64_t part = 1; part < parts; ++part)
@@ -57,6 +66,8 @@ Error WeightGradient::create(const WeightGradientJob& job) {
   kernels_ = &kernel_table();
   const std::int64_t tokens = job.dy.count();
   if (job.weight) {
+    if (!are_apart(job.in, job.out, job.in_stride, job.out_stride))
+      return refuse(Rule::gradient_strides, job.in_stride, job.out_stride);
     swapped_ = job.in_stride < job.out_stride;
     left_ = swapped_ ? job.out : job.in;
     right_ = swapped_ ? job.in : job.out;

@@ -82,6 +82,7 @@ Error check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
 }
 
 Error check_positions(const RotaryOptions& options, const double* positions, std::int64_t count) {
+  if (Error e = check_given({{Argument::positions, count > 0, positions}})) return e;
   for (std::int64_t s = 0; s < count; ++s)
     if (!std::isfinite(positions[s])) return refuse(Rule::position, positions[s]);
   for (std::int64_t s = 0; options.scaling == RotaryScaling::tables && s < count; ++s)

@@ -136,9 +136,9 @@ Error check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t 
   return {};
 }
 
-Error check_dtypes(Dtype x, Dtype y) {
-  if (is_input_dtype(x) && is_input_dtype(y)) return {};
-  return refuse(Rule::rotary_dtype);
+Error check_arrays(ConstArray x, MutableArray y, bool has_elements) {
+  if (!is_input_dtype(x.dtype) || !is_input_dtype(y.dtype)) return refuse(Rule::rotary_dtype);
+  return check_given({{Argument::x, has_elements, x.data}, {Argument::output, has_elements, y.data}});
 }
 
 }  // namespace
@@ -149,7 +149,11 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
                         const std::int32_t* rows, MutableArray y) {
   if (Error e = check_array(batch_size, num_heads, length, head_dim)) return e;
   if (Error e = check_rotary_dim(rotary_dim, head_dim)) return e;
-  if (Error e = check_dtypes(x.dtype, y.dtype)) return e;
+  const bool has_elements = batch_size > 0 && num_heads > 0 && length > 0;
+  if (Error e = check_arrays(x, y, has_elements)) return e;
+  if (Error e =
+          check_given({{Argument::cos_and_sin, has_elements, cosines}, {Argument::cos_and_sin, has_elements, sines}}))
+    return e;
   if (!rows && table_rows < length) return refuse(Rule::row_per_token, length, table_rows);
   if (Error e = check_indices(Rule::token_row, Argument::none, rows, batch_size * length, table_rows - 1)) return e;
   if (batch_size == 0 || length == 0) return {};
@@ -199,7 +203,7 @@ Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_s
   if (Error e = check_array(batch_size, num_heads, length, head_dim)) return e;
   if (Error e = validate_rotary(options, head_dim)) return e;
   if (Error e = check_positions(options, positions, batch_size * length)) return e;
-  if (Error e = check_dtypes(x.dtype, y.dtype)) return e;
+  if (Error e = check_arrays(x, y, batch_size > 0 && num_heads > 0 && length > 0)) return e;
   RotaryAngles angles;
   if (Error e = angles.create(options, head_dim)) return e;
   return turn_at(pool, layout, batch_size, num_heads, length, head_dim, angles, x, positions, y);
