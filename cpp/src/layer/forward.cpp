@@ -63,7 +63,7 @@ HeadSteps Forward::head_steps(const float* gain, const PositionRows& angle_rows)
 namespace {
 
 /// New tokens must not drop those that their queries see, so the call works on a longer ring.
-Error widen_ring(Forward& f) {
+Error take_wide_ring(Forward& f) {
   if (!drops_visible_keys(*f.inputs.cache, f.key_length, f.growth.gains)) return {};
   f.ring = f.inputs.cache;
   const std::int64_t gained = most_gained(f.inputs.batch_size, f.key_length, f.growth.gains);
@@ -76,7 +76,7 @@ Error widen_ring(Forward& f) {
 Error check(Forward& f) {
   if (Error e = check_arguments(f)) return e;
   if (f.appends())
-    if (Error e = widen_ring(f)) return e;
+    if (Error e = take_wide_ring(f)) return e;
   return check_call(f);
 }
 

@@ -39,7 +39,7 @@ Error check_inputs(const Forward& f) {
   if (!multiply_sizes(f.inputs.batch_size, longest, &floats) || !multiply_sizes(floats, widest, &floats) ||
       !multiply_sizes(floats, static_cast<std::int64_t>(sizeof(float)), &bytes))
     return refuse(Rule::array_size);
-  return check_given({{Argument::x, inputs_.batch_size > 0 && inputs_.query_length > 0, inputs_.x.data}});
+  return check_given({{Argument::x, f.inputs.batch_size > 0 && f.inputs.query_length > 0, f.inputs.x.data}});
 }
 
 /// The rules on given positions.
