@@ -5,18 +5,18 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 import { bundled, measureFile } from "./runner/bundle.mjs";
+import { adapterNames } from "./runner/packages.mjs";
 import { renderScoreboard } from "./runner/render.mjs";
 import { summary } from "./runner/summary.mjs";
 
 const JSON_FILE = new URL("scoreboard.json", import.meta.url);
 const PAGE_FILE = new URL("scoreboard.md", import.meta.url);
-const HELPERS = ["headwise.mjs", "onnxOperator.mjs", "onnxModel.mjs"];
 
 /** Rows of each heading for engines on a software adapter. */
 const FEW = "2";
@@ -36,7 +36,7 @@ async function record() {
   const { version } = JSON.parse(await readFile(new URL("package.json", import.meta.url), "utf8"));
   const { CATEGORIES } = await import(await bundled(measureFile));
   const runs = existsSync(JSON_FILE) ? JSON.parse(await readFile(JSON_FILE, "utf8")).runs : [];
-  for (const adapter of await adapters())
+  for (const adapter of adapterNames())
     for (const runner of values.runner ? [values.runner] : ["chromium", "node"]) {
       if (only.length > 0 && !only.includes(adapter)) continue;
       const run = await runOf(adapter, runner);
@@ -49,14 +49,6 @@ async function record() {
         `${JSON.stringify({ suite: version, recorded, headings: CATEGORIES, runs }, null, 1)}\n`,
       );
     }
-}
-
-async function adapters() {
-  const files = await readdir(new URL("adapters/", import.meta.url));
-  return files
-    .filter((file) => !HELPERS.includes(file))
-    .map((file) => file.replace(/\.mjs$/, ""))
-    .sort();
 }
 
 async function runOf(adapter, runner) {

@@ -1,7 +1,7 @@
 // Where the packages of adapters are: in a node_modules of this folder or of a folder around it. A package may also be
 // the one that the suite lies in, as headwise is in its repository.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -28,9 +28,23 @@ export function headwiseFile(entry, platform) {
   return path.join(folder, conditions[platform] ?? conditions.default);
 }
 
+const adapters = path.join(suiteFolder, "adapters");
+
+const HELPERS = ["headwise.mjs", "onnxOperator.mjs", "onnxModel.mjs"];
+
+/** The names of the suite's own adapters. */
+export const adapterNames = () =>
+  readdirSync(adapters)
+    .filter((file) => !HELPERS.includes(file))
+    .map((file) => path.basename(file, ".mjs"))
+    .sort();
+
 /** @param adapter - a name of adapters/, or the path of a file */
 export function adapterFile(adapter) {
-  return adapter.endsWith(".mjs") ? path.resolve(adapter) : path.join(suiteFolder, "adapters", `${adapter}.mjs`);
+  const file = adapter?.endsWith(".mjs") ? path.resolve(adapter) : path.join(adapters, `${adapter}.mjs`);
+  if (existsSync(file)) return file;
+  const all = adapterNames().join(", ");
+  throw new Error(`name an adapter: a path that ends in .mjs, or one of ${all}; got ${JSON.stringify(adapter)}`);
 }
 
 /** What `open` of an adapter gets in Node. */

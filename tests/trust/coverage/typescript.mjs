@@ -9,7 +9,7 @@ import { nodeFlags, statusOf } from "../programs.mjs";
 import { united } from "./united.mjs";
 
 /** Tests of documents, of the lab and of tools: they do not run the package, or only as others do. */
-const OTHERS = /^(demo|docs|lab|lock|mutation|readme|rooms|stages|treeShaking|trust|usage|workflows)/;
+const OTHERS = /^(demo|docs|lab|lock|adapterNames|mutation|readme|rooms|stages|treeShaking|trust|usage|workflows)/;
 
 /** Tests that run the package, the slowest first. */
 const FOLDERS = ["webgpu", "browser", "web", "conformance"];
