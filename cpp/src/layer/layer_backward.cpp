@@ -21,7 +21,7 @@ LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, const Lay
 
 Error LayerBackward::check() const {
   if (Error e = check_dtype(Argument::d_output, inputs_.output_gradient.dtype)) return e;
-  const bool has_rows = forward_.inputs_.batch_size > 0 && forward_.inputs_.query_length > 0;
+  const bool has_rows = forward_.inputs.batch_size > 0 && forward_.inputs.query_length > 0;
   if (Error e = check_given({{Argument::d_output, has_rows, inputs_.output_gradient.data}})) return e;
   if (!layer_.shape.output_projection && is_wanted(gradients_.output_weights)) return refuse(Rule::gradient_projection);
   if (layer_.options.qk_norm == QkNorm::none && (gradients_.query_gain || gradients_.key_gain))
