@@ -442,7 +442,8 @@ export class Attention extends Disposing {
   /**
    * Makes a tensor inside the engine, of zeros unless `zeros` is false. Calls read it, or write it as `into`, without a copy.
    *
-   * It lives until its `dispose()`, or until the instance is disposed. It counts towards `maximumMemory`.
+   * It lives until its `dispose()`, or until the instance is disposed. It counts towards `maximumMemory`; in `headwise/worker`
+   * it is shared memory of its own, and does not.
    *
    * @param dtype - Default `"float32"`.
    * @throws OptionError or ShapeError if an argument is not allowed.
