@@ -346,6 +346,7 @@ Results::Results(const AttentionShape& shape, const Returns& returns, Dtype outp
   }
   // A null pointer would mean that nobody asked: room for one more gives an empty array an address.
   for (std::vector<float>* array : {&lse, &entropy, &probs, &scores, &top_k_values}) array->reserve(array->size() + 1);
+  top_k_indices.reserve(top_k_indices.size() + 1);
 }
 
 AttentionOutputs Results::view() {
