@@ -11,6 +11,7 @@ import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
+import { square } from "./layerWeights.js";
 
 const MOST = 3.4028234663852886e38;
 const LARGE = [2e9, 3e9, 1e10, 1e20, 1e30, 1e38, MOST];
@@ -89,6 +90,19 @@ describeOnGpu("Large numbers on WebGPU", () => {
     const found = await engines.onGpu.attentionBackward({ query, key, value, output, lse, dOutput, softcap, returns: asked }); // oxfmt-ignore
     expect(gradientProblems(found, asked, referenceBackward(query, key, value, dOutput, { softcap }))).toEqual({});
   });
+
+  test.each(["rms", "l2"] as const)(
+    "a head of zeros stays 0 under a norm (%s) whose epsilon is subnormal",
+    async (kind) => {
+      const { bq: _bias, ...weights } = square(16);
+      const zeros = tensor(new Float32Array(5 * 16), [1, 5, 16]);
+      for (const hw of [engines.onGpu, engines.onCpu]) {
+        using layer = await hw.multiHeadAttention({ numHeads: 2, qkNorm: { kind, epsilon: 1e-40 }, weights });
+        const { probs } = await layer.forward(zeros, { returns: { output: true, probs: true } });
+        expect([...new Set(float32Of(probs))]).toEqual([Math.fround(1 / 5)]);
+      }
+    },
+  );
 
   test("gradients of rows whose scores are far beyond 2³¹", async () => {
     for (const big of LARGE.slice(0, -1)) {

@@ -1,6 +1,6 @@
 import { isObject } from "../base/describe.js";
 import { isList, type NumberList, type OptionReader } from "../read/options.js";
-import { floats, number, oneOf, own, required } from "../read/settingKinds.js";
+import { floats, LEAST, number, oneOf, own, required } from "../read/settingKinds.js";
 import { namesIn, readTable, type Checked, type TableOf } from "../read/settingTable.js";
 import { NORM_OTHERS } from "./otherNames.js";
 
@@ -44,9 +44,10 @@ const GAINS = { query: floats({ length: "headDim" }), key: floats({ length: "hea
 /** Reads the norm of a layer. */
 export function readQkNorm(options: OptionReader, name: string, width: Width): CheckedQkNorm {
   const { kind, epsilon, gain } = readTable(options.object(name, namesIn(QK_NORM), NORM_OTHERS)!, QK_NORM, width);
+  const stated = epsilon ?? (kind === "rms" ? 1e-6 : 1e-12);
   return {
     kind,
-    epsilon: epsilon ?? (kind === "rms" ? 1e-6 : 1e-12),
+    epsilon: stated > 0 ? Math.max(stated, LEAST) : 0,
     queryGain: gain?.query,
     keyGain: gain?.key,
     isShared: gain?.query === gain?.key,
