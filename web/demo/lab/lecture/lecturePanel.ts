@@ -41,7 +41,7 @@ export class LecturePanel {
     document.documentElement.toggleAttribute("data-lecture", name !== "");
     if (name === "") void this.#big.set(false);
     else this.#replace(place ? this.#stop(place) : this.#none(name));
-    if (place && name !== this.#shown) void scrollTo(place.lecture.stops[place.number - 1]!);
+    if (place && name !== this.#shown) void this.#scrollTo(name, place.lecture.stops[place.number - 1]!);
     this.#shown = name;
   }
 
@@ -135,12 +135,12 @@ export class LecturePanel {
       say(t`It could not be drawn: ${inWords(error)}`);
     }
   }
-}
 
-/** The lesson scrolls to its scenes itself: its diagram is always in view. */
-async function scrollTo({ room, figure }: Stop): Promise<void> {
-  const node = await drawnFigure(room, figure);
-  if (!node) return;
-  const { top } = node.getBoundingClientRect();
-  if (top < 0 || top > innerHeight / 3) node.scrollIntoView();
+  /** The lesson scrolls to its scenes itself: its diagram is always in view. A stop that has been left moves nothing. */
+  async #scrollTo(name: string, { room, figure }: Stop): Promise<void> {
+    const node = await drawnFigure(room, figure);
+    if (!node || name !== this.#shown) return;
+    const { top } = node.getBoundingClientRect();
+    if (top < 0 || top > innerHeight / 3) node.scrollIntoView();
+  }
 }
