@@ -11,6 +11,17 @@ namespace headwise::test_formula_ranges {
 using Operation = FormulaOperation;
 using Variable = FormulaVariable;
 
+/// A formula as a call reads it. The formula must outlive it.
+struct ReadFormula {
+  FormulaProgram program;
+  TableRanges tables;
+
+  explicit ReadFormula(const Formula& formula) {
+    program.compile(formula);
+    EXPECT_TRUE(tables.read(program).ok());
+  }
+};
+
 /// The second sequence of a call.
 Sequence long_sequence(std::int64_t queries, std::int64_t keys) {
   Sequence sequence;
@@ -27,25 +38,22 @@ TEST(FormulaRanges, NeverDenyWhatAPairGives) {
     FormulaBuilder builder;
     build_random_formula(builder, 2 * seed + 1, true);
     const Formula formula = builder.formula();
-    FormulaProgram program;
-    program.compile(formula);
-    TableRanges tables;
-    ASSERT_TRUE(tables.read(program).ok());
+    const ReadFormula read(formula);
     const KernelTable& kernels = kernel_table();
     const auto die = [&](std::uint32_t n, std::uint32_t below) { return cases::word(seed, 3, n) % below; };
     const std::int64_t width = 1 + die(1, 24), boxes = 1 + die(2, 8), rows = 1 + die(3, 16), heads = 1 + die(4, 3);
     const std::int64_t begin = die(5, 200), end = begin + width * boxes - die(6, static_cast<std::uint32_t>(width));
     const FormulaRoom room{rows, heads, 256};
-    std::vector<char> memory(bytes_of<FormulaTile>(program, kernels, room));
-    std::vector<char> range_memory(bytes_of<FormulaRanges>(program, tables, kernels, 64));
+    std::vector<char> memory(bytes_of<FormulaTile>(read.program, kernels, room));
+    std::vector<char> range_memory(bytes_of<FormulaRanges>(read.program, read.tables, kernels, 64));
     Sequence sequence = long_sequence(300, 400);
     sequence.offset = static_cast<std::int64_t>(die(7, 300)) - 100;
     if (die(8, 4) == 0) sequence.positions = {begin + width / 2, 100};
     const std::int64_t first_row = die(9, 100);
     const Rows these{&sequence, 1, 2, heads, first_row, first_row + rows};
-    auto tile = placed_in<FormulaTile>(memory.data(), program, kernels, room);
+    auto tile = placed_in<FormulaTile>(memory.data(), read.program, kernels, room);
     tile.set_rows(these);
-    auto ranges = placed_in<FormulaRanges>(range_memory.data(), program, tables, kernels, 64);
+    auto ranges = placed_in<FormulaRanges>(range_memory.data(), read.program, read.tables, kernels, 64);
     const std::int64_t first = die(10, static_cast<std::uint32_t>(rows));
     const BoxBits bits = ranges.ask({these, first, rows, begin, end, width});
     for (std::int64_t box = 0; box < boxes && begin + box * width < end; ++box) {
@@ -129,16 +137,13 @@ TEST(FormulaRanges, SkipAllBoxesOfUsualRulesThatNobodySees) {
     FormulaBuilder builder;
     rule.build(builder);
     const Formula formula = builder.formula();
-    FormulaProgram program;
-    program.compile(formula);
-    TableRanges tables;
-    ASSERT_TRUE(tables.read(program).ok());
+    const ReadFormula read(formula);
     const KernelTable& kernels = kernel_table();
     const FormulaRoom room{kRows, 1, kWidth};
-    std::vector<char> memory(bytes_of<FormulaTile>(program, kernels, room));
-    std::vector<char> range_memory(bytes_of<FormulaRanges>(program, tables, kernels, 64));
-    auto tile = placed_in<FormulaTile>(memory.data(), program, kernels, room);
-    auto ranges = placed_in<FormulaRanges>(range_memory.data(), program, tables, kernels, 64);
+    std::vector<char> memory(bytes_of<FormulaTile>(read.program, kernels, room));
+    std::vector<char> range_memory(bytes_of<FormulaRanges>(read.program, read.tables, kernels, 64));
+    auto tile = placed_in<FormulaTile>(memory.data(), read.program, kernels, room);
+    auto ranges = placed_in<FormulaRanges>(range_memory.data(), read.program, read.tables, kernels, 64);
     const Sequence sequence = long_sequence(kLength, kLength);
     std::int64_t unseen = 0, skipped = 0, seen_by_all = 0, free = 0;
     for (std::int64_t row = 0; row < kLength; row += kRows) {
@@ -171,18 +176,15 @@ TEST(TableRanges, OfATableAfterOneOfASingleElementAreItsOwn) {
   const std::int32_t again = f.table(std::vector<float>(1000, 7.0f), k);
   f.add(Operation::add, f.add(Operation::add, one, many), again);
   const Formula formula = f.formula();
-  FormulaProgram program;
-  program.compile(formula);
-  TableRanges ranges;
-  ASSERT_TRUE(ranges.read(program).ok());
+  const ReadFormula read(formula);
   const auto expect = [&](ValueRange range, float value) {
     EXPECT_EQ(range.low, value);
     EXPECT_EQ(range.high, value);
     EXPECT_FALSE(range.nan);
   };
-  expect(ranges.of(one, 0, 1), 9.0f);
-  expect(ranges.of(many, 3, 90), 5.0f);
-  expect(ranges.of(again, 0, 1000), 7.0f);
+  expect(read.tables.of(one, 0, 1), 9.0f);
+  expect(read.tables.of(many, 3, 90), 5.0f);
+  expect(read.tables.of(again, 0, 1000), 7.0f);
 }
 
 }  // namespace headwise::test_formula_ranges
