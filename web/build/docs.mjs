@@ -3,6 +3,7 @@
 
 import { cpSync, readFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
+import { createRequire } from "node:module";
 import path from "node:path";
 
 import { buildToRun } from "./build.mjs";
@@ -15,6 +16,26 @@ const USAGE = `npm run docs -- [options]: build/docs, the pages and the API as a
 
 const site = path.join(build, "docs");
 
+/** What listings in TypeScript and React need beside the package. */
+const OTHERS = ["react", "react/jsx-runtime", "react-dom/client", "sucrase"];
+const fileOf = (name) => `listings/${name.replaceAll("/", "-")}.js`;
+
+/** Exports each name of a package in CommonJS, which its file does not list. */
+const namesOf = {
+  name: "names-of",
+  setup(build) {
+    const require = createRequire(import.meta.url);
+    build.onResolve({ filter: /^names-of:/ }, (found) => ({
+      path: found.path.slice("names-of:".length),
+      namespace: "names-of",
+    }));
+    build.onLoad({ filter: /./, namespace: "names-of" }, ({ path: name }) => ({
+      contents: `export { ${Object.keys(require(name)).join(", ")} } from "${name}";`,
+      resolveDir: root,
+    }));
+  },
+};
+
 try {
   optionsOf(USAGE);
   await buildToRun();
@@ -23,6 +44,7 @@ try {
   const { buildSite } = await import("../demo/site.mjs"); // needs the packages
   await cp(buildSite(), path.join(site, "demo"), { recursive: true });
   copyPackage();
+  await bundleOthers();
   say(`docs: ${path.relative(root, site)}/index.html`);
 } catch (error) {
   say(error.message);
@@ -39,17 +61,38 @@ async function bundleListings() {
     minify: true,
     target: "es2022",
     define: { IMPORTS: JSON.stringify(importsOfPage()) },
+    external: OTHERS,
     logLevel: "error",
   });
 }
 
-/** The entries of the package that a page can import, and their files in the site. */
+/** Makes a module of each of OTHERS. Where they need one package, it is in a file that they share. */
+async function bundleOthers() {
+  const { build: bundle } = await import("esbuild");
+  await bundle({
+    entryPoints: OTHERS.map((name) => ({ in: `names-of:${name}`, out: fileOf(name).replace(/\.js$/, "") })),
+    outdir: site,
+    chunkNames: "listings/[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    minify: true,
+    target: "es2022",
+    define: { "process.env.NODE_ENV": '"production"' },
+    plugins: [namesOf],
+    logLevel: "error",
+  });
+}
+
+/** What a page can import: the entries of the package, and what listings need beside it. With their files in the site. */
 function importsOfPage() {
   const { name, exports } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   const entries = Object.entries(exports).filter(([, target]) => target.default);
-  return Object.fromEntries(
-    entries.map(([entry, target]) => [path.posix.join(name, entry), target.default.replace("./dist/", "package/")]),
-  );
+  const files = entries.map(([entry, target]) => [
+    path.posix.join(name, entry),
+    target.default.replace("./dist/", "package/"),
+  ]);
+  return Object.fromEntries([...files, ...OTHERS.map((other) => [other, fileOf(other)])]);
 }
 
 /** The files of the package that pages load. */

@@ -1,9 +1,10 @@
-// In the pages of the documents: listings of JavaScript and HTML that run in the page itself, with the package, and that the
-// reader may change. The contents of each page are its main landmark, which TypeDoc does not say.
+// In the pages of the documents: listings of JavaScript, TypeScript, React and HTML that run in the page itself, with the
+// package, and that the reader may change. The contents of each page are its main landmark, which TypeDoc does not say.
 
-import { moduleOf, pageOf, runProgram, runsHere, type Listing } from "./program.js";
+import { LANGUAGES, type Language } from "./languages.js";
+import { runProgram, runsHere } from "./program.js";
 
-/** The entries of the package and their files, by name. `web/build/docs.mjs` puts them in. */
+/** What a listing may import, and the files of the site, by name. `web/build/docs.mjs` puts them in. */
 declare const IMPORTS: Readonly<Record<string, string>>;
 
 /** The folder of the site, as a page of it says it. */
@@ -20,10 +21,10 @@ const contents = document.querySelector<HTMLElement>(".col-content")!;
 contents.role = "main";
 for (const table of contents.querySelectorAll("table")) frame(table);
 
-const entries = new Set(Object.keys(IMPORTS));
-for (const [kind, read] of Object.entries({ js: moduleOf, html: pageOf }))
-  for (const code of document.querySelectorAll<HTMLElement>(`pre > code.${kind}`))
-    if (runsHere(read(code.innerText).program, entries)) makeLive(code, read);
+const names = new Set(Object.keys(IMPORTS));
+for (const [name, language] of Object.entries(LANGUAGES))
+  for (const code of document.querySelectorAll<HTMLElement>(`pre > code.${name}`))
+    if (runsHere(language.read(code.innerText).program, names)) makeLive(code, language);
 
 /** On a narrow screen a wide table scrolls by itself, also by keys. The page does not. */
 function frame(table: HTMLTableElement): void {
@@ -37,7 +38,7 @@ function frame(table: HTMLTableElement): void {
 }
 
 /** Lets a reader change a listing, run it, and take it back. */
-function makeLive(code: HTMLElement, read: (source: string) => Listing): void {
+function makeLive(code: HTMLElement, language: Language): void {
   const original = code.innerHTML;
   code.setAttribute("contenteditable", "plaintext-only");
   if (!code.isContentEditable) code.contentEditable = "true"; // an older browser
@@ -51,11 +52,17 @@ function makeLive(code: HTMLElement, read: (source: string) => Listing): void {
   printed.ariaLive = "polite";
   const drawn = document.createElement("div");
   drawn.className = "listing-drawn";
+  let takeAway = () => drawn.replaceChildren();
+  const clear = () => {
+    takeAway();
+    takeAway = () => drawn.replaceChildren();
+    printed.textContent = "";
+    printed.classList.remove("failed");
+  };
   const run = button("Run", () => void show());
   const reset = button("Reset", () => {
     code.innerHTML = original;
-    printed.textContent = "";
-    drawn.replaceChildren();
+    clear();
     reset.hidden = true;
   });
   reset.hidden = true;
@@ -73,17 +80,20 @@ function makeLive(code: HTMLElement, read: (source: string) => Listing): void {
   async function show(): Promise<void> {
     if (run.disabled) return;
     run.disabled = true;
-    printed.textContent = "";
-    printed.classList.remove("failed");
+    clear();
     const print = (text: string) => printed.append(`${text}\n`);
-    try {
-      const { program, markup } = read(code.innerText);
-      drawn.innerHTML = markup;
-      await runProgram(program, print);
-      if (!printed.textContent && !drawn.childElementCount) print("(it prints nothing)");
-    } catch (error) {
+    const fail = (text: string) => {
       printed.classList.add("failed");
-      print(messageOf(error));
+      print(text);
+    };
+    try {
+      const { program, markup } = language.read(code.innerText);
+      drawn.innerHTML = markup;
+      const module = await runProgram((await language.translate?.(program)) ?? program, print);
+      if (language.draw) takeAway = await language.draw(module, drawn, fail);
+      else if (!printed.textContent && !drawn.childElementCount) print("(it prints nothing)");
+    } catch (error) {
+      fail(messageOf(error));
     }
     run.disabled = false;
   }

@@ -14,7 +14,7 @@ export interface Listing {
   readonly markup: string;
 }
 
-/** A listing of JavaScript. */
+/** A listing that is a module. */
 export const moduleOf = (source: string): Listing => ({ program: source, markup: "" });
 
 /** A listing of HTML: its only script is the module. */
@@ -25,20 +25,24 @@ export function pageOf(source: string): Listing {
   return { program: program!, markup: source.replace(whole, "") };
 }
 
-/** Whether a program runs in a page: it imports nothing but the package, and uses nothing of Node. */
-export function runsHere(source: string, entries: ReadonlySet<string>): boolean {
+/** Whether a program runs in a page: it imports the package, nothing but these names, and uses nothing of Node. */
+export function runsHere(source: string, names: ReadonlySet<string>): boolean {
   const imported = [...source.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name!);
-  return imported.length > 0 && imported.every((name) => entries.has(name)) && !OF_NODE.test(source);
+  return (
+    imported.some((name) => name.startsWith("headwise")) &&
+    imported.every((name) => names.has(name)) &&
+    !OF_NODE.test(source)
+  );
 }
 
-/** Runs a program to its end. `print` gets each line that it logs. An error of the program rejects. */
-export async function runProgram(source: string, print: (text: string) => void): Promise<void> {
+/** Runs a program to its end, and gives what it exports. `print` gets each line that it logs. Its error rejects. */
+export async function runProgram(source: string, print: (text: string) => void): Promise<object> {
   const log = (...values: unknown[]) => print(printed(values));
   const number = consoles.push({ log, info: log, debug: log, warn: log, error: log }) - 1;
   const text = `const console = globalThis.listingConsoles[${number}]; ${source}`;
   const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   try {
-    await import(address);
+    return (await import(address)) as object;
   } finally {
     URL.revokeObjectURL(address);
   }
