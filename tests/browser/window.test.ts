@@ -247,3 +247,47 @@ test("a worker of an isolated page computes with threads, taking part itself", a
   await close();
   expect([threads, first]).toEqual([2, 1]);
 });
+
+describe("the engine's file", () => {
+  /** By which functions the page compiled the engine's two parts, and how many bytes it heard of the first. */
+  async function compiledBy(contentType?: string): Promise<{ readonly by: string[]; readonly loaded: number }> {
+    const { page, close } = await openPage(browser, {});
+    if (contentType !== undefined)
+      await page.route("**/*.wasm", async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, headers: { ...response.headers(), "content-type": contentType } });
+      });
+    const found = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const by: string[] = [];
+      for (const name of ["compile", "compileStreaming"] as const) {
+        const original = WebAssembly[name] as (from: never) => Promise<WebAssembly.Module>;
+        const counted = (from: never) => {
+          by.push(name);
+          return original(from);
+        };
+        Object.assign(WebAssembly, { [name]: counted });
+      }
+      let loaded = 0;
+      const hw = await headwise.createAttention({ threads: 1, onProgress: (progress) => (loaded = progress.loaded) });
+      const x = floats(1, 4, 8);
+      await hw.scaledDotProductAttention(x, x, x, { returns: { entropy: true } }); // needs the late part
+      hw.dispose();
+      return { by, loaded };
+    });
+    await close();
+    return found;
+  }
+
+  test("is compiled while it arrives, and so is its late part; its bytes are reported", async () => {
+    const { by, loaded } = await compiledBy();
+    expect(by).toEqual(["compileStreaming", "compileStreaming"]);
+    expect(loaded).toBeGreaterThan(100_000);
+  });
+
+  test("is compiled when all of it is there, if its content type is not that of WebAssembly", async () => {
+    const { by, loaded } = await compiledBy("application/octet-stream");
+    expect(by).toEqual(["compile", "compile"]);
+    expect(loaded).toBeGreaterThan(100_000);
+  });
+});

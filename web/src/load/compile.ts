@@ -2,17 +2,44 @@ import { AssetError } from "../base/errors.js";
 import { thrownText } from "../base/thrown.js";
 import { assetHint } from "./assetErrors.js";
 
+/** A wasm file. */
+export interface WasmFile {
+  readonly bytes: BufferSource;
+  /** Has compiled it while it arrived. Absent if it was not compiled then. */
+  readonly compiling?: Promise<WebAssembly.Module> | undefined;
+}
+
 /**
- * Compiles the bytes of a wasm file.
+ * Compiles a wasm file, if nothing does so yet.
  *
- * @param name - The name of these bytes in messages.
+ * @param name - The name of the file in messages.
  */
-export async function compiled(operation: string, bytes: BufferSource, name: string): Promise<WebAssembly.Module> {
+export async function compiled(
+  operation: string,
+  { bytes, compiling }: WasmFile,
+  name: string,
+): Promise<WebAssembly.Module> {
   try {
-    return await WebAssembly.compile(bytes);
+    return await (compiling?.catch(() => WebAssembly.compile(bytes)) ?? WebAssembly.compile(bytes));
   } catch (cause) {
     throw compileError(operation, name, cause);
   }
+}
+
+/** The content type without which no engine compiles what arrives. */
+const CONTENT_TYPE = /^application\/wasm$/i;
+
+/**
+ * Lets the engine compile a file while it arrives. Browsers then keep what they have compiled for the next visit, if they are
+ * given the server's own response. Gives a copy of it to read.
+ */
+export function compileOnArrival(response: Response): Pick<WasmFile, "compiling"> & { readonly copy: Response } {
+  const isPossible = CONTENT_TYPE.test(response.headers.get("content-type") ?? "") && "compileStreaming" in WebAssembly;
+  if (!isPossible) return { copy: response };
+  const copy = response.clone();
+  const compiling = WebAssembly.compileStreaming(response);
+  compiling.catch(() => undefined); // whoever reads the copy finds out
+  return { compiling, copy };
 }
 
 function compileError(operation: string, what: string, cause: unknown): AssetError {

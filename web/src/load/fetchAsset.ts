@@ -3,25 +3,32 @@ import { thrownText } from "../base/thrown.js";
 import { beforeAbort, onAbort, throwIfAborted } from "../read/abort.js";
 import { answerOf, firstBytes, statusOf } from "./answer.js";
 import { assetHint } from "./assetErrors.js";
+import { compileOnArrival, type WasmFile } from "./compile.js";
 import type { LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import { shownAddress } from "./inlined.js";
 
 export type ReadOptions = Pick<LoadOptions, "operation" | "signal" | "onProgress">;
 
+/** A wasm file that has been read. */
+export interface ReadFile extends WasmFile {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
-/** Fetches a wasm file, and reports each chunk that arrives. */
-export async function fetchWasm(url: string, options: ReadOptions): Promise<Uint8Array<ArrayBuffer>> {
+/** Fetches a wasm file, and reports each chunk that arrives. The engine compiles it meanwhile, if it can. */
+export async function fetchWasm(url: string, options: ReadOptions): Promise<ReadFile> {
   const { signal } = options;
   throwIfAborted(signal);
   const stop = new AbortController();
   const forget = signal && onAbort(signal, (reason) => stop.abort(reason));
   try {
     const response = await fetched(url, stop.signal, options);
-    const bytes = await body(url, response, options);
+    const { copy, compiling } = compileOnArrival(response);
+    const bytes = await body(url, copy, options);
     checkWasm(url, bytes, statusOf(response), options);
-    return bytes;
+    return { bytes, compiling };
   } catch (error) {
     throwIfAborted(signal);
     stop.abort(error);

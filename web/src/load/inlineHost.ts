@@ -20,7 +20,7 @@ export const inlineHost: Host = {
       throw new OptionError(
         `${operation}: wasm.${other} must be absent: headwise/inline carries its module, in place of which it takes a wasm.module`,
       );
-    const module = source.module ?? (own ??= await compiled(operation, bytes(), "its module"));
+    const module = source.module ?? (own ??= await compiled(operation, { bytes: bytes() }, "its module"));
     const label = checkedLabel(operation, module, source.module ? "wasm.module" : "its module", false);
     return { factory, compiling: Promise.resolve({ module, ...label }), name: "headwise/inline", isShared: false };
   },

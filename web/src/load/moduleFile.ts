@@ -2,13 +2,13 @@ import { AssetError } from "../base/errors.js";
 import { compiled } from "./compile.js";
 import { compiledFile, keepCompiledFile } from "./compiledFiles.js";
 import { addressOf, type EngineFiles } from "./engineFiles.js";
-import type { ReadOptions } from "./fetchAsset.js";
+import type { ReadFile, ReadOptions } from "./fetchAsset.js";
 import type { CompiledModule, LoadOptions } from "./host.js";
 import { shownAddress } from "./inlined.js";
 import { checkedLabel, checkLatePart, isLatePartOf } from "./moduleLabel.js";
 
-/** Reads the bytes of a wasm file. */
-export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array<ArrayBuffer>>;
+/** Reads a wasm file. */
+export type ReadWasm = (url: string, options: ReadOptions) => Promise<ReadFile>;
 
 /**
  * The compiled module: the caller's, or that of a file. A file that a caller names by `wasm.url` is not kept for later
@@ -17,7 +17,8 @@ export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array
 export async function loadModule(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<CompiledModule> {
   const { operation, source, variant } = options;
   if (source.module) return checked(options, source.module, "wasm.module");
-  if (source.binary) return checked(options, await compiled(operation, source.binary, "wasm.binary"), "wasm.binary");
+  if (source.binary)
+    return checked(options, await compiled(operation, { bytes: source.binary }, "wasm.binary"), "wasm.binary");
   const address = addressOf(operation, files, `${variant}Wasm`);
   return source.url === undefined
     ? loadSharedFile(address, read, options)
@@ -39,14 +40,15 @@ export async function loadLatePart(
     return late;
   };
   if (lateModule) return checked(lateModule, "wasm.lateModule");
-  if (lateBinary) return checked(await compiled(operation, lateBinary, "wasm.lateBinary"), "wasm.lateBinary");
+  if (lateBinary)
+    return checked(await compiled(operation, { bytes: lateBinary }, "wasm.lateBinary"), "wasm.lateBinary");
   const address = addressOf(operation, files, `${loaded.variant}Late`);
   const name = shownAddress(address);
   const known = compiledFile(address)?.module;
   if (known && isLatePartOf(known, loaded)) return known;
-  const bytes = await read(address, { operation, signal, onProgress: undefined });
-  const late = checked(await compiled(operation, bytes, name), name);
-  if (lateUrl === undefined) keepCompiledFile({ address, module: late, bytes: bytes.length });
+  const file = await read(address, { operation, signal, onProgress: undefined });
+  const late = checked(await compiled(operation, file, name), name);
+  if (lateUrl === undefined) keepCompiledFile({ address, module: late, bytes: file.bytes.length });
   return late;
 }
 
@@ -56,19 +58,15 @@ async function loadSharedFile(address: string, read: ReadWasm, options: LoadOpti
     options.onProgress?.({ phase: "download", loaded: known.bytes, total: known.bytes });
     return checked(options, known.module, shownAddress(address));
   }
-  const bytes = await read(address, options);
-  const result = await compiledFrom(options, bytes, address);
-  keepCompiledFile({ address, module: result.module, bytes: bytes.length });
+  const file = await read(address, options);
+  const result = await compiledFrom(options, file, address);
+  keepCompiledFile({ address, module: result.module, bytes: file.bytes.length });
   return result;
 }
 
-async function compiledFrom(
-  options: LoadOptions,
-  bytes: Uint8Array<ArrayBuffer>,
-  address: string,
-): Promise<CompiledModule> {
+async function compiledFrom(options: LoadOptions, file: ReadFile, address: string): Promise<CompiledModule> {
   const name = shownAddress(address);
-  return checked(options, await compiled(options.operation, bytes, name), name);
+  return checked(options, await compiled(options.operation, file, name), name);
 }
 
 /** The module with its variant. Throws if it is no module of this package, or not the variant that was asked for. */

@@ -39,7 +39,7 @@ const read: ReadWasm = async (url, options) => {
   const bytes = await readWasm(url, options);
   checkWasm(url, bytes, "a file", options);
   options.onProgress?.({ phase: "download", loaded: bytes.length, total: bytes.length });
-  return bytes;
+  return { bytes };
 };
 
 async function readWasm(url: string, { operation, signal }: ReadOptions): Promise<Uint8Array<ArrayBuffer>> {
