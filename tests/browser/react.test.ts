@@ -112,6 +112,10 @@ test("nothing is loaded or computed while an input is absent, and the result bef
   });
 });
 
+test("a call that asks for no output needs no value", async () => {
+  expect(await seenIn("withoutValues")).toEqual({ seen: "0.67 0.67", troubles: [] });
+});
+
 test("all components of a page share one instance, also after one of them has gone", async () => {
   expect(await seenIn("shared")).toEqual({
     seen: { instances: 1, states: ["0.67 wasm", "1.00 wasm"] },

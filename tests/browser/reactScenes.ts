@@ -219,6 +219,23 @@ export const scenes = {
     return { created, states: log.states, called: seen.signals.length };
   },
 
+  /** The weights that a component without values shows, with `undefined` and with null. */
+  async withoutValues() {
+    const { create } = recording();
+    const { root, place } = newRoot();
+    const Weights = () => {
+      const results = [undefined, null].map((value) =>
+        useAttention(TOKENS, TOKENS, value, { returns: { output: false, probs: true } }),
+      );
+      return results.map(({ data, isLoading }) => (isLoading ? "…" : data?.probs.data[0]?.toFixed(2))).join(" ");
+    };
+    flushSync(() => root.render(createElement(AttentionProvider, { create }, createElement(Weights))));
+    await until(() => !place.textContent.includes("…"));
+    const shown = place.textContent;
+    root.unmount();
+    return shown;
+  },
+
   /** Components under two roots, without a provider: they use the instance of the page. */
   async shared() {
     let instances = 0;

@@ -72,6 +72,7 @@ const NOTHING: Settled = {};
  *
  * @param query - Shapes and errors are those of `scaledDotProductAttention`; errors are in `error`. While one of the three
  *   tensors is null or undefined, nothing is computed.
+ * @param value - With `returns: { output: false }` it may be absent.
  */
 export function useAttention<const R extends Returns | undefined = NoReturns, Q extends FloatTensorLike = FloatTensor>(
   query: Q | null | undefined,
@@ -107,16 +108,23 @@ export function useAttention<const R extends Returns | undefined = NoReturns, Q 
   };
 }
 
-type Complete = Inputs & { readonly [Name in "query" | "key" | "value"]: FloatTensorLike };
+/** Inputs that are enough for a call. One without an output needs no value. */
+type Complete = Inputs & { readonly [Name in "query" | "key"]: FloatTensorLike };
+
+const isGiven = (tensor: Argument) => tensor !== null && tensor !== undefined;
 
 const isComplete = (inputs: Inputs): inputs is Complete =>
-  [inputs.query, inputs.key, inputs.value].every((tensor) => tensor !== null && tensor !== undefined);
+  [inputs.query, inputs.key].every(isGiven) && (isGiven(inputs.value) || wantsNoOutput(inputs.options));
+
+/** The options are not checked yet. */
+const wantsNoOutput = (options: UseAttentionOptions | null) => options?.returns?.output === false;
 
 async function attend(instance: Attention, { query, key, value, options }: Complete, signal: AbortSignal) {
   if (!isObject(options)) throw new OptionError(`useAttention: options must be an object, got ${describe(options)}`);
   for (const [name, reason] of Object.entries(ABSENT))
     if ((options as Readonly<Record<string, unknown>>)[name] !== undefined)
       throw new OptionError(`useAttention: ${name} must be absent: ${reason}`);
-  const data = await instance.scaledDotProductAttention(query, key, value, { ...options, signal });
+  const needed = (value ?? undefined) as FloatTensorLike; // absent in a call without an output
+  const data = await instance.scaledDotProductAttention(query, key, needed, { ...options, signal });
   return { data, report: instance.report };
 }
