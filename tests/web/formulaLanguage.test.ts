@@ -1,5 +1,7 @@
 import "./asBuilt.js";
 
+import { Script } from "node:vm";
+
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 
@@ -80,6 +82,10 @@ describe("A formula", () => {
     ["-(-s)", "s"],
     ["s + -q", "s - q"],
     ["s - -q", "s + q"],
+    ["s- -q", "s + q"],
+    ["s+-q", "s - q"],
+    ["k < q ?.5:.25", "k < q ? 0.5 : 0.25"],
+    ["k < q?.5:q < 3?.25:1", "k < q ? 0.5 : q < 3 ? 0.25 : 1"],
     ["s / 4", "s * 0.25"],
     ["s ** 2", "s * s"],
     ["s ** 0", "1"],
@@ -336,6 +342,15 @@ describe("An error", () => {
     ["'text'", "texts are not allowed", 0],
     ['s == "x"', "texts are not allowed", 5],
     ["'open", "texts are not allowed", 5],
+    ["s--q", "unexpected --; two signs need a space between them", 1],
+    ["s ++ q", "unexpected ++; two signs need a space between them", 2],
+    ["1 + --s", "unexpected --; two signs need a space between them", 4],
+    ["s - --q", "unexpected --; two signs need a space between them", 4],
+    ["s---q", "unexpected --; two signs need a space between them", 1],
+    ["slope[h--k]", "unexpected --; two signs need a space between them", 7],
+    ["s ?.5 : slop", "slop is not a parameter; did you mean slope?", 8],
+    ["q ?.5:k ?.5:(1", "the text ends where ) must follow", 14],
+    ["s * 010", "a number cannot start with 0 before other digits", 4],
     ["s = 1", "unexpected =; JavaScript writes ==", 2],
     ["s += 1", "unexpected =; JavaScript writes ==", 3],
     ["k ≤ q", "unexpected ≤; JavaScript writes <=", 2],
@@ -452,7 +467,7 @@ describe("Any text", () => {
   const parameters = { slope: [1, 2], pairs: [[1, 2]], factor: 2, doc: new Int32Array([1]) };
   const words = [
     ...VARIABLES, ...Object.keys(parameters), "abs", "min", "pow", "clamp", "floor", "Infinity", "NaN", "true", "null", "this",
-    "1", "0.5", "1e9", "2", "+", "-", "*", "/", "%", "**", "<", "<=", ">", "==", "===", "!=", "&&", "||", "!", "?", ":", "(", ")",
+    "1", "0.5", ".5", "1e9", "0", "2", "08", "0x1", "1_0", "++", "--", "+", "-", "*", "/", "%", "**", "<", "<=", ">", "==", "===", "!=", "&&", "||", "!", "?", ":", "(", ")",
     "[", "]", ",", ".", "?.", ";", "=", "'", '"', "`", "~", "&", "|", "??", "\n", " ", "…", "💡", "constructor", "__proto__",
   ]; // oxfmt-ignore
   const texts = fc.oneof(
@@ -469,6 +484,11 @@ describe("Any text", () => {
           const { graph } = formula(text, parameters);
           expect(brokenPromises(graph)).toEqual([]);
           ++accepted;
+          expect(
+            () =>
+              new Script(`"use strict"; (${text}
+);`),
+          ).not.toThrow(); // JavaScript takes it, too
         } catch (error) {
           if (!HeadwiseError.is(error)) throw error;
           const { position } = error as FormulaError;

@@ -86,6 +86,7 @@ class Lowering {
   #lowered(syntax: Syntax): Typed {
     switch (syntax.type) {
       case "Literal":
+        if (/^0\d/.test(syntax.raw)) throw this.#error(syntax, "a number cannot start with 0 before other digits");
         return this.#literal(syntax, syntax.value);
       case "Identifier":
         return this.#name(syntax);

@@ -73,6 +73,7 @@ interface Parser {
   gobbleToken(): Syntax | false;
   gobbleExpression(): Syntax | false;
   gobbleIdentifier(): Syntax;
+  gobbleBinaryOp(): string | false;
 }
 
 const { Jsep } = jsep as unknown as { readonly Jsep: new (text: string) => Parser };
@@ -118,9 +119,24 @@ function firstPart(syntax: Syntax): Syntax | undefined {
   }
 }
 
-/** jsep with places and a limit of depth. It reads one expression: jsep would also read lists of expressions. */
+/** A question mark before a number such as .5, which jsep takes for the sign ?. of an optional member. */
+const CONDITION = /\?(?=\.\d)/g;
+
+/**
+ * jsep with places and a limit of depth. It reads one expression: jsep would also read lists of expressions. And it reads
+ * the signs ++, -- and ?. where JavaScript does.
+ */
 class Reader extends Jsep {
+  readonly #text: string;
+  /** Where `expr` has a space that the text does not have. */
+  readonly #spaces: readonly number[];
   #depth = 0;
+
+  constructor(text: string) {
+    super(text.replace(CONDITION, "? "));
+    this.#text = text;
+    this.#spaces = Array.from(text.matchAll(CONDITION), ({ index }, n) => index + n + 1);
+  }
 
   readAll(): Syntax {
     const syntax = this.gobbleExpression();
@@ -140,6 +156,11 @@ class Reader extends Jsep {
     return this.#placed(() => super.gobbleIdentifier());
   }
 
+  override gobbleBinaryOp(): string | false {
+    this.#refuseSteps();
+    return super.gobbleBinaryOp();
+  }
+
   /** jsep calls it for what is in parentheses. */
   gobbleExpressions(): Syntax[] {
     return [this.gobbleExpression() || this.throwError("Expected expression")];
@@ -148,23 +169,37 @@ class Reader extends Jsep {
   /** jsep calls it where the text is no expression. */
   throwError(description: string): never {
     const position = this.index - (description.startsWith("Unexpected token") ? 1 : 0); // jsep is behind that token
-    throw new FormulaError(this.expr, position, problemAt(this.expr.slice(position), description));
+    throw new FormulaError(this.#text, this.#place(position), problemAt(this.expr.slice(position), description));
+  }
+
+  /** An index in `expr` as an index in the text. */
+  #place(index: number): number {
+    return index - this.#spaces.filter((space) => space < index).length;
+  }
+
+  /** In JavaScript a--b is not a - -b. */
+  #refuseSteps(): void {
+    this.gobbleSpaces();
+    if (STEP.test(this.expr.slice(this.index, this.index + 2))) this.throwError("");
   }
 
   #placed<S extends Syntax | false>(read: () => S): S {
-    this.gobbleSpaces();
+    this.#refuseSteps();
     const start = this.index;
     if (++this.#depth > 2 * MAX_DEPTH) this.throwError(TOO_DEEP); // a level is an expression and a token
     const syntax = read();
     --this.#depth;
     if (!syntax) return syntax;
-    syntax.start = start;
-    syntax.end = start + this.expr.slice(start, this.index).trimEnd().length;
+    const place = this.#place(start);
+    syntax.start = place;
+    syntax.end = this.#place(start + this.expr.slice(start, this.index).trimEnd().length);
     // jsep makes some parts without a call of these methods
-    for (let part = firstPart(syntax); part && part.start === undefined; part = firstPart(part)) part.start = start;
+    for (let part = firstPart(syntax); part && part.start === undefined; part = firstPart(part)) part.start = place;
     return syntax;
   }
 }
+
+const STEP = /\+\+|--/;
 
 const TOO_DEEP = `the formula is nested more than ${MAX_DEPTH} deep`;
 
@@ -198,7 +233,8 @@ function problemAt(rest: string, description: string): string {
   if (description.startsWith("Variable names cannot")) return "a name cannot start with a digit";
   if (description.startsWith("Unclosed quote")) return "texts are not allowed";
   if (rest === "") return endingTooEarly(description);
-  const word = /^(?:[\w$]+|.)/su.exec(rest)![0];
+  const word = /^(?:[\w$]+|\+\+|--|.)/su.exec(rest)![0];
+  if (STEP.test(word)) return `unexpected ${word}; two signs need a space between them`;
   return `unexpected ${word}${writtenAs(word)}`;
 }
 
