@@ -49,6 +49,17 @@ describeOnGpu("caches on WebGPU", () => {
 
   test.each(Object.entries(cacheUses))("%s", (_what, use) => use(engines.onGpu));
 
+  test("keyLengths beyond the tokens of their batch are refused by one sentence, on both engines", async () => {
+    const tokens = randomTensor(1, [2, 1, 5, 4]);
+    for (const hw of [engines.onGpu, engines.onCpu]) {
+      using cache = await hw.kvCache({ batchSize: 2, numKvHeads: 1, headDim: 4 });
+      await cache.append(tokens, tokens, { lengths: [5, 3] });
+      await expect(cache.attend(randomTensor(2, [2, 1, 1, 4]), { keyLengths: [5, 4] })).rejects.toThrow(
+        "cache.attend: keyLengths[1] must be an integer from 0 to 3, got 4",
+      );
+    }
+  });
+
   test("a prompt, then token by token over its first capacity, as wasm", async () => {
     await agree(form, async (cache) => {
       await cache.append(keys(1, 60), values(2, 60));

@@ -9,6 +9,7 @@ import type { AttentionSettingsOptions, Dropout, EmptyRows, Window } from "./att
 import type { AttentionShape } from "./attentionShape.js";
 import type { SequencePositions } from "./callPositions.js";
 import { formulaReading } from "./formulaReading.js";
+import { checkKeyLengths } from "./keyLengths.js";
 
 /** A tensor that broadcasts, and its extents padded to rank 4. */
 export interface Broadcast<T extends PlacedTensor> {
@@ -215,12 +216,7 @@ export function checkKeys(
   shape: AttentionShape,
   sequences: readonly SequencePositions[],
 ): void {
-  const { keyLengths } = settings;
-  const tooLong = keyLengths?.findIndex((length) => length > shape.keyLength) ?? -1;
-  if (tooLong >= 0)
-    throw new OptionError(
-      `${operation}: keyLengths[${tooLong}] must be an integer from 0 to ${shape.keyLength}, got ${keyLengths![tooLong]}`,
-    );
+  checkKeyLengths(operation, settings.keyLengths, () => shape.keyLength);
   for (const name of ["mask", "bias"] as const) checkBroadcast(operation, name, settings[name], shape);
   if (settings.score || settings.visible) formulaReading.code!.checkFormulas(operation, settings, shape, sequences);
 }

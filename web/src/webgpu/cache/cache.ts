@@ -1,6 +1,7 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { PlacedResult } from "../../attention/attentionResult.js";
 import type { AttentionSettings } from "../../attention/attentionSettings.js";
+import { checkKeyLengths } from "../../attention/keyLengths.js";
 import type { PlacedViews } from "../../attention/views.js";
 import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../../base/errors.js";
 import type { AppendProblem } from "../../cache/appendProblem.js";
@@ -277,13 +278,10 @@ export class GpuCache {
     form = this.form,
   ): Sequence[] {
     const { keyLengths, queryLengths, queryOffset, causal } = settings;
+    checkKeyLengths(operation, keyLengths, (batch) => heldLength(form, appended[batch]!, batch));
     return appended.map((total, batch) => {
       const numKeys = heldLength(form, total, batch);
       const keyLength = keyLengths?.[batch] ?? numKeys;
-      if (keyLength > numKeys)
-        throw new OptionError(
-          `${operation}: keyLengths[${batch}] must be at most the tokens held, got ${keyLength} and ${numKeys}`,
-        );
       const queryLength = queryLengths?.[batch] ?? shape.queryLength;
       const aligned = causal === "upper-left" ? 0 : total - queryLength;
       const offset = queryOffset?.[batch] ?? aligned;
