@@ -2,12 +2,15 @@
 
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AssetError, createAttention, toFloat16, type Attention, type CreateOptions, type WasmSource } from "headwise";
+import { formula } from "headwise/formula";
 import { createAttention as createInline } from "headwise/inline";
 import { createAttention as createInWorker } from "headwise/worker";
 
@@ -150,6 +153,63 @@ test("of two calls at once that find no file, each says so, and neither ends the
     expect.objectContaining({ code: "ASSET_NOT_FOUND" }),
   ]);
   expect(bits(await PLAIN["a cache"]!(hw))).toEqual(await bitsOf(PLAIN["a cache"]!));
+});
+
+/** Answers with the late part when it is told to. */
+async function slowServer() {
+  let answer!: () => void;
+  const told = new Promise<void>((resolve) => (answer = resolve));
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/wasm" });
+    void Promise.all([readFile(published()), told]).then(([bytes]) => response.end(bytes));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { address: `http://127.0.0.1:${port}/late.wasm`, answer, [Symbol.dispose]: () => void server.close() };
+}
+
+describe.each([1, 2])("a signal that aborts while the late part is loaded (%d threads)", (threads) => {
+  const [q, k, matrix] = [randomTensor(1, [1, 4, 3, 16]), randomTensor(2, [1, 2, 3, 16]), randomTensor(3, [16, 16])];
+  const part = { output: q, lse: randomTensor(4, [1, 4, 3]) };
+  const score = formula("s - 1");
+  type Aborted = (hw: Attention, signal: AbortSignal) => Promise<unknown>;
+  const aborted: Readonly<Record<string, Aborted>> = {
+    attention: (hw, signal) => hw.scaledDotProductAttention(q, k, k, { numKvHeads: 2, score, signal }),
+    mergeAttention: (hw, signal) => hw.mergeAttention([part, part], { signal }),
+    linear: (hw, signal) => hw.linear(q, matrix, undefined, { signal }),
+    "a layer of float16": (hw, signal) =>
+      hw.multiHeadAttention({ numHeads: 2, weightDtype: "float16", weights: { Wq: matrix, Wk: matrix, Wv: matrix, Wo: matrix }, signal }), // oxfmt-ignore
+  };
+  const open = (address: string) => createAttention({ backend: "wasm", variant: "simd", threads, wasm: { lateUrl: address } }); // oxfmt-ignore
+  const aWhile = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+  test.each(Object.entries(aborted))("rejects at once with its reason (%s), and later calls compute", async (_name, use) => {
+    using server = await slowServer();
+    using hw = await open(server.address);
+    const controller = new AbortController();
+    const call = problemOf(use(hw, controller.signal));
+    const behind = PLAIN["a layer"]!(hw);
+    await aWhile();
+    controller.abort("enough");
+    expect(await call).toBe("enough");
+    server.answer();
+    expect(bits(await behind)).toEqual(await bitsOf(PLAIN["a layer"]!));
+    for (const [, later] of late.slice(0, 3)) expect(bits(await later(hw))).toEqual(await bitsOf(later));
+  }); // oxfmt-ignore
+
+  test("leaves a cache as it was", async () => {
+    using server = await slowServer();
+    using hw = await open(server.address);
+    using cache = await hw.kvCache({ numKvHeads: 2, headDim: 16 });
+    const controller = new AbortController();
+    const call = problemOf(cache.step(q, k, k, { score, signal: controller.signal }));
+    await aWhile();
+    controller.abort("enough");
+    expect(await call).toBe("enough");
+    server.answer();
+    await cache.append(k, k);
+    expect(cache.length).toBe(3);
+  });
 });
 
 test.each([1, 2, 4])(

@@ -73,6 +73,10 @@ export class AutoEngine implements Engine {
     return this.#engines.live;
   }
 
+  drop(): boolean {
+    return this.#engines.wasm.drop?.() ?? false;
+  }
+
   /** Settles when no background work is left. For tests. */
   get settled(): Promise<void> {
     return this.#engines.calibrator?.settled ?? Promise.resolve();

@@ -38,6 +38,8 @@ export interface Engine {
    * done.
    */
   readonly abandons?: boolean;
+  /** Drops the running call, which then rejects, if it still waits for code of the engine. Returns whether it does. */
+  drop?(): boolean;
   /**
    * The instance calls this when a call is made. It calls the returned function when it is the call's turn; that
    * function throws if the engine was lost in between.

@@ -611,7 +611,9 @@ export class Attention extends Disposing {
       call.assertIntact();
       return work();
     };
-    const running = this.#queue.run(begin, signal, this.#engine.abandons && !call.changes);
+    const engine = this.#engine;
+    const abandons = () => (engine.abandons && !call.changes) || (engine.drop?.() ?? false);
+    const running = this.#queue.run(begin, signal, abandons);
     return this.#yields ? withTurns(running) : running;
   }
 

@@ -14,13 +14,24 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw reasonOf(signal);
 }
 
-/** Settles with `promise`, or rejects with the signal's reason if the signal aborts first. */
-export async function beforeAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/**
+ * Settles with `promise`, or rejects with the signal's reason if the signal aborts first.
+ *
+ * @param heeds - Asked when it aborts. If false, it settles with `promise`.
+ */
+export async function beforeAbort<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  heeds = (): boolean => true,
+): Promise<T> {
   if (!signal) return promise;
   let forget!: () => void;
   const aborted = new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(reasonOf(signal));
-    forget = onAbort(signal, reject);
+    const heed = (reason: Error) => {
+      if (heeds()) reject(reason);
+    };
+    if (signal.aborted) heed(reasonOf(signal));
+    forget = onAbort(signal, heed);
   });
   try {
     return await Promise.race([aborted, promise]);

@@ -21,18 +21,23 @@ export class Queue {
   /**
    * @param work - Returns a result or a promise of one. If it throws, the call rejects with that error.
    * @param signal - If it aborts while the call waits, the call rejects with `signal.reason`.
-   * @param abandons - If true, the call also rejects when the signal aborts while it runs. Later calls still wait until
-   *   the work is done.
+   * @param abandons - Asked when the signal aborts while the call runs: whether the call rejects. Later calls still wait
+   *   until the work is done.
    */
-  run<T>(work: () => T | Promise<T>, signal?: AbortSignal, abandons = false): Promise<T> {
+  run<T>(work: () => T | Promise<T>, signal?: AbortSignal, abandons = (): boolean => false): Promise<T> {
     const before = this.#pending > 0 ? this.#last : undefined;
-    const call = start(before, work, signal);
+    let runs = false;
+    const begin = () => {
+      runs = true;
+      return work();
+    };
+    const call = start(before, begin, signal);
     this.#pending += 1;
     const settled = call.then(this.#settle, this.#settle);
     // An aborted call settles before its turn. The calls behind it must still wait for the calls before it.
     // Its value is nothing: it would hold the values of all calls before it.
     this.#last = before ? Promise.all([before, settled]).then(nothing) : settled;
-    return abandons && signal && !signal.aborted ? beforeAbort(call, signal) : call;
+    return signal && !signal.aborted ? beforeAbort(call, signal, () => runs && abandons()) : call;
   }
 
   readonly #settle = (): void => {

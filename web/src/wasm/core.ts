@@ -47,6 +47,8 @@ export class WasmCore {
   #latest = "its start";
   /** The part of the module that is not linked yet. undefined if there is none. */
   #late: LatePart | undefined;
+  /** The running call, while it waits for code. */
+  #waiting: { isDropped: boolean } | undefined;
   /** Set when no call can run any more: makes the error of every later call. */
   #end: ((operation: string) => HeadwiseError) | undefined;
 
@@ -137,10 +139,30 @@ export class WasmCore {
     const late = this.#late;
     if (!late || this.#end) return work(); // `call` throws if the engine has ended
     this.#latest = operation;
-    return late.link(operation).then(() => {
+    const linking = late.link(operation).then(() => {
       this.#late = undefined;
-      return work();
     });
+    return this.after(linking, operation, work);
+  }
+
+  /** Runs a call that waits for code. Until that is here, the call can be dropped. */
+  async after<Code, T>(code: Promise<Code>, operation: string, work: (code: Code) => Eventually<T>): Promise<T> {
+    const waiting = { isDropped: false };
+    this.#waiting = waiting;
+    try {
+      await code;
+    } finally {
+      this.#waiting = undefined;
+    }
+    if (waiting.isDropped) throw new DOMException(`${operation}: the call was aborted`, "AbortError");
+    return work(await code);
+  }
+
+  /** As `Engine` has it. */
+  drop(): boolean {
+    if (!this.#waiting) return false;
+    this.#waiting.isDropped = true;
+    return true;
   }
 
   /** Ends the engine's threads. The running call and all later calls fail with the error that `reason` makes. */

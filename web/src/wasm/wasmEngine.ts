@@ -46,6 +46,10 @@ export class WasmEngine implements Engine {
     return { calibration: NO_CALIBRATION, webgpuReason: undefined, productBlock: this.#core.productBlock };
   }
 
+  drop(): boolean {
+    return this.#core.drop();
+  }
+
   attention(problem: AttentionProblem): Eventually<PlacedResult> {
     const work = () => runAttention(this.#core, problem);
     return usesLatePart(problem, problem.key.dtype, problem.value?.dtype)
@@ -106,7 +110,7 @@ export class WasmEngine implements Engine {
   /** Runs an operation: at once if its code is here. */
   #run<Code, T>(part: Part<Code>, operation: string, work: (code: Code) => Eventually<T>): Eventually<T> {
     const { loaded } = part;
-    return loaded ? work(loaded) : part.load(operation).then(work);
+    return loaded ? work(loaded) : this.#core.after(part.load(operation), operation, work);
   }
 
   /** The same for an operation that computes with the late part of the module. */
