@@ -514,6 +514,17 @@ TEST(RelativePositionBias, CausalBucketsMatchT5AndFollowTheOffset) {
                 logarithmic_bucket(std::max<std::int64_t>(i + 260 - j, 0), borders));
 }
 
+TEST(RelativePositionBias, TakesOffsetsUpToTheLimitsOfTheirType) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t near : {0, 1, 3}) {
+    EXPECT_EQ(bucket_numbers(32, true, 3, 4, kLeast + near), std::vector<float>(12, 31));  // far after the query
+    EXPECT_EQ(bucket_numbers(32, true, 3, 4, kMost - near), std::vector<float>(12, 15));   // far before it
+    EXPECT_EQ(bucket_numbers(32, false, 3, 4, kLeast + near), std::vector<float>(12, 0));
+    EXPECT_EQ(bucket_numbers(32, false, 3, 4, kMost - near), std::vector<float>(12, 31));
+  }
+}
+
 TEST(RelativePositionBias, ReadsAColumnOfTheTablePerHead) {
   const auto table = random_floats(8 * 3, 5);
   std::vector<float> bias(3 * 2 * 4);

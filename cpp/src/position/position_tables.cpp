@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace headwise {
 
@@ -101,6 +102,15 @@ class RelativeBuckets {
   double span_;
 };
 
+/// How far a key lies after a query, where `apart` is the difference of their rows; the nearest number that has a
+/// magnitude in int64.
+std::int64_t distance_at(std::int64_t apart, std::int64_t query_offset) {
+  constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t distance = 0;
+  if (__builtin_sub_overflow(apart, query_offset, &distance)) return query_offset < 0 ? kFarthest : -kFarthest;
+  return std::max(distance, -kFarthest);
+}
+
 Error check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional) {
   const std::int64_t fewest = bidirectional ? 4 : 2;
   if (num_buckets < fewest || (bidirectional && num_buckets % 2 != 0))
@@ -126,11 +136,11 @@ Status relative_position_bias(const float* table, std::int64_t num_buckets, std:
   for (std::int64_t h = 0; h < num_heads; ++h) {
     const auto entry = [&](std::int64_t distance) { return table[bucket(distance) * num_heads + h]; };
     float* row = bias + h * query_length * key_length;
-    for (std::int64_t j = 0; j < key_length; ++j) row[j] = entry(j - query_offset);
+    for (std::int64_t j = 0; j < key_length; ++j) row[j] = entry(distance_at(j, query_offset));
     // The distance alone decides. So each row is the row above, moved by one key.
     for (std::int64_t i = 1; i < query_length; ++i) {
       float* next = row + key_length;
-      next[0] = entry(-i - query_offset);
+      next[0] = entry(distance_at(-i, query_offset));
       std::memcpy(next + 1, row, static_cast<std::size_t>(key_length - 1) * sizeof(float));
       row = next;
     }
