@@ -364,6 +364,40 @@ TEST(Backward, GivesTheGradientsOfTheReferenceForEverythingWithAFormula) {
   gradients::expect_near_reference(backward, gradients::compute(backward));
 }
 
+TEST(Backward, GivesTheLastEntryOfATableItsGradientWhereverFloat32NamesIt) {
+  constexpr std::int32_t kEntries = (1 << 24) + 1;  // float32 holds the last index, and not the number of entries
+  const auto write = [](FormulaBuilder& of) {       // t[j < 1 ? last : 0]
+    const std::int32_t first = of.add(Operation::less, of.variable(Variable::j), of.number(1.0f));
+    return of.add(Operation::select, first, of.number(kEntries - 1), of.number(0.0f));
+  };
+  FormulaBuilder score, derivative;
+  std::vector<float> entries(kEntries, 0.0f), gradient(kEntries, kNaN);
+  entries.back() = 0.5f;
+  const std::int32_t s = score.variable(Variable::s), at = write(score);
+  score.add(Operation::add, s, score.table(std::move(entries), at));
+  const std::int32_t column = write(derivative), one = derivative.number(1.0f);
+  const FormulaRead read{one, -1, column, 1, kEntries, gradient.data()};
+  const Formula scored = score.formula();
+  const ScoreDerivative differentiated{derivative.formula(one), &read, 1};
+  const Case call = random_case({1, 1, 1, 3, 4, 2, 2}, 910);
+  Problem problem = gradients::problem_of(call);
+  AttentionOptions options = call.options();
+  options.score = &scored;
+  AttentionOutputs outputs;
+  outputs.output = problem.output.mutable_view();
+  outputs.lse = problem.lse.data();
+  ASSERT_TRUE(attention(pool_of(1), call.shape, call.inputs(), options, outputs).ok());
+  gradients::Call backward(call, problem);
+  BackwardInputs inputs = backward.backward_inputs();
+  inputs.score_derivative = &differentiated;
+  BackwardOutputs wanted;
+  wanted.reads = true;
+  ASSERT_TRUE(attention_backward(pool_of(1), call.shape, inputs, options, wanted).ok());
+  // A row's gradients sum to 0: those of the first key, and those of the others.
+  EXPECT_NE(gradient.front(), 0.0f);
+  EXPECT_NEAR(gradient.back(), -gradient.front(), 16 * 0x1p-24);
+}
+
 TEST(Backward, TakesALayoutOfItsOwnForKeysAndValues) {
   for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::bes}) {
     Case call = random_case({2, 4, 2, 19, 37, 17, 9}, 904);

@@ -35,10 +35,9 @@ class ReadSums final : public RowObserver {
       copy_indices(values, read.row, count, rows_);
       copy_indices(values, read.column, count, columns_);
       for (std::int64_t j = 0; j < count; ++j) {
-        // Comparisons with NaN are false: it is no index.
-        const float r = std::floor(rows_[j]), c = std::floor(columns_[j]);
-        const bool inside =
-            r >= 0.0f && r < static_cast<float>(read.rows) && c >= 0.0f && c < static_cast<float>(read.columns);
+        // Comparisons with NaN are false: it is no index. Double holds every extent, float32 those up to 2^24.
+        const double r = std::floor(rows_[j]), c = std::floor(columns_[j]);
+        const bool inside = r >= 0.0 && r < read.rows && c >= 0.0 && c < read.columns;
         if (row.weights[j] != 0.0f && inside)
           sums[static_cast<std::int64_t>(r) * read.columns + static_cast<std::int64_t>(c)] +=
               static_cast<double>(row.gradients[j]) * factors_[j];
