@@ -780,6 +780,7 @@ std::vector<Refusal> refusals() {
                                 true)},
 
       {Rule::count, created([](KvCacheShape& s) { s.value_dim = huge; })},
+      {Rule::cache_batches, created([](KvCacheShape& s) { s.batch_size = 0x7fffffff; })},
       {Rule::cache_dtype, created([](KvCacheShape& s) { s.dtype = Dtype::bfloat16; })},
       {Rule::keep_first_window, created([](KvCacheShape& s) { s.keep_first = 3; })},
       {Rule::capacity_window, created([](KvCacheShape& s) { s.keep_first = 3, s.window = 5, s.capacity = 7; })},

@@ -70,6 +70,7 @@ const BROKEN: Readonly<Record<string, Break>> = {
   sink: attention({ sinks: [Infinity, 0] }),
   heads_per_kv_head: (hw) => hw.multiHeadAttention({ numHeads: 4, numKvHeads: 3, weights }),
   key_lengths: attention({ keyLengths: [4] }),
+  cache_batches: (hw) => hw.kvCache({ ...form, batchSize: 2 ** 20 + 1 }),
   query_lengths: attention({ queryLengths: [4] }),
   finite: attention({ alibiSlopes: [0.5, NaN] }),
   ragged_together: attention({ cuSeqLensQuery: [0, 2], layout: "BSHD" }),

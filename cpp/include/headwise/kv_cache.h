@@ -9,8 +9,11 @@
 
 namespace headwise {
 
+/// Every batch takes memory, also without tokens.
+inline constexpr std::int64_t kMostCacheBatches = std::int64_t{1} << 20;
+
 struct KvCacheShape {
-  std::int64_t batch_size = 1;
+  std::int64_t batch_size = 1;  ///< at most kMostCacheBatches
   std::int64_t num_kv_heads = 1;
   std::int64_t head_dim = 1;
   std::int64_t value_dim = 1;

@@ -17,8 +17,9 @@ namespace {
 
 /// The rules on the shape of a cache.
 Error check_cache_shape(const KvCacheShape& shape) {
-  if (Error e = check_counts({{Argument::batch_size, shape.batch_size, 0},
-                              {Argument::num_kv_heads, shape.num_kv_heads, 1},
+  if (shape.batch_size < 0 || shape.batch_size > kMostCacheBatches)
+    return refuse(Rule::cache_batches, kMostCacheBatches, shape.batch_size);
+  if (Error e = check_counts({{Argument::num_kv_heads, shape.num_kv_heads, 1},
                               {Argument::head_dim, shape.head_dim, 1},
                               {Argument::value_dim, shape.value_dim, 1},
                               {Argument::capacity, shape.capacity, 0},

@@ -8,6 +8,7 @@ import { integer, object, oneOf, otherwise, own, required, signal } from "../rea
 import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { CACHE_DTYPES, type CacheDtype } from "./cacheDtype.js";
+import { MOST_CACHE_BATCHES } from "./heldTokens.js";
 import { CACHE_OTHERS } from "./otherNames.js";
 
 /** Where the positions of a ring are counted: in the text, or in the cache. */
@@ -46,7 +47,7 @@ export interface HeldRing extends CompleteRing {
 
 /** Options of `kvCache`. */
 export interface KvCacheOptions {
-  /** Default 1. */
+  /** At most 1,048,576. Default 1. */
   readonly batchSize?: number | undefined;
   readonly numKvHeads: number;
   readonly headDim: number;
@@ -109,7 +110,7 @@ export const RING = {
 
 /** A row for each option of a cache. */
 export const CACHE = {
-  batchSize: otherwise(integer({ min: 0 }), 1),
+  batchSize: otherwise(integer({ min: 0, max: MOST_CACHE_BATCHES }), 1),
   numKvHeads: extent,
   headDim: extent,
   valueDim: integer({ min: 1 }),

@@ -38,6 +38,7 @@ export function number(rule: NumberRule): Row<"number", number | undefined, Numb
 
 export interface IntegerRule {
   readonly min?: number;
+  readonly max?: number;
 }
 
 /** A whole number. */

@@ -11,6 +11,7 @@
 import { OptionError } from "../../base/errors.js";
 import type { CacheDtype } from "../../cache/cacheDtype.js";
 import type { CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
+import { MOST_CACHE_BATCHES } from "../../cache/heldTokens.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { ANGLE_KINDS, kindNumber } from "../../position/checkedAngles.js";
 import type { CheckedAngles, RotaryScaling, SCALINGS } from "../../position/rotaryAngles.js";
@@ -130,7 +131,7 @@ function readProblem(
   reader: Reader,
 ): { readonly problem: CacheProblem; readonly hasGivenPositions: boolean } | undefined {
   const dtype = DTYPES[reader.integer(0, DTYPES.length - 1)]!;
-  const batchSize = reader.integer(0, MOST);
+  const batchSize = reader.integer(0, MOST_CACHE_BATCHES);
   const [numKvHeads, headDim, valueDim] = [reader.integer(1, MOST), reader.integer(1, MOST), reader.integer(1, MOST)];
   const [capacity, keepFirst, window] = [reader.integer(0, MOST), reader.integer(0, MOST), reader.integer(0, MOST)];
   const turns = reader.integer(0, 7); // see turnsOf
