@@ -7,6 +7,7 @@
 #include "attention/validate.h"
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "cache/wide_ring.h"
 #include "headwise/thread_pool.h"
 #include "kernel/row_run.h"
 #include "position/rotary.h"
@@ -241,15 +242,6 @@ Status KvCache::append(ThreadPool& pool, const NewTokens& tokens) {
 
 std::int64_t most_gained(std::int64_t batch_size, std::int64_t num_tokens, const std::int32_t* lengths) {
   return lengths && batch_size > 0 ? *std::max_element(lengths, lengths + batch_size) : num_tokens;
-}
-
-bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std::int32_t* lengths) {
-  const KvCache::Store& store = cache.store();
-  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
-    const std::int64_t gain = lengths ? lengths[b] : num_tokens;
-    if (gain > 1 && store.dropped_at(b, store.appended[b] + gain) > 0) return true;
-  }
-  return false;
 }
 
 Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionShape& shape,

@@ -1,13 +1,11 @@
 #include "headwise/kv_cache.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include "base/memory.h"
 #include "base/rules.h"
-#include "cache/append.h"
 #include "position/rotary.h"
 #include "source/kv_cache_store.h"
 
@@ -46,38 +44,6 @@ Error check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t len
       store.dropped_at(b, length) == store.dropped(b))
     return {};
   return refuse(Rule::rewind_dropped, at(b), length);
-}
-
-/// Copies key rows [from, to) of batch b to rows 0, 1, … of another cache with rows of the same kind. Its blocks must
-/// be reserved.
-void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to) {
-  RowSpan out, in;
-  for (std::int64_t j = from; j < to; j += in.count) {
-    out = copy.span(b, j - from, to - j);
-    in = source.span(b, j, out.count);
-    std::uint8_t* const to_data = copy.block(b, out.block)->data();
-    const std::uint8_t* const from_data = source.block(b, in.block)->data();
-    const auto copy_side = [&](std::int64_t g, const BlockSide& to_side, const BlockSide& from_side) {
-      std::memcpy(to_data + copy.row_offset(to_side, g, out.row), from_data + source.row_offset(from_side, g, in.row),
-                  static_cast<std::size_t>(in.count * from_side.row_bytes));
-      std::memcpy(to_data + copy.scale_offset(to_side, g, out.row),
-                  from_data + source.scale_offset(from_side, g, in.row),
-                  static_cast<std::size_t>(in.count * from_side.scale_bytes()));
-    };
-    for (std::int64_t g = 0; g < source.shape.num_kv_heads; ++g) {
-      copy_side(g, copy.layout.key, source.layout.key);
-      copy_side(g, copy.layout.value, source.layout.value);
-    }
-  }
-}
-
-/// Gives a copy the angles and means that its original has, and hands it out.
-Error finish_copy(const KvCache::Store& source, std::unique_ptr<KvCache> made, std::unique_ptr<KvCache>* copy) {
-  if (Error e = made->store().copy_means(source)) return e;
-  if (source.angles.half() > 0)
-    if (Error e = made->store().ensure_angles()) return e;
-  *copy = std::move(made);
-  return {};
 }
 
 }  // namespace
@@ -127,7 +93,9 @@ Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
     twin.appended[b] = store_->appended[b];
     twin.rotary_origin[b] = store_->rotary_origin[b];
   }
-  return finish_copy(*store_, std::move(made), copy);
+  if (Error e = twin.copy_means_and_angles(*store_)) return e;
+  *copy = std::move(made);
+  return {};
 }
 
 Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const {
@@ -143,30 +111,11 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
     // The next token stands right after the last row, by its position and by its angle.
     if (copy.shape.rotary)
       copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
-    copy_rows(*store_, copy, b, begin, end);
+    copy.copy_rows(*store_, b, begin, end);
   }
-  return finish_copy(*store_, std::move(made), part);
-}
-
-Error widen_ring(const KvCache& ring, std::int64_t more, std::unique_ptr<KvCache>* wide) {
-  const KvCache::Store& store = ring.store();
-  KvCacheShape shape = store.shape;
-  shape.window += more;
-  shape.capacity = 0;
-  std::unique_ptr<KvCache> made;
-  if (Error e = KvCache::create(shape, &made)) return e;
-  KvCache::Store& copy = made->store();
-  copy.sight = store.shape.window;
-  copy.has_given_positions = store.has_given_positions;
-  if (Error e = copy.lost.allocate(shape.batch_size)) return e;
-  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
-    copy.rotary_origin[b] = store.rotary_origin[b];
-    copy.lost[b] = store.dropped(b);
-    if (Error e = copy.reserve(b, 0, store.appended[b])) return e;
-    copy.appended[b] = store.appended[b];
-    copy_rows(store, copy, b, 0, copy.length(b));
-  }
-  return finish_copy(store, std::move(made), wide);
+  if (Error e = copy.copy_means_and_angles(*store_)) return e;
+  *part = std::move(made);
+  return {};
 }
 
 const KvCacheShape& KvCache::shape() const { return store_->shape; }

@@ -4,6 +4,7 @@
 
 #include "attention/validate.h"
 #include "cache/append.h"
+#include "cache/wide_ring.h"
 #include "cache/attend_cached.h"
 #include "layer/head_steps.h"
 

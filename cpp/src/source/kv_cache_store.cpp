@@ -157,6 +157,31 @@ Error KvCache::Store::ensure_means() {
   return {};
 }
 
+Error KvCache::Store::copy_means_and_angles(const Store& from) {
+  if (Error e = copy_means(from)) return e;
+  return from.angles.half() > 0 ? ensure_angles() : Error{};
+}
+
+void KvCache::Store::copy_rows(const Store& from, std::int64_t b, std::int64_t first, std::int64_t last) {
+  RowSpan out, in;
+  for (std::int64_t j = first; j < last; j += in.count) {
+    out = span(b, j - first, last - j);
+    in = from.span(b, j, out.count);
+    std::uint8_t* const to_data = block(b, out.block)->data();
+    const std::uint8_t* const from_data = from.block(b, in.block)->data();
+    const auto copy_side = [&](std::int64_t g, const BlockSide& to_side, const BlockSide& from_side) {
+      std::memcpy(to_data + row_offset(to_side, g, out.row), from_data + from.row_offset(from_side, g, in.row),
+                  static_cast<std::size_t>(in.count * from_side.row_bytes));
+      std::memcpy(to_data + scale_offset(to_side, g, out.row), from_data + from.scale_offset(from_side, g, in.row),
+                  static_cast<std::size_t>(in.count * from_side.scale_bytes()));
+    };
+    for (std::int64_t g = 0; g < from.shape.num_kv_heads; ++g) {
+      copy_side(g, layout.key, from.layout.key);
+      copy_side(g, layout.value, from.layout.value);
+    }
+  }
+}
+
 Error KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {
   if (blocks_of(total) > blocks_per_batch)
     if (Error e = widen_table(blocks_of(total))) return e;

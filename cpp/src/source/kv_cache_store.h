@@ -173,6 +173,11 @@ struct KvCache::Store {
   /// Computes the angles, if they are not there. Their number is that of a header that nobody has checked, so an empty
   /// cache has none.
   [[nodiscard]] Error ensure_angles();
+  /// Gives a copy of a cache what that has beside its rows.
+  [[nodiscard]] Error copy_means_and_angles(const Store& from);
+  /// Copies key rows [first, last) of batch b of a cache with rows of the same kind to rows 0, 1, … of batch b. Their
+  /// blocks must be reserved.
+  void copy_rows(const Store& from, std::int64_t b, std::int64_t first, std::int64_t last);
   /// Sets every batch to no tokens. False if there is no memory.
   [[nodiscard]] Error initialise(const KvCacheShape& cache_shape);
   /// Allocates the blocks of all rows that batch b gains between `before` and `total` tokens, and copies those that it
