@@ -558,6 +558,19 @@ TEST_P(Kernels, SoftcapIsWithinTwoUlpOfTanhOverTheWholeRange) {
   }
 }
 
+TEST_P(Kernels, SoftcapIsAsExactWithACapOfAnySize) {
+  for (const float cap : {0x1p-126f, 1e-30f, 1e20f, 1e37f, std::numeric_limits<float>::max()}) {
+    std::vector<float> scores;
+    for_each_float(0x1p-120f, 0x1p127f, 4099, [&](float x) { scores.push_back(x); });
+    const std::vector<float> values =
+        apply(kernels, scores, [&](float* data, std::int64_t count) { kernels.softcap(data, count, cap); });
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const double wide = cap, expected = wide * std::tanh(scores[i] / wide);
+      ASSERT_NEAR(values[i], expected, 6 * kEpsilon * std::abs(expected)) << scores[i] << " capped at " << cap;
+    }
+  }
+}
+
 TEST_P(Kernels, SoftcapStaysWithinItsCapAndKeepsNaN) {
   const std::vector<float> arguments = {-1e9f, -31.0f, 0.5f, 31.0f, 1e9f, std::numeric_limits<float>::quiet_NaN()};
   const std::vector<float> values =

@@ -14,13 +14,16 @@
 namespace headwise::kernels {
 namespace {
 
+/// A score whose quotient would be subnormal, and lose bits, stays what it is: tanh(x) is x there.
 template <class Arch>
 void softcap(float* scores, std::int64_t count, float cap) {
   using V = Floats<Arch>;
-  const V factor(cap);
+  const V factor(cap), uncapped(0x1p-125f * cap);
   const HyperbolicTangent<Arch> hyperbolic_tangent;
-  for (std::int64_t j = 0; j < count; j += V::size)
-    (factor * hyperbolic_tangent(V::load_unaligned(scores + j) / factor)).store_unaligned(scores + j);
+  for (std::int64_t j = 0; j < count; j += V::size) {
+    const V score = V::load_unaligned(scores + j), capped = factor * hyperbolic_tangent(score / factor);
+    xsimd::select(xsimd::abs(score) <= uncapped, score, capped).store_unaligned(scores + j);
+  }
 }
 
 template <class Arch>
