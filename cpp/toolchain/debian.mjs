@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 
+import { writeNote } from "../../web/build/note.mjs";
 import { configPath, isGoodEnough, MINIMUM_VERSION, osRelease, stampPath, suite, versionOf } from "./emscripten.mjs";
 
 const HEADERS = ["libxsimd-dev", "libeigen3-dev"];
@@ -80,7 +81,7 @@ export async function provision(prefix, contents, say) {
     version = check(prefix);
   }
   const stamp = { version, suite: suite(), packages: packages.map(({ file }) => path.basename(file)) };
-  writeFileSync(stampPath(prefix), `${JSON.stringify(stamp, null, 2)}\n`);
+  writeNote(stampPath(prefix), `${JSON.stringify(stamp, null, 2)}\n`);
   for (const leftover of ["downloads", "apt", "unpacked"]) rmSync(path.join(prefix, leftover), { recursive: true });
 }
 

@@ -6,6 +6,8 @@ import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 
+import { readNote } from "../../web/build/note.mjs";
+
 /** Older ones lack the final relaxed-SIMD opcodes, or write ES modules with threads that Node cannot load. */
 export const MINIMUM_VERSION = "3.1.69";
 
@@ -89,9 +91,7 @@ export const configPath = (prefix) => path.join(prefix, "usr/share/emscripten/.e
 /** Written last. A prefix without it is not finished. */
 export const stampPath = (prefix) => path.join(prefix, "stamp.json");
 
-export function readStamp(prefix) {
-  return existsSync(stampPath(prefix)) ? JSON.parse(readFileSync(stampPath(prefix), "utf8")) : undefined;
-}
+export const readStamp = (prefix) => readNote(stampPath(prefix), JSON.parse);
 
 export function versionOf(emcc, env) {
   try {

@@ -1,9 +1,10 @@
 // Configures the presets of CMakePresets.json.
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import path from "node:path";
 
 import { compilerEnv } from "../../cpp/toolchain/emscripten.mjs";
+import { readNote, writeNote } from "./note.mjs";
 import { build, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 
@@ -21,10 +22,10 @@ export async function configure(preset, { options = [], toolchain } = {}) {
   const folder = path.join(build, preset);
   const stamp = path.join(folder, "configured-for");
   const owner = [root, toolchain?.root, toolchain?.version].join("\n");
-  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== owner) rmSync(folder, { recursive: true, force: true });
+  if (readNote(stamp) !== owner) rmSync(folder, { recursive: true, force: true });
   const env = toolchain && compilerEnv(toolchain);
   await run("cmake", ["--preset", preset, ...options], { env, quiet: true });
-  writeFileSync(stamp, owner);
+  writeNote(stamp, owner);
   return {
     folder,
     build: (...targets) =>

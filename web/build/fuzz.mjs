@@ -1,19 +1,12 @@
 // Builds the libFuzzer targets and runs them. How many inputs they have run is added up in tests/cpp/corpus/executions.json.
 
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { createReadStream, createWriteStream, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 
 import { configure } from "./cmake.mjs";
 import { LONGEST_INPUT, unpackedCorpus } from "./corpus.mjs";
+import { readNote, writeNote } from "./note.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, start } from "./run.mjs";
 import { CORE, stageDigest } from "./stamps.mjs";
@@ -80,11 +73,11 @@ async function readLog(log) {
 const LAST_RUNS = path.join(build, "test-results/fuzz-runs.json");
 
 /** Keeps the results of a stage for `npm run trust`. */
-export const keepLastRuns = (runs) => writeFileSync(LAST_RUNS, JSON.stringify({ digest: stageDigest(CORE), runs }));
+export const keepLastRuns = (runs) => writeNote(LAST_RUNS, JSON.stringify({ digest: stageDigest(CORE), runs }));
 
 /** The results of the last stage, if it ran with the sources as they are now. */
 export function lastRuns() {
-  const last = existsSync(LAST_RUNS) ? JSON.parse(readFileSync(LAST_RUNS, "utf8")) : undefined;
+  const last = readNote(LAST_RUNS, JSON.parse);
   return last?.digest === stageDigest(CORE) ? last.runs : undefined;
 }
 

@@ -6,6 +6,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { installSize } from "../../tests/figures/installs.mjs";
+import { readNote } from "./note.mjs";
 import { root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
 
@@ -68,9 +69,8 @@ export async function installPackages({ folder = root, env = {}, withTools = tru
 
 /** Whether what is installed is as the lock file says, and nothing is missing. */
 function isInstalled(folder, withTools) {
-  const record = path.join(folder, "node_modules/.package-lock.json");
-  if (!existsSync(record)) return false;
-  const installed = packagesOf(record);
+  const installed = readNote(path.join(folder, "node_modules/.package-lock.json"), JSON.parse)?.packages;
+  if (!installed) return false;
   const { "": project, ...locked } = packagesOf(path.join(folder, "package-lock.json"));
   const isAsLocked = (name) => installed[name].version === locked[name]?.version;
   const needed = withTools

@@ -1,9 +1,10 @@
 // Runs a step only if its inputs have changed.
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 
+import { forgetNote, readNote, writeNote } from "./note.mjs";
 import { build, root } from "./paths.mjs";
 import { say } from "./run.mjs";
 
@@ -19,12 +20,11 @@ export async function whenStale(name, { inputs, outputs, also = "" }, action) {
   const stamp = path.join(build, "stamps", name);
   const digest = `${also}${digestOf(inputs)}`;
   const isThere = (file) => existsSync(path.join(root, file));
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest && outputs.every(isThere)) return;
-  rmSync(stamp, { force: true });
+  if (readNote(stamp) === digest && outputs.every(isThere)) return;
+  forgetNote(stamp);
   say(`build: ${name}`);
   await action();
-  mkdirSync(path.dirname(stamp), { recursive: true });
-  writeFileSync(stamp, digest);
+  writeNote(stamp, digest);
 }
 
 /** A digest of the names and contents of files and folders. */

@@ -1,8 +1,8 @@
 // Remembers which stages of `npm test` have passed, with the sources that they read.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+import { forgetNote, readNote, writeNote } from "./note.mjs";
 import { build } from "./paths.mjs";
 import { digestOf } from "./stale.mjs";
 
@@ -16,14 +16,10 @@ const stampOf = (stage) => path.join(build, "stamps", `test-${stage}.json`);
 
 /** The counts of a stage that has passed with these sources, or undefined. */
 export function passedBefore(stage, digest) {
-  const stamp = stampOf(stage);
-  const last = existsSync(stamp) ? JSON.parse(readFileSync(stamp, "utf8")) : undefined;
+  const last = readNote(stampOf(stage), JSON.parse);
   return last?.digest === digest ? last.counts : undefined;
 }
 
-export const forgetPassed = (stage) => rmSync(stampOf(stage), { force: true });
+export const forgetPassed = (stage) => forgetNote(stampOf(stage));
 
-export function rememberPassed(stage, digest, counts) {
-  mkdirSync(path.join(build, "stamps"), { recursive: true });
-  writeFileSync(stampOf(stage), JSON.stringify({ digest, counts }));
-}
+export const rememberPassed = (stage, digest, counts) => writeNote(stampOf(stage), JSON.stringify({ digest, counts }));
