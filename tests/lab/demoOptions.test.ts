@@ -38,7 +38,7 @@ test.each([
   [["--tex", "x"], "there is no option --tex; did you mean --text?"],
   [["--noserve"], "there is no option --noserve; did you mean --no-serve?"],
   [["--constructor"], "there is no option --constructor; did you mean"],
-  [["Hello there"], '"Hello there" stands alone; write --text "Hello there"'],
+  [["Hello there"], '"Hello there" stands alone; write npm start -- --text "Hello there"'],
   [["--text"], "--text needs a value"],
   [["--json=yes"], "--json takes no value"],
   [["--threads", "0"], '--threads must be a whole number from 1 to 1024, got "0"'],

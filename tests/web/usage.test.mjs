@@ -34,7 +34,7 @@ describe("an option", () => {
     [["--also"], "there is no option --also"],
     [["--flag=x"], "there is no option --flag"],
     [["--constructor"], "there is no option --constructor"],
-    [["a"], '"a" stands alone; write --only "a"'],
+    [["a"], '"a" stands alone; write npm run example -- --only "a"'],
     [["--only"], "--only needs a value"],
     [["--fresh=yes"], "--fresh takes no value"],
   ])("%j is refused with what to type instead", (args, message) => {
@@ -61,6 +61,33 @@ test("a file that could not be written is refused before the work whose results 
   );
 });
 
+describe("an option before npm's --, which npm keeps for itself", () => {
+  const usage = `npm start -- [options]
+  --no-serve   an option that npm turns round
+  --json       one that npm has, too
+  --port N     with a value`;
+  const program = path.relative(".", process.argv[1]);
+  const read = (env) => readOptions(usage, [], { env: { npm_lifecycle_script: `node ${program}`, ...env } });
+
+  test.each([
+    [{ npm_config_serve: "" }, "npm start -- --no-serve"],
+    [{ npm_config_json: "true" }, "npm start -- --json"],
+    [{ npm_config_port: "8081" }, "npm start -- --port=8081"],
+    [{ npm_config_port: "true" }, "npm start -- --port N"],
+    [{ npm_config_port: "1", npm_config_serve: "" }, "npm start -- --no-serve --port=1"],
+  ])("%j: is refused with what to type instead", (env, command) => {
+    expect(() => read(env)).toThrow(`Options stand behind "--", or npm takes them for its own. Write: ${command}\n`);
+  });
+
+  test("is none if npm has others, or started another program, which started this one", () => {
+    expect(read({ npm_config_yes: "", npm_config_serve: "true", npm_config_json: "", npm_config_cache: "/" })).toEqual(
+      {},
+    );
+    expect(read({ npm_config_json: "true", npm_lifecycle_script: "node another.mjs" })).toEqual({});
+    expect(read({ npm_config_json: "true", npm_lifecycle_script: undefined })).toEqual({});
+  });
+});
+
 describe("in a bare clone", () => {
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
   const commands = Object.entries(scripts).filter(([, script]) => /^node \S+$/.test(script));
@@ -74,6 +101,17 @@ describe("in a bare clone", () => {
 
   test.each(commands)("%s has --help", (_, script) => {
     expect(run(script, "--help")).toMatchObject({ status: 0, stderr: "", stdout: expect.stringContaining("--help") });
+  });
+
+  test.each([
+    [["test", "--fresh"], "npm test -- --fresh"],
+    [["start", "--json", "--no-serve"], "npm start -- --no-serve --json"],
+    [["run", "train:demo", "--steps=5"], "npm run train:demo -- --steps=5"],
+  ])("npm %j runs nothing without its option", (args, command) => {
+    const { status, stderr } = spawnSync("npm", args, { cwd: clone, encoding: "utf8" });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(`Write: ${command}\n`);
+    expect(existsSync(path.join(clone, "build"))).toBe(false);
   });
 
   test.each(commands)("%s refuses an option that it does not have, before any work", (_, script) => {

@@ -258,6 +258,8 @@ let total = nothing;
 try {
   const options = readOptions();
   const stages = [BUILD, ...chosenStages(options)];
+  // npm keeps an --only before its "--" without a trace (it has one of its own), so every run says what it runs.
+  say(`stages: ${stages.map(({ name }) => name).join(", ")}; npm test -- --only LIST chooses`);
   useGroups();
   if (!options.isAll) process.env.HEADWISE_FEWER ??= FEWER;
   if (options.deep) process.env.HEADWISE_DEEP = "1"; // for every stage; tests/web/depth.ts reads it

@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 
+const COMMAND = /^ *((?:npm|node) .*?) \[options\]/m;
 const OPTION = /^ {2}--([\w-]+)(?: ([A-Z]+))?(?= {2,}|$)/gm;
 
 /** The command was typed wrongly. The message says what to type instead. */
@@ -39,19 +40,48 @@ export function optionsOf(usage, more) {
  * @param {object} [more]
  * @param {string} [more.repeated] - the option that may be given several times: its value is a list
  * @param {string} [more.likely] - the option that was probably meant by a value without one
- * @throws {UsageError} if an option does not exist, or its value is missing or too much
+ * @param {Record<string, string | undefined>} [more.env]
+ * @throws {UsageError} if an option does not exist, its value is missing or too much, or npm has kept it
  */
-export function readOptions(usage, args, { repeated, likely } = {}) {
+export function readOptions(usage, args, { repeated, likely, env = process.env } = {}) {
+  const command = COMMAND.exec(usage)[1];
   const options = { help: { type: "boolean", short: "h" } };
   for (const [, name, value] of usage.matchAll(OPTION))
-    if (name !== "help") options[name] = { type: value ? "string" : "boolean", multiple: name === repeated };
+    if (name !== "help") options[name] = { type: value ? "string" : "boolean", multiple: name === repeated, value };
+  const kept = startedByNpm(env) ? keptByNpm(options, env) : [];
+  if (kept.length > 0)
+    throw new UsageError(
+      `Options stand behind "--", or npm takes them for its own. Write: ${[command, ...kept].join(" ")}`,
+    );
   const { values, tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   for (const token of tokens) {
     if (token.kind === "positional")
-      throw new UsageError(`"${token.value}" stands alone${likely ? `; write --${likely} "${token.value}"` : ""}`);
+      throw new UsageError(
+        `"${token.value}" stands alone${likely ? `; write ${command} --${likely} "${token.value}"` : ""}`,
+      );
     if (token.kind === "option") check(token, options);
   }
   return values;
+}
+
+/** Whether npm started this process itself, not a program that npm started. */
+function startedByNpm({ npm_lifecycle_script: script = "" }) {
+  const [, program] = script.split(" ");
+  return program !== undefined && path.resolve(program) === process.argv[1];
+}
+
+/**
+ * The options of the command that stood before "--", as they should have been typed. npm does not pass them on, but puts
+ * them into the environment with its own: `--fresh` as npm_config_fresh=true, `--no-serve` as npm_config_serve= (nothing).
+ */
+function keptByNpm(options, env) {
+  return Object.entries(options).flatMap(([name, { value: word }]) => {
+    const kept = env[`npm_config_${name.replace(/^no-/, "").replaceAll("-", "_")}`];
+    if (name.startsWith("no-")) return kept === "" ? [`--${name}`] : [];
+    if (!kept) return [];
+    if (!word) return [`--${name}`];
+    return [kept === "true" ? `--${name} ${word}` : `--${name}=${kept}`];
+  });
 }
 
 function check({ name, rawName, value }, options) {
