@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 import { loadModel, type Model, type Tokens } from "headwise/models";
 
+import { sampler } from "../../web/src/models/sampling.js";
 import { differences } from "./close.js";
 import { compute, expected, KINDS, settingsOf, throughInt8, TOKENS, type Settings } from "./modelExpected.js";
 import * as reference from "./modelReference.js";
@@ -524,6 +525,18 @@ describe("Generation", () => {
     // at temperature 100 all 29 tokens are nearly equally likely: 0.1 of them are the first three
     expect(await drawn({ topP: 0.1 })).toEqual(order.slice(0, 3));
     expect(await drawn({ topK: 1, topP: 0.9 })).toEqual(order.slice(0, 1));
+  });
+
+  test("takes topP of all tokens that topK keeps, also of more than topK, if the last ones are equal", () => {
+    const scores = Float32Array.from([0.5, 0.1, 0.1, 0.1, 0.1, 0.1], Math.log);
+    const drawn = (topK: number, topP: number) => {
+      const choose = sampler({ temperature: 1, topK, topP });
+      return new Set(Array.from({ length: 200 }, () => choose(scores))).size;
+    };
+    expect(drawn(2, 1)).toBe(6);
+    expect(drawn(2, 0.75)).toBe(6); // 0.5 are too few; of equal ones all are taken
+    expect(drawn(2, 0.45)).toBe(1);
+    expect(drawn(1, 0.9)).toBe(1);
   });
 
   test("with caches in float16 and int8 stays near", async () => {

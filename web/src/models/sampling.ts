@@ -62,7 +62,8 @@ function softmax(logits: Float32Array, temperature: number): Float64Array {
 /** The least weight that top-k and top-p keep. */
 function leastKept(weights: Float64Array, topK: number, topP: number): number {
   if (topK >= weights.length && topP === 1) return 0;
-  const likely = weights.slice().sort().reverse().subarray(0, topK);
+  const sorted = weights.slice().sort().reverse();
+  const likely = sorted.filter((weight) => weight >= (sorted[topK - 1] ?? 0)); // more than topK, if the last ones are equal
   const enough = topP * likely.reduce((sum, weight) => sum + weight, 0);
   let sum = 0;
   return likely.find((weight) => (sum += weight) >= enough) ?? 0;
