@@ -411,8 +411,29 @@ describe("Embeddings of texts", () => {
     await check(await loadModel(hw, folder({ [kind]: true }, null)), kind, false);
   });
 
+  test.each([
+    ["cls", "pooling_mode_cls_token"],
+    ["lasttoken", "pooling_mode_lasttoken"],
+    ["mean", "pooling_mode_mean_tokens"],
+    ["mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens"],
+    ["max", "pooling_mode_max_tokens"],
+  ])("with the pooling_mode %s, as sentence-transformers 6 writes it", async (mode, kind) => {
+    const written = (pooling_mode: unknown, older: Config = {}) => ({
+      ...folder(),
+      "1_Pooling/config.json": textFile({ embedding_dimension: 16, pooling_mode, include_prompt: true, ...older }),
+    });
+    await check(await loadModel(hw, written(mode)), kind, true);
+    await check(await loadModel(hw, written([mode])), kind, true);
+    // it does not read the older fields then
+    await check(await loadModel(hw, written(mode, { pooling_mode_max_tokens: true })), kind, true);
+  });
+
+  const withNorm = (fields: Config) => ({ ...folder(), "2_Normalize/config.json": textFile(fields) });
+
   test("of length 1, if modules.json says so", async () => {
     await check(await loadModel(hw, folder()), "pooling_mode_mean_tokens", true);
+    const fields = { module_input_name: "sentence_embedding", module_output_name: "sentence_embedding" };
+    await check(await loadModel(hw, withNorm(fields)), "pooling_mode_mean_tokens", true);
   });
 
   test("do not count what an attentionMask hides", async () => {
@@ -425,7 +446,16 @@ describe("Embeddings of texts", () => {
     model.dispose();
   });
 
-  test.each(Object.keys(KINDS).slice(1))("of a text that is all hidden are zeros with %s", async (kind) => {
+  test("take the first token that is shown", async () => {
+    const model = await loadModel(hw, folder({ pooling_mode_cls_token: true }, MODULES.slice(0, 2)));
+    const texts = [TOKENS.slice(0, 4), [1, 1, ...TOKENS.slice(0, 2)]];
+    const { embedding, lastHiddenState } = await model.run(texts, { attentionMask: [[1, 1, 1, 1], [0, 0, 1, 1]] }); // oxfmt-ignore
+    const row = (text: number, token: number) => [...lastHiddenState.data].slice(16 * (4 * text + token), 16 * (4 * text + token + 1)); // oxfmt-ignore
+    expect([...embedding!.data]).toEqual([...row(0, 0), ...row(1, 2)]);
+    model.dispose();
+  });
+
+  test.each(Object.keys(KINDS))("of a text that is all hidden are zeros with %s", async (kind) => {
     const model = await loadModel(hw, folder({ [kind]: true }));
     const texts = [TOKENS.slice(0, 2), [1, 1]];
     const { embedding } = await model.run(texts, { attentionMask: [[1, 1], [0, 0]] }); // oxfmt-ignore
@@ -457,6 +487,27 @@ describe("Embeddings of texts", () => {
       "pooling_mode_weightedmean_tokens must be false, got true",
     ],
     ["another width", () => folder({ word_embedding_dimension: 9 }), "word_embedding_dimension must be the width"],
+    [
+      "length 1 of something else",
+      () => withNorm({ module_input_name: "token_embeddings" }),
+      '2_Normalize/config.json: module_input_name must be "sentence_embedding", got "token_embeddings"',
+    ],
+    ["another norm", () => withNorm({ p: 1 }), "2_Normalize/config.json: p must be absent"],
+    [
+      "another width, by its newer name",
+      () => folder({ embedding_dimension: 9 }),
+      "embedding_dimension must be the width",
+    ],
+    [
+      "a pooling_mode that is not known",
+      () => folder({ pooling_mode: "weightedmean" }),
+      '1_Pooling/config.json: pooling_mode must be "cls" or "lasttoken" or "mean" or "mean_sqrt_len_tokens" or "max": one kind of pooling is supported, got "weightedmean"',
+    ],
+    [
+      "two of pooling_mode",
+      () => folder({ pooling_mode: ["cls", "mean"] }),
+      ": one kind of pooling is supported, got [",
+    ],
     ["a field that is not known", () => folder({ pooling_mode_mean_tokens: true, own: 1 }), "own must be absent"],
   ])("by %s are refused", async (_, files, message) => {
     const error = await errorOf(loadModel(hw, files()));

@@ -87,7 +87,9 @@ const sentenceFiles = (pooling = "1_Pooling") => ({
   "modules.json": textFile([
     { idx: 0, name: "0", path: "", type: "sentence_transformers.models.Transformer" },
     { idx: 1, name: "1", path: pooling, type: "sentence_transformers.models.Pooling" },
+    { idx: 2, name: "2", path: "2_Normalize", type: "sentence_transformers.models.Normalize" },
   ]),
+  "2_Normalize/config.json": textFile({ module_input_name: "sentence_embedding" }),
   [`${pooling}/config.json`]: textFile({ pooling_mode_mean_tokens: true }),
 });
 
@@ -113,7 +115,7 @@ describe("a model by its address", () => {
   test("may have the files of sentence-transformers; the pooling is asked for only if modules.json names it", async () => {
     server.files = sentenceFiles();
     const files = await open();
-    expect(Object.keys(files)).toContain("1_Pooling/config.json");
+    expect(Object.keys(files)).toEqual(expect.arrayContaining(["1_Pooling/config.json", "2_Normalize/config.json"]));
     const model = await loadModel(hw, files);
     expect((await model.run([3, 1])).embedding!.shape).toEqual([16]);
     model.dispose();
@@ -202,6 +204,10 @@ describe("a model by its address", () => {
     }
     const tokenizer = await loadTokenizer(await open(), Words, { template: Plain });
     expect(tokenizer.applyChatTemplate([{ role: "user", content: "" }]).tokens).toEqual([0, 1]);
+    const tools = { "additional_chat_templates/tool_use.jinja": new TextEncoder().encode("b a") };
+    server.files = { ...server.files, ...tools };
+    const other = await loadTokenizer(await open(), Words, { template: Plain });
+    expect(other.applyChatTemplate([{ role: "user", content: "" }], { tools: [] }).tokens).toEqual([1, 0]);
   });
 
   test("without weights that can be read says which there are", async () => {
@@ -436,8 +442,10 @@ describe("in Node, a folder", () => {
     "may have the files of sentence-transformers, in %s",
     async (pooling) => {
       const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
-      mkdirSync(path.join(folder, pooling), { recursive: true });
-      for (const [name, bytes] of Object.entries(sentenceFiles(pooling))) writeFileSync(path.join(folder, name), bytes);
+      for (const [name, bytes] of Object.entries(sentenceFiles(pooling))) {
+        mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+        writeFileSync(path.join(folder, name), bytes);
+      }
       const model = await loadModel(hw, await openModel(folder));
       expect((await model.run([3, 1])).embedding!.shape).toEqual([16]);
       model.dispose();

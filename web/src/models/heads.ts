@@ -2,6 +2,7 @@ import type { Floats } from "../tensor/plainTensor.js";
 import type { Eventually } from "../turn/context.js";
 import type { Arithmetic } from "./arithmetic.js";
 import { normOf, type Design } from "./design.js";
+import { tokenAt } from "./elementwise.js";
 import type { Dense, LabelHead } from "./family.js";
 import { hasWordHead } from "./modelConfig.js";
 import type { ModelInput } from "./modelInput.js";
@@ -35,7 +36,7 @@ export function headsOf(design: Design, words: Table): HeadParts {
 
 function poolerOf(design: Design, name: string): HeadParts["pooled"] {
   const dense = denseOf(design, { name, activation: "tanh" });
-  return (last, on) => dense(pooledBy("cls", last), on);
+  return (last, on) => dense(tokenAt(last, 0), on);
 }
 
 function denseOf({ json, parts, config, activation, named }: Design, { name, bias, ...of }: Dense): Linear {
@@ -78,5 +79,6 @@ function labelHead(design: Design, { dense, norm, decoder }: LabelHead): Linear 
 function textHead(design: Design, head: LabelHead): TextMap {
   const scores = labelHead(design, head);
   const mode = head.pooling?.(design.json) ?? "cls";
-  return (last, input, on) => scores(pooledBy(mode, last, input), on);
+  // the first token counts here also if it fills up, as in transformers
+  return (last, input, on) => scores(mode === "cls" ? tokenAt(last, 0) : pooledBy(mode, last, input), on);
 }

@@ -1,23 +1,18 @@
 import type { Floats } from "../tensor/plainTensor.js";
-import { tokenAt } from "./elementwise.js";
 import { isShown, type ModelInput } from "./modelInput.js";
 
 /** How the rows of a text become one: its first, its last, their mean, that mean times √count, or the largest numbers. */
 export type Pooling = "cls" | "lasttoken" | "mean" | "mean_sqrt_len_tokens" | "max";
 
-/**
- * One row for each text: `[…, E]` from `[…, S, E]`. Tokens that fill up do not count; a text that has no others gives zeros.
- *
- * @param input - Which tokens fill up; not needed for the first token.
- */
-export function pooledBy(mode: Pooling, last: Floats, input?: ModelInput): Floats {
-  if (mode === "cls" || !input) return tokenAt(last, 0);
+/** One row for each text: `[…, E]` from `[…, S, E]`. Tokens that fill up do not count; a text that has no others gives zeros. */
+export function pooledBy(mode: Pooling, last: Floats, input: ModelInput): Floats {
   const [length, width] = last.shape.slice(-2) as [number, number];
   const texts = last.data.length / (length * width);
   const data = new Float32Array(texts * width);
   for (let text = 0; text < texts; text++) {
     const shown = Array.from({ length }, (_, token) => text * length + token).filter((n) => isShown(input, n));
-    const rows = (mode === "lasttoken" ? shown.slice(-1) : shown).map((n) => n * width);
+    const counted = mode === "cls" ? shown.slice(0, 1) : mode === "lasttoken" ? shown.slice(-1) : shown;
+    const rows = counted.map((n) => n * width);
     if (rows.length === 0) continue; // zeros
     const divisor = mode === "mean" ? rows.length : mode === "mean_sqrt_len_tokens" ? Math.sqrt(rows.length) : 1;
     for (let i = 0; i < width; i++) data[text * width + i] = joined(mode, last.data, rows, i) / divisor;

@@ -1,7 +1,7 @@
 import { describe, isObject } from "../base/describe.js";
 import { OptionError, UnsupportedError } from "../base/errors.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import { count, flag, Json, only, refuse } from "./configField.js";
+import { count, flag, Json, only, refuse, texts } from "./configField.js";
 import { parsed } from "./jsonText.js";
 import type { ModelFiles } from "./modelFiles.js";
 import type { ModelInput } from "./modelInput.js";
@@ -17,7 +17,7 @@ const WITHOUT = `To compute the model without its embedding, leave ${MODULES} an
 /** From the last hidden state `[…, S, modelDim]` to the embedding of each text. */
 export type SentencePart = (last: Floats, input: ModelInput) => Floats;
 
-/** The field of each kind of pooling. */
+/** The field of each kind of pooling in older files. */
 const FIELDS: Readonly<Record<string, Pooling>> = {
   pooling_mode_cls_token: "cls",
   pooling_mode_lasttoken: "lasttoken",
@@ -25,6 +25,10 @@ const FIELDS: Readonly<Record<string, Pooling>> = {
   pooling_mode_mean_sqrt_len_tokens: "mean_sqrt_len_tokens",
   pooling_mode_max_tokens: "max",
 };
+/** The field of newer files, which has the kind itself, or a list of kinds. It decides where older ones stand beside it. */
+const MODE = "pooling_mode";
+const KINDS_OF_POOLING: readonly string[] = Object.values(FIELDS);
+const isPooling = (mode: string | undefined): mode is Pooling => KINDS_OF_POOLING.includes(mode!);
 
 /**
  * How the embedding of a text is made, if the folder says it: its pooling, and whether it gets length 1.
@@ -44,10 +48,12 @@ export async function sentenceOf(
       hint: WITHOUT,
     });
   const mode = poolingOf(new Json(`${operation}: ${name}: `, await files.json(name)), modelDim);
-  const isNormalized = modules?.some(({ kind }) => kind === "Normalize");
-  return (last, input) => {
-    const row = pooledBy(mode, last, input);
-    return isNormalized ? normalized(row) : row;
+  const last = modules?.find(({ kind }) => kind === "Normalize");
+  const norm = last && fileIn(last.path);
+  if (norm !== undefined && files.has(norm)) checkNorm(new Json(`${operation}: ${norm}: `, await files.json(norm)));
+  return (hidden, input) => {
+    const row = pooledBy(mode, hidden, input);
+    return norm === undefined ? row : normalized(row);
   };
 }
 
@@ -85,19 +91,29 @@ function poolingFile(modules: readonly Module[]): string | undefined {
 const fileIn = (folder: string) => `${folder.replace(/\/$/, "")}/config.json`;
 
 function poolingOf(json: Json, modelDim: number): Pooling {
-  const width = count("word_embedding_dimension", modelDim)(json);
-  if (width !== modelDim) throw refuse(json, "word_embedding_dimension", `be the width of the model, ${modelDim}`);
+  for (const name of ["word_embedding_dimension", "embedding_dimension"])
+    if (count(name, modelDim)(json) !== modelDim) throw refuse(json, name, `be the width of the model, ${modelDim}`);
   only("pooling_mode_weightedmean_tokens", false)(json);
   only("include_prompt", true)(json);
-  const chosen = Object.keys(FIELDS).filter((name) => flag(name, false)(json));
+  const older = Object.keys(FIELDS).filter((name) => flag(name, false)(json));
+  const newer = texts(MODE)(json);
+  refuseUnread(json);
+  const [mode, ...others] = newer.length > 0 ? newer : older.map((name) => FIELDS[name]!);
+  if (isPooling(mode) && others.length === 0) return mode;
+  const supported = "one kind of pooling is supported";
+  if (newer.length > 0) throw refuse(json, MODE, `be ${KINDS_OF_POOLING.map(describe).join(" or ")}: ${supported}`);
+  throw refuse(json, older[1] ?? "pooling_mode_mean_tokens", `be ${older.length === 0}: ${supported}`);
+}
+
+/** The step that gives length 1. Older files have no configuration of it. */
+function checkNorm(json: Json): void {
+  for (const name of ["module_input_name", "module_output_name"]) only(name, "sentence_embedding")(json);
+  refuseUnread(json);
+}
+
+function refuseUnread(json: Json): void {
   const [unknown] = json.unread;
   if (unknown) throw refuse(json, unknown[0], "be absent, because it is not known what it changes");
-  if (chosen.length === 1) return FIELDS[chosen[0]!]!;
-  throw refuse(
-    json,
-    chosen[1] ?? "pooling_mode_mean_tokens",
-    `be ${chosen.length === 0}: one kind of pooling is supported`,
-  );
 }
 
 /**
@@ -108,8 +124,8 @@ export function innerFilesOf(text: string): readonly string[] {
   if (!Array.isArray(modules)) return [];
   return modules.flatMap((module) => {
     const { type, path } = isObject(module) ? (module as Partial<Record<string, unknown>>) : {};
-    const isPooling = typeof type === "string" && type.endsWith(".Pooling");
-    return isPooling && typeof path === "string" && INSIDE.test(path) ? [fileIn(path)] : [];
+    const isConfigured = typeof type === "string" && /\.(Pooling|Normalize)$/.test(type);
+    return isConfigured && typeof path === "string" && INSIDE.test(path) ? [fileIn(path)] : [];
   });
 }
 
