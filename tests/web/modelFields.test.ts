@@ -22,6 +22,22 @@ describe("config.json", () => {
     ],
     ["GPT-NeoX with both names of rotary fields", { ...neox, rope_theta: 5000, partial_rotary_factor: 0.5 }],
     ["Gemma 3 without a head", { model_type: "gemma3_text", ...KEY_HEADS, architectures: ["Gemma3TextModel"] }],
+    [
+      "a cross-encoder, with what a program makes of its scores",
+      {
+        model_type: "bert",
+        architectures: ["BertForSequenceClassification"],
+        sbert_ce_default_activation_function: "torch.nn.modules.linear.Identity",
+        sentence_transformers: { activation_fn: "torch.nn.modules.linear.Identity", version: "4.1.0" },
+      },
+    ],
+    [
+      "GPT-NeoX with a program for its prompts",
+      {
+        ...neox,
+        custom_pipelines: { "text-generation": { impl: "instruct_pipeline.InstructionTextGenerationPipeline" } },
+      },
+    ],
     ["ModernBERT whose positions have another name", { model_type: "modernbert", position_embedding_type: "sans_pos" }],
   ])("of %s is read", async (_, config) => {
     expect((await planOf(config)).unknownFields).toEqual([]);

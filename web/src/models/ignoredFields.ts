@@ -6,7 +6,8 @@ const IGNORED = [
   /^(transformers\.js_config|tokenizer_class|tokenizer_name|matryoshka_dimensions|xla_device)$/,
   // tasks: they name what comes out of a head, or what a program should ask for
   /^(finetuning_task|task_specific_params|problem_type|id2label|label2id|num_labels|prefix)$/,
-  /^(summary_\w+|predict_special_tokens)$/,
+  /^(summary_\w+|predict_special_tokens|custom_pipelines)$/,
+  /^(sentence_transformers|sbert_ce_default_activation_function)$/,
   // training
   /dropout|_pdrop$/,
   /^(layerdrop|init_std|initializer_cutoff_factor|sparse_prediction|sparse_pred_ignore_index)$/,
