@@ -87,6 +87,28 @@ describe("A chat template", () => {
     expect(tokenizer.applyChatTemplate(HI).text).toBe("file: hi you");
   });
 
+  test("may lie in a file with its name, in additional_chat_templates", async () => {
+    const file = (text: string) => new TextEncoder().encode(text);
+    const others = {
+      "additional_chat_templates/tool_use.jinja": file("{{ tools | length }} tools"),
+      "additional_chat_templates/rag.jinja": file("rag"),
+    };
+    const list = [
+      { name: "default", template: CHAT_ML },
+      { name: "old", template: "old" },
+    ];
+    const tokenizer = await open({ chat_template: list }, { "chat_template.jinja": file("plain"), ...others });
+    const text = (options?: ChatTemplateOptions) => tokenizer.applyChatTemplate(HI, options).text;
+    expect(text()).toBe("plain");
+    expect(text({ tools: [{}, {}] })).toBe("2 tools");
+    expect(text({ tools: [{}], name: "default" })).toBe("plain");
+    expect(text({ name: "rag" })).toBe("rag");
+    expect(() => text({ name: "old" })).toThrow('name must be that of a template, "default" or "tool_use" or "rag"');
+    const alone = await open({ chat_template: CHAT_ML }, others);
+    expect(() => alone.applyChatTemplate(HI)).toThrow('name must be that of a template, "tool_use" or "rag"');
+    expect(alone.applyChatTemplate(HI, { tools: [{}] }).text).toBe("1 tools");
+  });
+
   test("is chosen from a list by its name, or because there are tools", async () => {
     const list = [
       { name: "default", template: "plain" },

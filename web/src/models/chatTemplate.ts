@@ -47,8 +47,12 @@ export type TemplateClass = new (template: string) => { render(variables: Record
 
 const OPERATION = "tokenizer.applyChatTemplate";
 const NAMES = { addGenerationPrompt: true, name: true, tools: true, documents: true, variables: true } as const;
-/** The file that holds one template. It comes before those in tokenizer_config.json. */
+/** The file that holds the template `"default"`. Files of templates come before those in tokenizer_config.json. */
 export const TEMPLATE = "chat_template.jinja";
+/** Where other templates lie, each in a file with its name. */
+const OTHERS = /^additional_chat_templates\/([^/]+)\.jinja$/;
+/** The file of the template that is taken if there are tools. */
+export const TOOL_TEMPLATE = "additional_chat_templates/tool_use.jinja";
 const FIELD = "chat_template";
 /** Variables of templates, and what gives them. */
 const GIVEN = {
@@ -175,14 +179,19 @@ const isRecord = (value: unknown): boolean => isObject(value) && !isArray(value)
 /** What an error of the library says. */
 const said = (cause: unknown) => (cause instanceof Error ? cause.message : describe(cause));
 
-/** The file's template, otherwise those of tokenizer_config.json. */
+/** The templates in files of their own, otherwise those of tokenizer_config.json. */
 async function templatesOf(
   operation: string,
   files: ModelFiles,
   config: Readonly<Record<string, unknown>>,
 ): Promise<ReadonlyMap<string, string>> {
-  if (files.has(TEMPLATE)) return new Map([[DEFAULT, await files.text(TEMPLATE)]]);
-  return templatesIn(operation, config[FIELD]);
+  const others = files.names.flatMap((file) => {
+    const name = OTHERS.exec(file)?.[1];
+    return name === undefined ? [] : [[name, file] as const];
+  });
+  const own = [...(files.has(TEMPLATE) ? [[DEFAULT, TEMPLATE] as const] : []), ...others];
+  if (own.length === 0) return templatesIn(operation, config[FIELD]);
+  return new Map(await Promise.all(own.map(async ([name, file]) => [name, await files.text(file)] as const)));
 }
 
 /** `chat_template` of tokenizer_config.json: one text, or a list of texts with names. */

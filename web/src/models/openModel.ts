@@ -9,7 +9,7 @@ import { folderFiles } from "../remote/folderFiles.js";
 import { nodeFs } from "../remote/nodeFs.js";
 import { RemoteFile, type OpenProgress, type Remote } from "../remote/remoteFile.js";
 import { Requests } from "../remote/requests.js";
-import { TEMPLATE } from "./chatTemplate.js";
+import { TEMPLATE, TOOL_TEMPLATE } from "./chatTemplate.js";
 import { parsedObject } from "./jsonText.js";
 import { readKnown } from "./knownNames.js";
 import { innerFilesOf, MODULES, POOLING } from "./sentence.js";
@@ -97,9 +97,10 @@ export async function openModel(address: string | URL, options: OpenModelOptions
   return { ...files, ...present(more, await Promise.all(more.map(open))) };
 }
 
-/** The files in inner folders that modules.json names; `otherwise`, if there is none. */
+/** The files in inner folders that the others lead to: of modules.json, or `otherwise` if there is none; of templates. */
 async function innerFiles(files: OpenedFiles, otherwise: readonly string[]): Promise<readonly string[]> {
-  return files[MODULES] ? innerFilesOf(await textIn(files[MODULES])) : otherwise;
+  const ofModules = files[MODULES] ? innerFilesOf(await textIn(files[MODULES])) : otherwise;
+  return files[TEMPLATE] ? [...ofModules, TOOL_TEMPLATE] : ofModules;
 }
 
 const textIn = async (file: RemoteFile | FolderFile) => new TextDecoder().decode(await file.arrayBuffer());
