@@ -61,7 +61,15 @@ describe("Weights as .safetensors", () => {
       whole.set(text, 8);
       return whole;
     };
+    const notUtf8 = headed('{"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}');
+    notUtf8[10] = 0xff; // the name
+    const of = (dtype: string, count: number) =>
+      headed(`{"x":{"dtype":"${dtype}","shape":[${count}],"data_offsets":[0,16]}}`);
     const damaged = [
+      ...(["F64", "I64", "I32", "I16", "BOOL", "F8_E4M3", "F4"] as const).map(
+        (dtype) => [of(dtype, 9), `shape [9] and the bytes from 0 to 16, which do not fit`] as const,
+      ),
+      [notUtf8, "the header is no JSON object"],
       [new Uint8Array(3), "it is shorter than 8 bytes"],
       [file.subarray(0, 20), "the header is longer than the file"],
       [file.subarray(0, file.length - 1), 'tensor "x" has shape [4] and the bytes from 0 to 16'],
@@ -79,6 +87,17 @@ describe("Weights as .safetensors", () => {
   });
 
   test("of integers are refused, and so is what holds no bytes", () => {
+    for (const [dtype, shape] of [
+      ["BOOL", [4]],
+      ["F8_E5M2", [4]],
+      ["F4", [8]],
+      ["F64", [0, 3]],
+    ] as const) {
+      // oxfmt-ignore
+      const bytes = new Uint8Array(shape.includes(0 as never) ? 0 : 4);
+      const other = thrownBy(() => loadSafetensors(safetensors({ x: { dtype, shape, bytes } })));
+      expect(other.message).toBe(`loadSafetensors: tensor "x" must be F32, F16, got ${dtype}`);
+    }
     const file = safetensors({ ids: { dtype: "I32", shape: [1], bytes: bytesOf(Int32Array.of(1)) } });
     const integers = thrownBy(() => loadSafetensors(file));
     expect(integers.message).toBe('loadSafetensors: tensor "ids" must be F32, F16, got I32');

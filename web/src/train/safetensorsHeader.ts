@@ -3,8 +3,14 @@ import { OptionError } from "../base/errors.js";
 import { isShape } from "../tensor/plainTensor.js";
 import { product } from "../tensor/product.js";
 
-/** The bytes of a number, for the dtypes whose sizes are checked. A file may have others. */
-const BYTES: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };
+/** The bits of a number, by the dtypes of the format. What size others have is not known. */
+const BITS: Readonly<Record<string, number>> = {
+  ...{ F4: 4, F6_E2M3: 6, F6_E3M2: 6 },
+  ...{ BOOL: 8, U8: 8, I8: 8, F8_E5M2: 8, F8_E4M3: 8, F8_E8M0: 8, F8_E5M2FNUZ: 8, F8_E4M3FNUZ: 8 },
+  ...{ I16: 16, U16: 16, F16: 16, BF16: 16 },
+  ...{ I32: 32, U32: 32, F32: 32 },
+  ...{ I64: 64, U64: 64, F64: 64, C64: 64 },
+};
 
 /** The name of the header's notes, which are no tensor. */
 export const METADATA = "__metadata__";
@@ -88,9 +94,10 @@ export function assertNoHoles(
 }
 
 function parsed(name: SafetensorsName, bytes: Uint8Array): object {
-  const text = new TextDecoder().decode(bytes);
+  let text = "";
   let header: unknown;
   try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes); // other bytes would make equal names
     header = JSON.parse(text);
   } catch {
     // as undefined
@@ -121,7 +128,7 @@ function storedTensor(name: SafetensorsName, tensor: string, entry: unknown, sta
   if (typeof dtype !== "string" || !isShape(shape) || !isShape(range) || range.length !== 2)
     throw corrupt(name, `tensor ${describe(tensor)} has no dtype, no shape or no data_offsets`);
   const [from, to] = range as [number, number];
-  const wanted = Object.hasOwn(BYTES, dtype) ? product(shape) * BYTES[dtype]! : to - from;
+  const wanted = Object.hasOwn(BITS, dtype) ? (product(shape) * BITS[dtype]!) / 8 : to - from;
   if (to < from || to > size - start || to - from !== wanted)
     throw corrupt(
       name,
