@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, OptionError, UnsupportedError, type Attention } from "headwise";
 import { inspectModel, loadModel, type Model } from "headwise/models";
 
+import { FAMILIES } from "../../web/src/models/families.js";
 import { differences } from "./close.js";
 import { FAMILY_MODELS, labelShapes, type FamilyName } from "./familyModels.js";
 import type { Config } from "./familyReference.js";
@@ -74,6 +75,22 @@ describe.each(NAMES)("A model of type %s", (name) => {
     expect(differences(logits, values("logits"))).toEqual([]);
     expect(differences(lastHiddenState, values("hidden"))).toEqual([]);
     model.dispose();
+  });
+
+  test("may have the table of words under the name of its head, if both are one", async () => {
+    const { embeddings, heads } = FAMILIES[name];
+    const weights = weightsOf(name);
+    const [ofWords, ofHead] = [`${embeddings.words}.weight`, `${heads.words!.decoder}.weight`];
+    if (weights.has(ofHead)) return; // they are two
+    const renamed = new Map([...weights].map(([tensor, data]) => [tensor === ofWords ? ofHead : tensor, data]));
+    const model = await loadModel(hw, filesOf(FAMILY_MODELS[name].config, renamed));
+    const usual = await loadModel(hw, small(name));
+    expect((await model.run(TOKENS)).logits!.data).toEqual((await usual.run(TOKENS)).logits!.data);
+    expect(model.bytes).toBe(usual.bytes);
+    const untied = filesOf({ ...FAMILY_MODELS[name].config, tie_word_embeddings: false }, renamed);
+    expect((await errorOf(loadModel(hw, untied))).message).toContain(`tensor "${ofWords}" is missing in the files`);
+    model.dispose();
+    usual.dispose();
   });
 
   test("shows the probabilities of its layers under the names of transformers", async () => {

@@ -27,10 +27,10 @@ export interface EmbeddingTable {
 /** norm(words + kinds + positions), of which a family has some. */
 export function embeddingsOf(design: Design): EmbeddingPart {
   const { family, json, parts, config, named } = design;
-  const { words, factor, positions, kinds, norm } = family.embeddings;
+  const { factor, positions, kinds, norm } = family.embeddings;
   const { vocabSize, modelDim, maxLength } = config;
   const table = (name: string, rows: number) => parts.table(named(name), [rows, modelDim]);
-  const ofWords = table(words, vocabSize);
+  const ofWords = table(wordsOf(design), vocabSize);
   const zero = positions?.counted?.zero(json);
   const limit = positions && (positions.counted?.isOfRows ? maxLength - zero! - 1 : maxLength);
   const ofPlaces = positions && table(positions.name, zero === undefined ? limit! : limit! + zero + 1);
@@ -57,6 +57,14 @@ export function embeddingsOf(design: Design): EmbeddingPart {
       );
     },
   };
+}
+
+/** The name of the table of words. One that the head shares may have the head's name only: safetensors keeps one of both. */
+function wordsOf({ family: { embeddings, heads }, isTied, named, parts }: Design): string {
+  const isThere = (name: string) => parts.has(`${named(name)}.weight`);
+  const { words } = embeddings;
+  const decoder = isTied ? heads.words?.decoder : undefined;
+  return decoder !== undefined && isThere(decoder) && !isThere(words) ? decoder : words;
 }
 
 const zeros = ({ data, shape }: ModelInput): RowNumbers => ({ data: new Int32Array(data.length), shape });
