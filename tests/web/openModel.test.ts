@@ -281,6 +281,15 @@ describe("a server", () => {
       intercept: ({ file }, response) => !(file in server.files) && Boolean(response.writeHead(403).end()),
     };
     expect(Object.keys(await open())).toEqual(["config.json", "model.safetensors"]);
+    const { "2_Normalize/config.json": _, ...files } = sentenceFiles(); // an older one
+    server.files = { ...files, "chat_template.jinja": new TextEncoder().encode("a b") };
+    expect(Object.keys(await open())).toEqual([
+      "config.json",
+      "chat_template.jinja",
+      "modules.json",
+      "model.safetensors",
+      "1_Pooling/config.json",
+    ]);
   });
 
   test("without ranges sends each file whole, also in two pieces", async () => {

@@ -89,12 +89,16 @@ export async function openModel(address: string | URL, options: OpenModelOptions
       status: 404,
       hint: "The address must be that of the folder which has the model's files.",
     });
-  const others = await Promise.all(OTHERS.map((name) => open(name).catch(absentIfForbidden)));
-  const files: Record<string, RemoteFile> = { [CONFIG]: config, ...present(OTHERS, others) };
+  /** Those of these files that are there. */
+  const those = async (names: readonly string[]) => {
+    const opened = await Promise.all(names.map((name) => open(name).catch(absentIfForbidden)));
+    return present(names, opened);
+  };
+  const files: Record<string, RemoteFile> = { [CONFIG]: config, ...(await those(OTHERS)) };
   const index = files[WHOLE] ? undefined : files[INDEX];
   const shards = index ? shardsOf(OPERATION, parsedObject(await textIn(index))) : [];
-  const more = [...shards, ...(await innerFiles(files, []))];
-  return { ...files, ...present(more, await Promise.all(more.map(open))) };
+  const parts = present(shards, await Promise.all(shards.map(open)));
+  return { ...files, ...parts, ...(await those(await innerFiles(files, []))) };
 }
 
 /** The files in inner folders that the others lead to: of modules.json, or `otherwise` if there is none; of templates. */
