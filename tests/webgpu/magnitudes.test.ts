@@ -2,16 +2,16 @@
 // float32 numbers; where a score leaves float32, with wasm.
 
 import { describe, expect, test } from "@jest/globals";
-import { tensor, type AttentionOptions } from "headwise";
+import { tensor, type Attention, type AttentionOptions, type Tensor } from "headwise";
 
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
-import { float32Of } from "../web/close.js";
+import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
-import { square } from "./layerWeights.js";
+import { square, weight } from "./layerWeights.js";
 
 const MOST = 3.4028234663852886e38;
 const LARGE = [2e9, 3e9, 1e10, 1e20, 1e30, 1e38, MOST];
@@ -103,6 +103,55 @@ describeOnGpu("Large numbers on WebGPU", () => {
       }
     },
   );
+
+  // A norm does not see the size of its heads: no bit of it changes if the weights and epsilon are times a power of two.
+  describe.each([
+    ["rms", 0.5, 2, 62],
+    ["rms", 0, 2, 70],
+    ["l2", 2, 1, 70],
+  ] as const)("heads under a norm (%s, epsilon %p)", (kind, epsilon, degree, power) => {
+    /** What computes the heads, rows, inputs, width of a head. */
+    test.each([
+      ["project_rows", 1, 16, 16],
+      ["project_rows and project_sum", 2, 512, 16],
+      ["project_rows with wide tiles", 3, 16, 128],
+      ["project", 20, 16, 8],
+      ["project and project_sum", 20, 512, 8],
+      ["project with wide tiles", 20, 16, 128],
+      ["turn_heads", 3, 16, 6],
+      ["turn_heads, many rows", 20, 16, 160],
+    ] as const)("%s: heads times 2 to the power of ±" + power, async (_, rows, inputs, width) => {
+      const x = randomTensor(1, [1, rows, inputs]);
+      const bias = randomTensor(6, [2 * width]);
+      const scaled = { Wq: weight(2, inputs, 2 * width), bq: bias, Wk: weight(3, inputs, 2 * width), bk: bias };
+      const others = { Wv: weight(4, inputs, 2 * width), Wo: weight(7, 2 * width, inputs) };
+      const dOutput = randomTensor(5, [1, rows, inputs]);
+      const found = async (hw: Attention, factor: number) => {
+        const times = ({ data, shape }: Tensor<"float32">) => ({ data: data.map((n) => n * factor), shape });
+        const weights = { ...others, Wq: times(scaled.Wq), bq: times(bias), Wk: times(scaled.Wk), bk: times(bias) };
+        const qkNorm = { kind, epsilon: epsilon * factor ** degree };
+        using layer = await hw.multiHeadAttention({ numHeads: 2, qkNorm, position: { kind: "rotary" }, weights }); // oxfmt-ignore
+        const { query, output, saved } = await layer.forward(x, { save: true, returns: { query: true } });
+        const { gradients } = await layer.backward(saved, dOutput);
+        const usual = (name: "Wq" | "bq" | "Wk" | "bk") => float32Of(gradients[name]!).map((n) => n * factor);
+        return {
+          query: query.data,
+          output: output.data,
+          Wq: usual("Wq"),
+          bq: usual("bq"),
+          Wk: usual("Wk"),
+          bk: usual("bk"),
+        };
+      };
+      for (const hw of [engines.onGpu, engines.onCpu]) {
+        const usual = bits(await found(hw, 1));
+        for (const factor of [2 ** power, 2 ** -power]) {
+          const large = bits(await found(hw, factor));
+          expect(Object.keys(usual).filter((name) => usual[name] !== large[name])).toEqual([]);
+        }
+      }
+    });
+  });
 
   test("gradients of rows whose scores are far beyond 2³¹", async () => {
     for (const big of LARGE.slice(0, -1)) {

@@ -26,9 +26,6 @@ struct Shape {
   grid_width: u32,
 }
 
-const NO_NORM = 0u;
-const L2 = 2u;
-
 @group(0) @binding(0) var<uniform> shape: Shape;
 @group(0) @binding(1) var<storage, read> angles: array<vec2<f32>>;      // cos and sin, [rows, pairs]
 @group(0) @binding(2) var<storage, read> gains: array<f32>;
@@ -67,20 +64,26 @@ fn norm_back(at: u32, x_at: u32, term: u32) {
     for (var d = 0u; d < shape.head_dim; d++) { gain_terms[term + d] = 0.0; }
     return;
   }
+  var largest = 0.0f;
+  for (var d = 0u; d < shape.head_dim; d++) { largest = max(largest, abs(x[x_at + d])); }
+  let powers = head_powers(vec4<f32>(largest));
+  let factor = two_to(powers).x;
   var squares = 0.0f;
-  for (var d = 0u; d < shape.head_dim; d++) { squares += x[x_at + d] * x[x_at + d]; }
-  let epsilon = bitcast<f32>(shape.epsilon);
-  let is_l2 = shape.norm == L2;
-  let size = select(sqrt(squares / f32(shape.head_dim) + epsilon), max(sqrt(squares), epsilon), is_l2);
+  for (var d = 0u; d < shape.head_dim; d++) {
+    let raised = x[x_at + d] * factor;
+    squares += raised * raised;
+  }
+  let size = head_sizes(vec4<f32>(squares), powers).x;
   var dot = 0.0f;
   for (var d = 0u; d < shape.head_dim; d++) {
-    let gain_term = dy[at + d] * (x[x_at + place_of(d)] / size);
+    let gain_term = dy[at + d] * (x[x_at + place_of(d)] * factor / size);
     gain_terms[term + d] = gain_term;
     dot += gains[shape.gain + d] * gain_term;
   }
-  let share = select(dot / f32(shape.head_dim), select(0.0f, dot, sqrt(squares) > epsilon), is_l2);
+  let is_longer = sqrt(squares) > epsilon_at(shape.epsilon, powers).x;
+  let share = select(dot / f32(shape.head_dim), select(0.0f, dot, is_longer), shape.norm == L2);
   for (var d = 0u; d < shape.head_dim; d++) {
-    dy[at + d] = (gains[shape.gain + d] * dy[at + d] - x[x_at + place_of(d)] / size * share) / size;
+    dy[at + d] = (gains[shape.gain + d] * dy[at + d] - x[x_at + place_of(d)] * factor / size * share) / size * factor;
   }
 }
 

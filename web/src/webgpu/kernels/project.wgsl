@@ -72,6 +72,11 @@ fn add_bias(first: u32, bias: vec4<f32>) {
   sums[first + 6u] += bias;
 }
 
+/// The largest sizes of 4 rows in one vec4 of columns.
+fn largest_of(first: u32) -> vec4<f32> {
+  return vec4<f32>(largest_in(sums[first]), largest_in(sums[first + 2u]), largest_in(sums[first + 4u]), largest_in(sums[first + 6u]));
+}
+
 /// The squares of 4 rows in one vec4 of columns.
 fn squares_of(first: u32) -> vec4<f32> {
   let a = sums[first];
@@ -81,12 +86,12 @@ fn squares_of(first: u32) -> vec4<f32> {
   return vec4<f32>(dot(a, a), dot(b, b), dot(c, c), dot(d, d));
 }
 
-/// The sizes of 4 rows of the head with this column of the tile. w_tile holds the squares, [half][column][ty].
-fn size_in_tile(half: u32, first4: u32, column4: u32, ty: u32) -> vec4<f32> {
-  let begin = column4 - place_in_head(first4 + column4);
-  var squares = vec4<f32>();
-  for (var c = begin; c < begin + shape.head4; c++) { squares += w_tile[(half * COLUMNS4 + c) * ROW_THREADS + ty]; }
-  return size_of(squares);
+/// Multiplies 4 rows in one vec4 of columns by their factors.
+fn raise_rows(first: u32, factors: vec4<f32>) {
+  sums[first] *= factors.x;
+  sums[first + 2u] *= factors.y;
+  sums[first + 4u] *= factors.z;
+  sums[first + 6u] *= factors.w;
 }
 
 /// Divides 4 rows in one vec4 of columns by their sizes.
@@ -97,25 +102,32 @@ fn norm_rows(first: u32, gain: vec4<f32>, sizes: vec4<f32>) {
   sums[first + 6u] = sums[first + 6u] / sizes.w * gain;
 }
 
-/// Norms the heads in the two vec4 of columns.
+/// Norms the heads in the two vec4 of columns. w_tile holds what each group of 4 rows by one vec4 of columns gives to its
+/// head, [half of the rows][column][ty].
 fn norm_heads(first4: u32, tx: u32, ty: u32) {
-  w_tile[tx * ROW_THREADS + ty] = squares_of(0u);
-  w_tile[(COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(1u);
-  w_tile[(COLUMNS4 + tx) * ROW_THREADS + ty] = squares_of(8u);
-  w_tile[(COLUMNS4 + COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(9u);
+  var powers: array<vec4<i32>, 4>;  // of the groups: [half][two vec4 of columns]
+  unroll (g < 4) { w_tile[(g * COLUMN_THREADS + tx) * ROW_THREADS + ty] = largest_of(g / 2u * 8u + g % 2u); }
+  workgroupBarrier();  // the largest numbers are there
+  unroll (g < 4) {
+    let column4 = g % 2u * COLUMN_THREADS + tx;
+    if (is_head(first4 + column4)) {
+      let begin = g / 2u * COLUMNS4 + column4 - place_in_head(first4 + column4);
+      var largest = vec4<f32>();
+      for (var c = begin; c < begin + shape.head4; c++) { largest = max(largest, w_tile[c * ROW_THREADS + ty]); }
+      powers[g] = head_powers(largest);
+      raise_rows(g / 2u * 8u + g % 2u, two_to(powers[g]));
+    }
+  }
+  workgroupBarrier();  // the largest numbers have been read
+  unroll (g < 4) { w_tile[(g * COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(g / 2u * 8u + g % 2u); }
   workgroupBarrier();  // the squares are complete
-  for (var c = 0u; c < 2u; c++) {
-    let column4 = tx + c * COLUMN_THREADS;
-    if (!is_head(first4 + column4)) { continue; }
-    let gain = columns[shape.weight4 + first4 + column4];
-    let upper = size_in_tile(0u, first4, column4, ty);
-    let lower = size_in_tile(1u, first4, column4, ty);
-    if (c == 0u) {
-      norm_rows(0u, gain, upper);
-      norm_rows(8u, gain, lower);
-    } else {
-      norm_rows(1u, gain, upper);
-      norm_rows(9u, gain, lower);
+  unroll (g < 4) {
+    let column4 = g % 2u * COLUMN_THREADS + tx;
+    if (is_head(first4 + column4)) {
+      let begin = g / 2u * COLUMNS4 + column4 - place_in_head(first4 + column4);
+      var squares = vec4<f32>();
+      for (var c = begin; c < begin + shape.head4; c++) { squares += w_tile[c * ROW_THREADS + ty]; }
+      norm_rows(g / 2u * 8u + g % 2u, columns[shape.weight4 + first4 + column4], head_sizes(squares, powers[g]));
     }
   }
   workgroupBarrier();  // the squares have been read

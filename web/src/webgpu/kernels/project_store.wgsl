@@ -36,9 +36,6 @@ struct Shape {
   grid_width: u32,
 }
 
-const NO_NORM = 0u;
-const L2 = 2u;
-
 @group(0) @binding(0) var<uniform> shape: Shape;
 @group(0) @binding(3) var<storage, read> columns: array<vec4<f32>>;  // [2, weight4]: bias, and the norm's gain
 @group(0) @binding(4) var<storage, read> angles: array<vec2<f32>>;   // cos and sin, [rows, pairs]
@@ -54,11 +51,10 @@ fn place_in_head(column4: u32) -> u32 {
   return (column4 - select(0u, shape.key_first4, column4 >= shape.key_first4)) % shape.head4;
 }
 
-/// The length by which a head is divided, from the sum of its squares. Four rows.
-fn size_of(squares: vec4<f32>) -> vec4<f32> {
-  let epsilon = bitcast<f32>(shape.epsilon);
-  if (shape.norm == L2) { return max(sqrt(squares), vec4<f32>(epsilon)); }
-  return sqrt(squares / f32(shape.head_dim) + epsilon);
+/// The size of the largest of four numbers.
+fn largest_in(numbers: vec4<f32>) -> f32 {
+  let sizes = abs(numbers);
+  return max(max(sizes.x, sizes.y), max(sizes.z, sizes.w));
 }
 
 fn row_at(row: u32) -> u32 { return row / shape.length * shape.batch + row % shape.length * shape.position; }

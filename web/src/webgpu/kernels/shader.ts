@@ -31,6 +31,7 @@ import finitePart from "./finite_part.wgsl";
 import floatBits from "./float_bits.wgsl";
 import gatherRows from "./gather_rows.wgsl";
 import halfBits from "./half_bits.wgsl";
+import headNorm from "./head_norm.wgsl";
 import headShares from "./head_shares.wgsl";
 import headsBack from "./heads_back.wgsl";
 import highProduct from "./high_product.wgsl";
@@ -44,6 +45,7 @@ import merge from "./merge.wgsl";
 import mergeParts from "./merge_parts.wgsl";
 import moveRows from "./move_rows.wgsl";
 import narrow from "./narrow.wgsl";
+import normPower from "./norm_power.wgsl";
 import normRows from "./norm_rows.wgsl";
 import pack from "./pack.wgsl";
 import packWeight from "./pack_weight.wgsl";
@@ -126,6 +128,9 @@ const call = PARAMS_TEXT + callText;
 const WORDS = [floatBits, highProduct, formulaNumbers];
 const WHOLE_ROWS = [...WORDS, rowSums];
 
+/** The norm of heads, of a kernel with the numbers `norm`, `epsilon` and `head_dim` in its `shape`. */
+const HEAD_NORM = [normPower, headNorm];
+
 const PAIRS = [floatBits, call, finishRow, task, backwardCall, pairTile];
 
 const SOURCES: Readonly<Record<KernelName, Source>> = {
@@ -166,7 +171,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
   },
   project: {
-    parts: [projectStore, project],
+    parts: [...HEAD_NORM, projectStore, project],
     bindings: {
       0: "uniform",
       1: "read",
@@ -180,7 +185,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     },
   },
   project_rows: {
-    parts: [projectStore, projectTail, projectRows],
+    parts: [...HEAD_NORM, projectStore, projectTail, projectRows],
     bindings: {
       0: "uniform",
       1: "read",
@@ -194,10 +199,10 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     },
   },
   project_sum: {
-    parts: [projectStore, projectTail, projectSum],
+    parts: [...HEAD_NORM, projectStore, projectTail, projectSum],
     bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read", 7: "read", 8: "read" },
   },
-  turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  turn_heads: { parts: [...HEAD_NORM, turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write", 3: "read" } },
   tokens: {
     parts: [floatBits, tokens, element],
@@ -211,7 +216,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   column_sums: { parts: [columnSums], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   store_gradient: { parts: [storeGradient], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   heads_back: {
-    parts: [headsBack],
+    parts: [...HEAD_NORM, headsBack],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
   },
   gather_rows: { parts: [gatherRows], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
@@ -233,7 +238,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 3: "read", 6: "read", 7: "write", 8: "write", 9: "read" },
   },
   norm_rows: {
-    parts: [...WHOLE_ROWS, normRows],
+    parts: [...WHOLE_ROWS, normPower, normRows],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
   },
   map_rows: {

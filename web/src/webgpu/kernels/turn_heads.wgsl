@@ -9,7 +9,7 @@ struct Shape {
   key_first: u32,   // the column of the first key head
   head_stride: u32,
   head_dim: u32,
-  is_l2: u32,
+  norm: u32,        // RMS or L2
   epsilon: u32,     // an f32 as bits
   pairs: u32,       // that turn
   interleaved: u32,
@@ -32,20 +32,26 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let is_key = head >= shape.query_heads;
   let first = select(head * shape.head_stride, shape.key_first + (head - shape.query_heads) * shape.head_stride, is_key);
   let base = row * shape.row + first;
+  var largest = 0.0f;
+  for (var d = 0u; d < shape.head_dim; d++) { largest = max(largest, abs(y[base + d])); }
+  let powers = head_powers(vec4<f32>(largest));
+  let factor = two_to(powers).x;
   var squares = 0.0f;
-  for (var d = 0u; d < shape.head_dim; d++) { squares += y[base + d] * y[base + d]; }
-  let epsilon = bitcast<f32>(shape.epsilon);
-  let size = select(sqrt(squares / f32(shape.head_dim) + epsilon), max(sqrt(squares), epsilon), shape.is_l2 != 0u);
+  for (var d = 0u; d < shape.head_dim; d++) {
+    let raised = y[base + d] * factor;
+    squares += raised * raised;
+  }
+  let size = head_sizes(vec4<f32>(squares), powers).x;
   let gain = select(0u, shape.head_stride, is_key);
   let angle = (row + select(0u, shape.key_angles, is_key)) * shape.pairs;
   for (var m = 0u; m < shape.pairs; m++) {
     let d = select(m, 2u * m, shape.interleaved != 0u);
     let e = select(m + shape.pairs, 2u * m + 1u, shape.interleaved != 0u);
-    let a = y[base + d] / size * gains[gain + d];
-    let b = y[base + e] / size * gains[gain + e];
+    let a = y[base + d] * factor / size * gains[gain + d];
+    let b = y[base + e] * factor / size * gains[gain + e];
     let turn = angles[angle + m];
     y[base + d] = turn.x * a - turn.y * b;
     y[base + e] = turn.x * b + turn.y * a;
   }
-  for (var d = 2u * shape.pairs; d < shape.head_dim; d++) { y[base + d] = y[base + d] / size * gains[gain + d]; }
+  for (var d = 2u * shape.pairs; d < shape.head_dim; d++) { y[base + d] = y[base + d] * factor / size * gains[gain + d]; }
 }

@@ -92,7 +92,7 @@ export function turnHeads(
 ): void {
   const workgroups = divideUp(rows * (queryHeads + keyHeads), FLAT_WORKGROUP);
   const places = [4 * row4, queryHeads, keyHeads, 4 * keyFirst4, padded(headDim), headDim];
-  const ends = [Number(norm === "l2"), floatBits(epsilon), pairs, Number(interleaved), angles.firstKey];
+  const ends = [NORMS[norm], floatBits(epsilon), pairs, Number(interleaved), angles.firstKey];
   call.dispatch(flatKernel("turn_heads"), workgroups, {
     0: call.numbers([rows, ...places, ...ends], workgroups),
     1: gains,
