@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import { decode, decodeFrames } from "modern-gif";
 
-import { LabPage } from "./labPage.js";
+import { LabPage, ROOMS } from "./labPage.js";
 
 const lab = new LabPage();
 
@@ -260,4 +260,97 @@ test("the list of figures tells the room from its cards, and a heading from what
     "What each word looks at, in percent · layer 1 head 1",
   );
   await closeShare();
+});
+
+describe("the button of a card", () => {
+  const dialog = () => lab.page.getByRole("dialog");
+  const address = () => dialog().getByLabel("Its address, with all settings").inputValue();
+  const chosen = () => dialog().getByLabel("What to show").locator("option:checked").textContent();
+
+  test.each(ROOMS.filter((room) => room !== "lesson"))(
+    "is on every card of the room %s, is called as its heading, and is not printed",
+    async (room) => {
+      await lab.walk(room);
+      const cards = lab.page.locator(".stage .card").filter({ visible: true });
+      expect(await cards.count()).toBeGreaterThan(0);
+      for (const card of await cards.all()) {
+        const heading = await card.locator("h2").first().textContent();
+        const share = card.getByRole("button", { name: `Share ${heading!.replace(/\s+/g, " ").trim()}`, exact: true });
+        expect([heading, await share.count()]).toEqual([heading, 1]);
+      }
+      await lab.page.emulateMedia({ media: "print" });
+      expect(await lab.page.locator(".share-card").filter({ visible: true }).count()).toBe(0);
+      await lab.page.emulateMedia({ media: null });
+    },
+  );
+
+  test.each([
+    ["sentence?texts=The+cat+sat.", "What each word looks at, in percent", "&card=1"],
+    ["matrix?dim=16", "Why 1/√D", "&card=5"],
+    ["masks", "What need not be computed", "?card=2"],
+  ])(
+    "in the room %s shares “%s”, by the keyboard too; who opens the address comes to it",
+    async (place, title, card) => {
+      lab.staysFolded = true;
+      await lab.enter(place);
+      const before = await lab.page.evaluate(() => location.href);
+      const heading = lab.page.locator(".stage .card h2", { hasText: title });
+      await heading.evaluate((node) => ((node.closest("details") ?? { open: true }).open = true));
+      const share = lab.page.getByRole("button", { name: `Share ${title}` });
+      await share.press("Enter");
+      await dialog().waitFor();
+      expect(await chosen()).toContain(title);
+      expect(await address()).toBe(`${before}${card}`);
+      expect(await lab.axe()).toEqual([]);
+      expect((await saved("Save as SVG")).bytes.toString()).toContain(`>${`${before}${card}`.replaceAll("&", "&amp;")}</text>`); // oxfmt-ignore
+      const given = await address();
+      await lab.page.keyboard.press("Escape");
+      await dialog().waitFor({ state: "detached" });
+      expect(await share.evaluate((node) => node === document.activeElement)).toBe(true);
+      expect(await lab.page.evaluate(() => location.href)).toBe(before);
+
+      const other = await lab.browser.newContext({ viewport: { width: 390, height: 844 } }).then((it) => it.newPage());
+      await other.goto(given);
+      await lab.ready(place.split("?")[0]!, other);
+      await other.waitForFunction((words) => document.activeElement?.textContent.includes(words), title);
+      await lab.frames(other);
+      const there = await other.locator(".stage .card", { has: other.locator("h2", { hasText: title }) }).evaluate((node) => ({
+      isOpen: node.tagName !== "DETAILS" || (node as HTMLDetailsElement).open,
+      hasFocus: node.contains(document.activeElement),
+      top: node.getBoundingClientRect().top / innerHeight,
+      hash: location.href,
+    })); // oxfmt-ignore
+      expect(there).toMatchObject({ isOpen: true, hasFocus: true, hash: given });
+      expect(there.top).toBeGreaterThanOrEqual(0);
+      expect(there.top).toBeLessThan(0.75);
+      await other.context().close();
+      lab.staysFolded = false;
+    },
+  );
+
+  test("that is chosen in the list is named by the address too, and the room by none", async () => {
+    await lab.enter("masks?left=5");
+    await shareButton().click();
+    const list = dialog().getByLabel("What to show");
+    expect(await address()).toMatch(/#\/masks\?left=5$/);
+    await list.selectOption("What need not be computed");
+    expect(await address()).toMatch(/#\/masks\?left=5&card=2$/);
+    await list.selectOption("The whole room");
+    expect(await address()).toMatch(/#\/masks\?left=5$/);
+    await closeShare();
+  });
+
+  test("leads there once: a visitor who has gone on, and comes back, finds the page as it was", async () => {
+    await lab.enter("masks?card=2");
+    await lab.page.waitForFunction(() => document.activeElement?.textContent === "What need not be computed");
+    await lab.page.mouse.wheel(0, -5000);
+    await lab.page.waitForFunction(() => scrollY === 0);
+    await lab.page.getByRole("link", { name: "Train" }).click();
+    await lab.ready("train");
+    expect(await lab.page.evaluate(() => location.hash)).not.toContain("card=");
+    await lab.page.goBack();
+    await lab.ready("masks");
+    await lab.frames();
+    expect(await lab.page.evaluate(() => [scrollY, location.hash])).toEqual([0, "#/masks?card=2"]);
+  });
 });

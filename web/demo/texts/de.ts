@@ -2069,6 +2069,7 @@ export const GERMAN: Texts = {
   // ——— Share
 
   "Share this figure": "Diese Abbildung teilen",
+  Share: "Teilen",
   "Save as PNG": "Als PNG speichern",
   "Save as SVG": "Als SVG speichern",
   "Save {0} as a film (GIF)": "{0} als Film speichern (GIF)",

@@ -1,4 +1,5 @@
 import type { HeightMessage } from "../../embed/heightMessage.js";
+import { formatAddress, parseAddress, withCard } from "../shell/address.js";
 import { byId, element } from "../shell/element.js";
 import { t } from "../../texts/t.js";
 import { CARDS } from "./cards.js";
@@ -23,7 +24,7 @@ const card = Number(search.get("card"));
 export function showFigure(): void {
   document.documentElement.dataset["figure"] = "";
   const link = element("a", { target: "_blank", rel: "noopener" }, t`Open in the headwise lab`);
-  addEventListener(ADDRESS_WRITTEN, () => (link.href = location.pathname + location.hash));
+  addEventListener(ADDRESS_WRITTEN, () => (link.href = location.pathname + labAddress()));
   document.body.append(element("footer", { id: "figure-credit" }, link));
   let drawn = false;
   const tell = () => {
@@ -33,6 +34,12 @@ export function showFigure(): void {
   };
   new ResizeObserver(tell).observe(document.body);
   new MutationObserver(tell).observe(byId("main"), { subtree: true, attributeFilter: ["aria-busy"] });
+}
+
+/** The address in the lab of what is shown. */
+function labAddress(): string {
+  const { room, query } = parseAddress(location.hash);
+  return formatAddress({ room, query: withCard(query, card > 0 ? card : undefined) });
 }
 
 /** Marks the only card to show, and what is around it in its room. */

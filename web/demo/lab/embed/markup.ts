@@ -20,7 +20,8 @@ const escaped = (text: string) => text.replace(/[&"<>]/g, (sign) => SIGNS[sign]!
 /** The element: its height follows its content. Where it cannot be shown, a link stands in its place. */
 export function elementMarkup({ lab, room, settings, title, card }: ShownFigure): string {
   const wanted = (card ? ` card="${card}"` : "") + (settings ? ` settings="${escaped(settings)}"` : "");
-  const page = figureAddress({ lab, room, settings, theme: "auto", card: "" }).replace("?embed#", "#");
+  const inLab = [settings, card && `card=${card}`].filter(Boolean).join("&");
+  const page = figureAddress({ lab, room, settings: inLab, theme: "auto", card: "" }).replace("?embed#", "#");
   return `<script type="module" src="${escaped(new URL("embed.js", lab).href)}"></script>
 <headwise-figure room="${room}"${wanted} label="${escaped(title)}">
   <a href="${escaped(page)}">${escaped(title)}, in the headwise lab</a>

@@ -2,6 +2,7 @@ import { t } from "../../texts/t.js";
 import { button } from "../shell/controls.js";
 import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
+import { bringIntoView } from "../shell/scrolling.js";
 import { BigScreen } from "./bigScreen.js";
 import { drawnFigure } from "./drawn.js";
 import type { LectureState } from "./lectureState.js";
@@ -139,8 +140,6 @@ export class LecturePanel {
   /** The lesson scrolls to its scenes itself: its diagram is always in view. A stop that has been left moves nothing. */
   async #scrollTo(name: string, { room, figure }: Stop): Promise<void> {
     const node = await drawnFigure(room, figure);
-    if (!node || name !== this.#shown) return;
-    const { top } = node.getBoundingClientRect();
-    if (top < 0 || top > innerHeight / 3) node.scrollIntoView();
+    if (node && name === this.#shown) bringIntoView(node);
   }
 }

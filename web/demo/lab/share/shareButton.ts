@@ -7,7 +7,17 @@ import type { Shared } from "./shared.js";
  * is loaded when it is pressed.
  */
 export function shareButton(shared: Shared): HTMLButtonElement {
-  return button(t`Share this figure`, () => {
-    import("./shareDialog.js").then(({ share }) => share(shared)).catch(shared.fail);
+  return button(t`Share this figure`, () => openDialog(shared));
+}
+
+/** Shares each card of the room whose own button is pressed. */
+export function shareCards(shared: Shared): void {
+  shared.stage.addEventListener("click", ({ target }) => {
+    const card = (target as Element).closest(".share-card")?.closest(".card");
+    if (card) openDialog(shared, card);
   });
+}
+
+function openDialog(shared: Shared, card?: Element): void {
+  import("./shareDialog.js").then(({ share }) => share(shared, card)).catch(shared.fail);
 }

@@ -4,6 +4,9 @@ export interface Address {
   readonly query: URLSearchParams;
 }
 
+/** The name of the card in an address. No room has a setting of this name. */
+const CARD = "card";
+
 export function parseAddress(hash: string): Address {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   return { room: path, query: new URLSearchParams(query) };
@@ -12,6 +15,18 @@ export function parseAddress(hash: string): Address {
 export function formatAddress({ room, query }: Address): string {
   const text = query.toString();
   return text ? `#/${room}?${text}` : `#/${room}`;
+}
+
+/** The number of the card that an address leads to; undefined if it names none. */
+export function cardIn(query: URLSearchParams): number | undefined {
+  const number = Number(query.get(CARD));
+  return Number.isInteger(number) && number > 0 ? number : undefined;
+}
+
+/** The same settings with this card, or without one. */
+export function withCard(query: URLSearchParams, card: number | undefined): URLSearchParams {
+  const others = [...query].filter(([name]) => name !== CARD);
+  return new URLSearchParams(card === undefined ? others : [...others, [CARD, String(card)]]);
 }
 
 /** Longer addresses are cut by mail and chat programs, and browsers refuse them sooner or later. */

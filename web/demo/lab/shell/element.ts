@@ -45,7 +45,22 @@ export function formula(html: string): HTMLElement {
 
 /** A part of a room with a title. */
 export function card(title: string, ...children: Content[]): HTMLElement {
-  return element("section", { class: "card" }, element("h2", {}, title), ...children);
+  return cardOf(element("h2", {}, title), ...children);
+}
+
+/** A part of a room with a heading that may change. */
+export function cardOf(heading: HTMLElement, ...children: Content[]): HTMLElement {
+  return element("section", { class: "card" }, heading, cardShare(heading), ...children);
+}
+
+let lastHeading = 0;
+
+/** The small button of a card that shares it, for which the room listens. It is called as the heading is. */
+export function cardShare(heading: HTMLElement): HTMLButtonElement {
+  heading.id ||= `heading-${++lastHeading}`;
+  const id = `share-${heading.id}`;
+  const name = { "aria-label": t`Share`, "aria-labelledby": `${id} ${heading.id}` };
+  return element("button", { type: "button", class: "share-card", id, ...name }, t`Share`);
 }
 
 /**
@@ -53,7 +68,18 @@ export function card(title: string, ...children: Content[]): HTMLElement {
  * the cards of its controls (`folds.ts`).
  */
 export function folded(title: string, ...children: Content[]): HTMLDetailsElement {
-  const node = element("details", { class: "card" }, element("summary", {}, element("h2", {}, title)), ...children);
+  const heading = element("h2", {}, title);
+  return fold("card", heading, cardShare(heading), ...children);
+}
+
+/** Controls that show only their title, in the same way. */
+export function foldedPanel(title: string, ...children: Content[]): HTMLDetailsElement {
+  return fold("panel", element("h2", {}, title), ...children);
+}
+
+function fold(kind: string, heading: HTMLElement, ...children: Content[]): HTMLDetailsElement {
+  const node = element("details", { class: kind }, element("summary", {}, heading), ...children);
+  const title = heading.textContent;
   node.open = isOpened(title);
   node.ontoggle = () => noteOpened(title, node.open);
   return node;

@@ -1,7 +1,11 @@
+/** The event of an element that is to be seen, and is hidden otherwise than in a fold. It bubbles to what hides it. */
+export const WANTED = "headwise-wanted";
+
 /** Opens what an element is folded in, and the element itself if it is a fold. */
 export function unfold(node: Element): void {
   const closed = () => node.closest<HTMLDetailsElement>("details:not([open])");
   for (let fold = closed(); fold; fold = closed()) fold.open = true;
+  if (!node.checkVisibility()) node.dispatchEvent(new Event(WANTED, { bubbles: true }));
 }
 
 /** Opens folds of a room when a setting changes whose control is in them, and in no part that is open. */

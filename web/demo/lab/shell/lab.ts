@@ -11,7 +11,7 @@ import { byId, element } from "./element.js";
 import { EngineBadge, engineFields } from "./engineBadge.js";
 import { OpenRoom, type Carried } from "./openRoom.js";
 import { speak } from "./pageLanguage.js";
-import { scrollToHeight } from "./scrolling.js";
+import { leadToCard, scrollToHeight } from "./scrolling.js";
 import { State } from "./state.js";
 import { themeButton } from "./theme.js";
 import { Trail } from "./trail.js";
@@ -94,7 +94,8 @@ export class Lab {
     this.#write();
     this.#tour.enter(door.id);
     void this.#lectern.show();
-    scrollToHeight(arrival.height);
+    if (arrival.card === undefined) scrollToHeight(arrival.height);
+    else leadToCard(arrival.card);
   }
 
   #enter(door: Door, query: URLSearchParams): OpenRoom {

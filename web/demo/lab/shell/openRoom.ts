@@ -1,7 +1,7 @@
 import type { Difference } from "../engine/difference.js";
 import type { Engine } from "../engine/engine.js";
 import type { Film } from "../share/film.js";
-import { shareButton } from "../share/shareButton.js";
+import { shareButton, shareCards } from "../share/shareButton.js";
 import { DOORS, neighbours, nextRoom, type Door } from "../rooms/rooms.js";
 import { t } from "../../texts/t.js";
 import { button } from "./controls.js";
@@ -66,13 +66,15 @@ export class OpenRoom implements RoomView<Fields> {
     this.#engine = engine;
     this.#onOpen = onOpen;
     this.#onCarry = onCarry;
-    this.#share = shareButton({
+    const shared = {
       room: door,
       stage: this.stage,
       settings: () => this.state.query.toString(),
       film: () => this.#film?.(),
-      fail: (error) => this.#fail(error, this.#draw),
-    });
+      fail: (error: unknown) => this.#fail(error, this.#draw),
+    };
+    this.#share = shareButton(shared);
+    shareCards(shared);
     this.#random.hidden = this.#check.hidden = this.#unshared.hidden = true;
     this.#title = element("h1", {}, door.title);
     this.#article = element(

@@ -1,17 +1,18 @@
+import { CARDS } from "../embed/cards.js";
+import { unfold } from "./folds.js";
+
 const ACTIONS = ["pointerdown", "keydown", "wheel", "touchstart"] as const;
 let stop = () => {};
 
 /**
- * Scrolls to a height. While the page is not that long yet it scrolls on, until the visitor does something. Until then
- * the browser does not keep its place at an element either (scroll anchoring): a room draws its parts one after another,
- * and what grows above would move the page.
+ * Goes to a place now, and again whenever the page grows, until the visitor does something. Until then the browser does not
+ * keep its place at an element either (scroll anchoring): a room draws its parts one after another, and what grows above
+ * would move the page.
  */
-export function scrollToHeight(height: number): void {
+function hold(go: () => void): void {
   stop();
   const { style } = document.documentElement;
-  const growth = new ResizeObserver(() => {
-    if (scrollY < height - 1) scrollTo(0, height);
-  });
+  const growth = new ResizeObserver(go);
   stop = () => {
     growth.disconnect();
     style.overflowAnchor = "";
@@ -19,6 +20,41 @@ export function scrollToHeight(height: number): void {
   };
   for (const action of ACTIONS) addEventListener(action, stop, { passive: true });
   style.overflowAnchor = "none";
+  growth.observe(document.body);
+}
+
+/** Scrolls to a height. While the page is not that long yet it scrolls on. */
+export function scrollToHeight(height: number): void {
   scrollTo(0, height);
-  if (height > 0) growth.observe(document.body);
+  hold(() => {
+    if (scrollY < height - 1) scrollTo(0, height);
+  });
+}
+
+/** Leads to a card as soon as its room has it: opens it, brings it into view, and gives it the focus. */
+export function leadToCard(number: number): void {
+  let led: Element | undefined;
+  scrollTo(0, 0);
+  hold(() => {
+    const card = document.querySelectorAll(CARDS)[number - 1];
+    if (!card) return;
+    unfold(card);
+    if (!card.checkVisibility()) return;
+    if (card !== led) focusOn(card);
+    led = card;
+    bringIntoView(card);
+  });
+}
+
+/** The heading of a card is what is read first. */
+function focusOn(card: Element): void {
+  const heading = card.querySelector<HTMLElement>("summary, h2") ?? (card as HTMLElement);
+  if (heading.tabIndex < 0) heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+}
+
+/** Scrolls to a part of the page whose beginning is not in the upper third of the window. */
+export function bringIntoView(node: Element): void {
+  const { top } = node.getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 3) node.scrollIntoView();
 }

@@ -1,4 +1,4 @@
-import { fitting, formatAddress, parseAddress, type Address } from "./address.js";
+import { cardIn, fitting, formatAddress, parseAddress, withCard, type Address } from "./address.js";
 
 /** A browser refuses more than about 100 changes of the address in 30 seconds. */
 const PAUSE_MS = 350;
@@ -18,6 +18,8 @@ interface Kept {
 export interface Arrival extends Address {
   /** How far the page was scrolled here. */
   readonly height: number;
+  /** The card to lead to. A visitor who comes back is led to the height instead. */
+  readonly card: number | undefined;
 }
 
 let entries = 0;
@@ -62,17 +64,18 @@ export class Trail {
     this.#current = { room, query };
     this.#height = kept?.height ?? 0;
     this.#replace();
-    return { room: address.room, query, height: this.#height };
+    return { room: address.room, query, height: this.#height, card: kept ? undefined : cardIn(query) };
   }
 
   /**
-   * Writes the settings of the open room, and those that all rooms share, into the current entry. Returns the names of
+   * Writes the settings of the open room, and those that all rooms share, into the current entry, which keeps its card. Returns the names of
    * those that are too long for the address.
    */
   write({ room, query }: Address, shared: URLSearchParams): readonly string[] {
     this.#latest.set(room, query);
     this.#shared = shared;
-    this.#change({ address: { room, query: joined(query, shared) } });
+    const card = cardIn(this.#current.query);
+    this.#change({ address: { room, query: withCard(joined(query, shared), card) } });
     return fitting(query).leftOut;
   }
 

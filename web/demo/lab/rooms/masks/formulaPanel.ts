@@ -1,4 +1,4 @@
-import { element, folded } from "../../shell/element.js";
+import { element, foldedPanel } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
 import type { Compiled, Fault, Faults } from "./compile.js";
@@ -24,13 +24,13 @@ export class FormulaPanel {
     this.#state = state;
     const names = Object.keys(LABELS) as (keyof Formulas)[];
     this.#faults = new Map(names.map((name) => [name, new FaultLine(`formula-${name}-fault`)]));
-    this.node = folded(
+    this.node = foldedPanel(
       t`Formulas`,
       this.#switch(),
       element("div", { class: "formula-fields" }, ...names.map((name) => this.#field(name))),
       element("div", { class: "formula-notes" }, this.#call.node, this.#stale, language()),
     );
-    this.node.className = "panel formulas";
+    this.node.classList.add("formulas");
   }
 
   /** Shows what is wrong with the texts, or with the call that was made with them; and what is drawn then. */

@@ -4,6 +4,7 @@ import { difference } from "../../engine/difference.js";
 import { cardName } from "../../embed/cards.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
 import { element, folded, withIndices } from "../../shell/element.js";
+import { WANTED } from "../../shell/folds.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { t } from "../../../texts/t.js";
 import { calculate } from "./calculation.js";
@@ -56,6 +57,7 @@ function open(view: RoomView<typeof fields>): void {
   const follow = () => stepper.show(state.values.stop);
   state.onChange(follow);
   follow();
+  stage.addEventListener(WANTED, ({ target }) => stepper.leadTo(target as Node));
 
   view.onDraw(async (settings) => {
     const inputs = inputsOf(settings);

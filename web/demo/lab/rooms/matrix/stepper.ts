@@ -19,6 +19,7 @@ export class Stepper {
   readonly #list: HTMLSelectElement;
   readonly #back: HTMLButtonElement;
   readonly #next: HTMLButtonElement;
+  readonly #onStop: (stop: number) => void;
   #shown = 0;
 
   /** `onStop` is called with the number of a stop, from 1. */
@@ -28,6 +29,7 @@ export class Stepper {
       this.node.scrollIntoView({ block: "start" });
     };
     this.#stops = stops;
+    this.#onStop = onStop;
     this.#list = element(
       "select",
       { "aria-label": t`Step` },
@@ -38,6 +40,13 @@ export class Stepper {
     this.#next = button(t`Next`, () => go(this.#shown + 1));
     const group = { class: "stepper", role: "group", "aria-label": t`Steps of the calculation` };
     this.node = element("div", group, this.#back, this.#list, this.#next);
+  }
+
+  /** Goes to the stop of a part of the room that is elsewhere. */
+  leadTo(part: Node): void {
+    const has = ({ nodes }: Stop) => nodes.some((node) => node.contains(part));
+    const at = this.#stops.findIndex(has);
+    if (at >= 0 && !has(this.#stops[this.#shown - 1]!)) this.#onStop(at + 1);
   }
 
   /** Shows a stop, from 1; the last one if there are fewer. */

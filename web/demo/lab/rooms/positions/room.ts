@@ -3,7 +3,7 @@ import "./room.css";
 import { attentionDifferences } from "../../engine/difference.js";
 import type { Floats } from "../../engine/floats.js";
 import { choices, lines, panel, slider } from "../../shell/controls.js";
-import { card, element, folded, formula, withIndices } from "../../shell/element.js";
+import { card, cardOf, element, folded, formula, withIndices } from "../../shell/element.js";
 import { lineChart } from "../../shell/lineChart.js";
 import { attentionMap } from "../../shell/maps.js";
 import { matrix, transposed } from "../../shell/matrix.js";
@@ -150,7 +150,7 @@ class Picture {
         "div",
         { class: "halves" },
         card(t`Without positions`, this.#plain, formula(noneTex)),
-        element("section", { class: "card" }, this.#placedTitle, this.#placed, this.#formula),
+        cardOf(this.#placedTitle, this.#placed, this.#formula),
       ),
       element(
         "div",

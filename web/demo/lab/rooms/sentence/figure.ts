@@ -1,5 +1,5 @@
 import { headName, headsOf } from "../../../model/heads.js";
-import { element } from "../../shell/element.js";
+import { cardShare, element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
 import { t } from "../../../texts/t.js";
 import { hintMarkup, picture } from "./picture.js";
@@ -39,11 +39,17 @@ export class Figure {
     this.#seen = seen;
     const html = picture(seen);
     this.node.hidden = html === "";
-    if (html !== this.#html) this.node.innerHTML = html;
-    this.#html = html;
+    if (html !== this.#html) this.#draw(html);
     this.#cells[0]?.setAttribute("tabindex", "0");
     const place = this.node.querySelector(".long-map");
     if (place) this.#showLong(place, seen);
+  }
+
+  #draw(html: string): void {
+    this.#html = html;
+    this.node.innerHTML = html;
+    const heading = this.node.querySelector("h2");
+    if (heading) this.node.prepend(cardShare(heading));
   }
 
   #showLong(place: Element, seen: Seen): void {
