@@ -14,10 +14,13 @@ import { scenesOf } from "../../web/demo/lab/rooms/lesson/scenes.js";
 import { MOST_TOKENS, SCENES } from "../../web/demo/lab/rooms/lesson/settings.js";
 import { readWords } from "../../web/demo/lab/rooms/lesson/words.js";
 import { cards, controls, stage } from "../../web/demo/lab/rooms/lesson/stage.js";
-import { fields as matrix } from "../../web/demo/lab/rooms/matrix/settings.js";
+import { defined } from "../../web/demo/lab/rooms/matrix/definition.js";
+import { fields as matrix, inputsOf } from "../../web/demo/lab/rooms/matrix/settings.js";
 import { fields as positions } from "../../web/demo/lab/rooms/positions/settings.js";
 import { DOORS } from "../../web/demo/lab/rooms/rooms.js";
 import { fields as sentence } from "../../web/demo/lab/rooms/sentence/settings.js";
+import { at } from "../../web/demo/lab/shell/matrix.js";
+import { State } from "../../web/demo/lab/shell/state.js";
 import { written, type Field, type Fields } from "../../web/demo/lab/shell/field.js";
 import { anatomyOf, SHOWN, type Anatomy } from "../../web/demo/model/anatomy.js";
 import { Encoder, LAYERS, type EncodeOptions, type Encoding } from "../../web/demo/model/encoder.js";
@@ -319,6 +322,53 @@ test("each scene opens a room that exists, with settings that the room has", asy
     for (const [name, value] of Object.entries(door.settings))
       expect([name, readAndWritten(fieldsOf[door.room]![name]!, value)]).toEqual([name, value]);
   }
+});
+
+describe("the fourth scene opens the room Matrix with its own numbers", () => {
+  /** A score or a value in an address is rounded to four decimals; a weight changes by at most twice as much, relatively. */
+  const ROUNDING = 0.5e-4;
+
+  test.each(
+    [...TEXTS, "a b c d", "He wrote a long letter to the editor of the paper."].filter((text) => text.includes(" ")),
+  )("%p", async (text) => {
+    const { placed, unplaced } = await reading(text);
+    for (const head of HEADS)
+      for (let word = 0; word < placed.tokens.length; word++) {
+        const seen = lesson.lessonOf(placed, unplaced, { head, word });
+        const { weights, scores, mix, values } = lesson.asking(seen);
+        const settings = new State(matrix, new URLSearchParams(scenesOf(seen)[3]!.door.settings)).values;
+        const inputs = inputsOf(settings);
+        const { heads, y } = defined(inputs);
+        const names = lesson.namesOf(seen);
+        const tokens = inputs.names.slice(0, settings.positions).map((name) => names.indexOf(name));
+        const row = tokens.indexOf(word);
+        const largest = Math.max(...values.flatMap((value) => [...value.subarray(0, 4)].map(Math.abs)));
+        expect(row).toBeGreaterThanOrEqual(0);
+        tokens.forEach((token, column) => {
+          const isWord = token >= 0;
+          const weight = isWord ? weights[token]! : weights.reduce((rest, each, at) => (tokens.includes(at) ? rest : rest + each), 0); // oxfmt-ignore
+          expect(Math.abs(at(heads[0]!.weights, row, column) - weight)).toBeLessThan(2 * ROUNDING + 1e-6);
+          if (isWord)
+            expect(Math.abs(at(heads[0]!.masked, row, column) - scores[token]!)).toBeLessThan(ROUNDING + 1e-6);
+        });
+        for (let feature = 0; feature < 4; feature++)
+          expect(Math.abs(at(y, row, feature) - mix[feature]!)).toBeLessThan(ROUNDING * (1 + 2 * largest) + 1e-5);
+        // Of every other word the weights are also its own, and those of the others are the mean of theirs.
+        const rest = names.map((_, token) => token).filter((token) => !tokens.includes(token));
+        tokens.forEach((token, query) => {
+          const asked = token >= 0 ? [token] : rest;
+          tokens.forEach((key, column) => {
+            const given = asked.map((each) => lesson.weightsOf(seen, seen.placed, each));
+            const wanted = given.reduce((all, map) => all + (key >= 0 ? map[key]! : rest.reduce((part, each) => part + map[each]!, 0)), 0) / asked.length; // oxfmt-ignore
+            expect(Math.abs(at(heads[0]!.weights, query, column) - wanted)).toBeLessThan(2 * ROUNDING + 1e-6);
+          });
+        });
+      }
+  });
+
+  test("and a sentence of one word, which has no mix, opens it as it is", async () => {
+    expect(scenesOf(await seenIn("the"))[3]!.door.settings).toEqual({ reading: "mixtures" });
+  });
 });
 
 test("what came with the page is what headwise computes, in every bit", async () => {

@@ -662,6 +662,9 @@ export const GERMAN: Texts = {
     "Jede {0} von P gehört zu einer Anfrage. Hingen die Gewichte nicht von der Anfrage ab, bekäme jedes Token dieselbe {1} von Y, abgesehen von der Maske. „Eine Anfrage für alle“ zeigt es.",
   "Each {0} of P belongs to one query. If the weights did not depend on the query, every token would get the same {1} of Y. “One query for all” shows it.":
     "Jede {0} von P gehört zu einer Anfrage. Hingen die Gewichte nicht von der Anfrage ab, bekäme jedes Token dieselbe {1} von Y. „Eine Anfrage für alle“ zeigt es.",
+  "The words are those of the lesson: X picks for each its row of W_Q, W_K and W_V, so scores, weights and the first numbers of the values are the lesson’s. “{0}” are the other words in one row.":
+    "Die Wörter sind die der Lektion: X wählt für jedes seine Zeile von W_Q, W_K und W_V, also sind Scores, Gewichte und die ersten Zahlen der Werte die der Lektion. „{0}“ sind die anderen Wörter in einer Zeile.",
+  others: "übrige",
   "W_Q is 0 here, so all queries are equal. So are all {0} of P and of Y: attention gives every token the same.":
     "W_Q ist hier 0, also sind alle Anfragen gleich. Damit sind auch alle {0} von P und von Y gleich: Die Aufmerksamkeit gibt jedem Token dasselbe.",
   "W_Q is 0 here, so all queries are equal. The {0} of P differ only because the mask hides other keys from each token.":

@@ -115,7 +115,7 @@ export class NumberGrid {
     const isChanged = cell.dataset["shown"] !== shown;
     cell.dataset["shown"] = shown;
     if (!input) cell.textContent = shown;
-    else if (document.activeElement !== input) input.value = shown;
+    else if (document.activeElement !== input) input.value = brief(value);
     return isChanged;
   }
 
@@ -182,9 +182,12 @@ export class NumberGrid {
       input.blur(); // its own number is shown again
       onEdit(edits.filter((edit) => this.#cells[edit.row]?.[edit.column]));
     };
-    input.onfocus = () => input.select();
-    input.onblur = () => {
+    input.onfocus = () => {
       input.value = cell.dataset["shown"]!;
+      input.select();
+    };
+    input.onblur = () => {
+      input.value = brief(entryOf(cell.dataset["shown"]!)!);
       input.ariaInvalid = "false";
     };
     cell.append(input);
@@ -221,6 +224,15 @@ export class NumberGrid {
     next.tabIndex = 0;
     next.focus();
   }
+}
+
+/** So many signs are seen in a cell. */
+const ROOM = 5;
+
+/** A number with as many of its decimals as a cell has room for. All are there while it is typed over. */
+function brief(value: number): string {
+  const cut = [4, 3, 2, 1, 0].map((digits) => signed(Number(value.toFixed(digits))));
+  return cut.find(({ length }) => length <= ROOM) ?? cut.at(-1)!;
 }
 
 function signed(value: number): string {

@@ -9,6 +9,7 @@ import { t } from "../../../texts/t.js";
 import type { TITLES } from "../titles.js";
 import * as lesson from "./lesson.js";
 import type { Lesson } from "./lesson.js";
+import { mixture } from "./mixture.js";
 import { PERCENT } from "../../../texts/percent.js";
 
 export interface Scene {
@@ -142,7 +143,7 @@ function mix(seen: Lesson): Scene {
       t`Each word also has a value: what it gives. Attention adds all values, each times its weight. The sum is the mix for ${asker(seen)}.`,
       t`${percent(weights[best]!)} of the mix comes from the value of ${quoted(seen, best)}. Words with small weights give little.`,
     ],
-    door: { words: t`the product of weights and values`, room: "matrix", settings: { reading: "mixtures" } },
+    door: { words: t`the product of weights and values`, room: "matrix", settings: mixture(seen) },
     // The mean of one value is that value.
     ...(weights.length > 1 && { quiz }),
   };

@@ -19,6 +19,8 @@ export const fields = {
   head: number(1, { min: 1, max: LARGEST.numHeads }),
   /** What the rows of X stand for. */
   source: choice<Source>("words", SOURCES),
+  /** What the words of X are called, one a line; where a line is missing or empty, as in the example. */
+  names: text("", 400),
   form: choice("rows", ["rows", "columns"]),
   reading: choice<Reading>("similarities", ["similarities", "mixtures"]),
   scale: flag(true),
@@ -58,7 +60,7 @@ export function inputsOf(settings: Settings): Inputs {
   const [wq, bq] = [oneQuery ? zeros(read("wq")) : read("wq"), readBias("bq")];
   return {
     sizes,
-    names: originOfX(settings.source).names,
+    names: namesOf(settings),
     x: read("x"),
     wq,
     bq,
@@ -75,10 +77,15 @@ export function inputsOf(settings: Settings): Inputs {
   };
 }
 
+function namesOf({ source, names }: Settings): readonly string[] {
+  const given = source === "words" ? names.split("\n") : [];
+  return originOfX(source).names.map((name, at) => given[at] || name);
+}
+
 /** The change of the settings to another source: its own numbers, all of them. */
 export function ofSource(source: Source): Partial<Settings> {
   const { positions, width } = originOfX(source);
-  return { source, positions, inputDim: width, x: "" };
+  return { source, positions, inputDim: width, x: "", names: "" };
 }
 
 /** The head that is shown, from 0. */

@@ -1,11 +1,11 @@
 import { choices } from "../../shell/controls.js";
-import { element } from "../../shell/element.js";
+import { element, withIndices } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
 import { t } from "../../../texts/t.js";
 import { ofSource, type fields, type Settings } from "./settings.js";
 import type { Source } from "./source.js";
 import { sourcePicture } from "./sourcePicture.js";
-import { sourceWords } from "./sourceWords.js";
+import { namedWords, sourceWords } from "./sourceWords.js";
 import type { Inputs } from "./steps.js";
 
 const NAMES = { words: t`words`, series: t`days of a time series`, image: t`patches of an image` };
@@ -24,10 +24,11 @@ export class SourcePanel {
     this.node = element("div", group, choice, this.#words, this.#picture);
   }
 
-  show({ source, form }: Settings, { x, names, sizes }: Inputs): void {
+  show({ source, form, names: given }: Settings, { x, names, sizes }: Inputs): void {
     const picture = sourcePicture(source, x, names);
     this.#picture.hidden = picture.length === 0;
     this.#picture.replaceChildren(...picture);
-    this.#words.textContent = sourceWords(source, sizes, form);
+    const words = [sourceWords(source, sizes, form), ...(given ? [namedWords()] : [])].join(" ");
+    this.#words.replaceChildren(...withIndices(words));
   }
 }

@@ -20,6 +20,11 @@ export function sourceWords(
   return [what, rowsWords(source, positions), widthWords(source, inputDim, form)].filter(Boolean).join(" ");
 }
 
+/** What is said of words that came with the address: the lesson's. */
+export function namedWords(): string {
+  return t`The words are those of the lesson: X picks for each its row of W_Q, W_K and W_V, so scores, weights and the first numbers of the values are the lesson’s. “${t`others`}” are the other words in one row.`;
+}
+
 function rowsWords(source: Source, positions: number): string {
   const all = originOfX(source).names.length;
   if (source === "words" || positions === all) return "";
