@@ -6,6 +6,7 @@ import { fields as generateFields, placesOf } from "../../web/demo/lab/rooms/gen
 import { fields as lessonFields } from "../../web/demo/lab/rooms/lesson/settings.js";
 import { fields as matrixFields, headOf } from "../../web/demo/lab/rooms/matrix/settings.js";
 import { fields as positionsFields } from "../../web/demo/lab/rooms/positions/settings.js";
+import { waveWords } from "../../web/demo/lab/rooms/positions/words.js";
 import { fields as sentenceFields, hiddenOf } from "../../web/demo/lab/rooms/sentence/settings.js";
 import { changesOf, modelFields, orderOf } from "../../web/demo/lab/rooms/tensors/model/settings.js";
 import { changesWords } from "../../web/demo/lab/rooms/tensors/model/words.js";
@@ -54,6 +55,7 @@ const SETTINGS = [
   counted("lesson", "word=4", lessonFields, ({ word }) => nth(word), "the 4."),
   counted("matrix", "numHeads=3&head=3", matrixFields, (values) => headLabel(headOf(values)), "head 3"),
   counted("positions", "query=2&key=5", positionsFields, ({ query, key }) => `${nth(query)} ${nth(key)}`, "the 2. the 5."),
+  counted("positions", "pair=4", positionsFields, (values) => waveWords(values).split(",")[0]!, "Pair 4"),
   counted("flash", "step=3", flashFields, ({ step }) => `tile ${step + 1}`, "tile 3"),
 ]; // oxfmt-ignore
 

@@ -121,7 +121,7 @@ describe("what can be touched", () => {
   });
 
   test("the frames in the table are the chosen pair and the places of the text", async () => {
-    await lab.enter("positions?pair=3&offset=10&words=one+two");
+    await lab.enter("positions?pair=4&offset=10&words=one+two");
     const rims = await lab.page
       .locator(".heat-grid .rim")
       .evaluateAll((all) =>

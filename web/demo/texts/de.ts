@@ -950,8 +950,8 @@ export const GERMAN: Texts = {
   "{0}, feature {1}": "„{0}“, Merkmal {1}",
   "The sinusoidal table, places 0 to {0}. {1}": "Die Tabelle der Sinuskurven, Stellen 0 bis {0}. {1}",
   "place {0}, feature {1}": "Stelle {0}, Merkmal {1}",
-  "Features 0 to {0} from top to bottom, places 0 to {1} from left to right. Frames: this pair, and the places of the text.":
-    "Merkmale 0 bis {0} von oben nach unten, Stellen 0 bis {1} von links nach rechts. Rahmen: dieses Paar und die Stellen des Texts.",
+  "Features 1 to {0} from top to bottom, places 0 to {1} from left to right. Frames: this pair, and the places of the text.":
+    "Merkmale 1 bis {0} von oben nach unten, Stellen 0 bis {1} von links nach rechts. Rahmen: dieses Paar und die Stellen des Texts.",
   sine: "Sinus",
   cosine: "Kosinus",
   "place {0}": "Stelle {0}",

@@ -127,6 +127,7 @@ class Picture {
     const power = (value: number) => significant(10 ** value);
     const nameOf = (index: number) => this.#names[index] ?? "";
     const base = () => slider(state, "base", t`Base b`, power);
+    const pair = () => slider(state, "pair", t`Pair m`, (value) => String(value + 1));
     const word = (name: "word" | "other" | "query" | "key", label: string) => slider(state, name, label, nameOf);
     const [first, other, query, key] = [
       word("word", t`Word in its place`),
@@ -170,7 +171,7 @@ class Picture {
         folded(
           t`Sinusoids: a clock for each pair of features`,
           formula(wavesTex),
-          panel(slider(state, "pair", t`Pair m`), base()),
+          panel(pair(), base()),
           this.#table,
           this.#waves,
           this.#waveWords,
@@ -178,7 +179,7 @@ class Picture {
         folded(
           t`Rotary: a pair of features turns in its plane`,
           formula(rotaryTex),
-          panel(slider(state, "pair", t`Pair m`), base(), query, key),
+          panel(pair(), base(), query, key),
           element(
             "p",
             { class: "hint" },
@@ -266,7 +267,7 @@ class Picture {
     this.#added.replaceChildren(
       ...parts.map(({ title, rows }) => {
         const both = matrix(2, DIM, (i, column) => rows[i]!.data[column]!);
-        const name = (i: number, column: number) => t`${names[i]!}, feature ${column}`;
+        const name = (i: number, column: number) => t`${names[i]!}, feature ${column + 1}`;
         const cell = { width: 20, height: 20 };
         const grid = heatGrid(both, { label: title, cell, largest, name });
         return element("figure", {}, element("figcaption", {}, title), grid);
@@ -284,13 +285,13 @@ class Picture {
       label: t`The sinusoidal table, places 0 to ${SHOWN - 1}. ${said}`,
       cell: { width: 6, height: 10 },
       largest: 1,
-      name: (feature, place) => t`place ${place}, feature ${feature}`,
+      name: (feature, place) => t`place ${place}, feature ${feature + 1}`,
       frames: [
         { rows: [2 * pair, 2 * pair + 2], columns: [0, SHOWN] },
         { rows: [0, DIM], columns: [start, start + found.names.length] },
       ],
     });
-    const about = t`Features 0 to ${DIM - 1} from top to bottom, places 0 to ${SHOWN - 1} from left to right. Frames: this pair, and the places of the text.`;
+    const about = t`Features 1 to ${DIM} from top to bottom, places 0 to ${SHOWN - 1} from left to right. Frames: this pair, and the places of the text.`;
     this.#table.replaceChildren(grid, element("figcaption", {}, about));
     const line = (feature: number, name: string) => ({
       name,

@@ -15,7 +15,7 @@ export const fields = {
   /** Two words: one in its place, and another one that is put there. */
   word: ordinal(3, word),
   other: ordinal(5, word),
-  pair: number(2, { min: 0, max: DIM / 2 - 1 }),
+  pair: ordinal(2, { max: DIM / 2 - 1 }),
   query: ordinal(8, word),
   key: ordinal(3, word),
   hand: choice<Hand>("back", HANDS),

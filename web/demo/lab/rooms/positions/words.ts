@@ -128,7 +128,7 @@ export function frequencyOf({ base, pair }: Pick<Settings, "base" | "pair">): nu
 export function waveWords(settings: Settings): string {
   const frequency = frequencyOf(settings);
   const { pair } = settings;
-  return t`Pair ${pair}, features ${2 * pair} and ${2 * pair + 1}: sine and cosine of place × ${significant(frequency)}. The wave repeats every ${significant((2 * Math.PI) / frequency)} places.`;
+  return t`Pair ${pair + 1}, features ${2 * pair + 1} and ${2 * pair + 2}: sine and cosine of place × ${significant(frequency)}. The wave repeats every ${significant((2 * Math.PI) / frequency)} places.`;
 }
 
 /** How a pair of features of a query and of a key turns. */
