@@ -76,7 +76,7 @@ test("what is printed is what was measured, and no sentence has a raw exponent",
 test("the times of a slow machine are written out", () => {
   const figures = [{ engine: ENGINES[0], times: [2824.3] }];
   const [point] = pointsOf(figures);
-  expect(timeText(point!)).toBe("2,820 ms");
+  expect(timeText(point!)).toBe("2,820\u00a0ms");
   expect(markdown({ device: "", date: "", figures })).toContain("| 2,820 ms |");
 });
 

@@ -148,7 +148,7 @@ test("tiles are not credited with what the mask saves", () => {
 });
 
 test("numbers are written without raw exponents", () => {
-  expect([99.7 * 1024, 1023, 9.96 * 2 ** 20, 2.5 * 1024, 34 * 2 ** 30].map(bytes)).toEqual(["100 KB", "1,023 bytes", "10 MB", "2.5 KB", "34 GB"]); // oxfmt-ignore
+  expect([99.7 * 1024, 1023, 9.96 * 2 ** 20, 2.5 * 1024, 34 * 2 ** 30].map(bytes)).toEqual(["100\u00a0KB", "1,023 bytes", "10\u00a0MB", "2.5\u00a0KB", "34\u00a0GB"]); // oxfmt-ignore
   expect([2824.3, 0.04211, 12.345, 100, 9.999].map((value) => significant(value))).toEqual(["2,820", "0.0421", "12.3", "100", "10"]); // oxfmt-ignore
   expect([6.2e-8, 1e-10, 9.7e-7, 3].map(scientific)).toEqual(["6 · 10⁻⁸", "1 · 10⁻¹⁰", "1 · 10⁻⁶", "3 · 10⁰"]);
   expect([keysName(4, 4), keysName(4, 1)]).toEqual(["keys 4 to 7", "key 4"]);

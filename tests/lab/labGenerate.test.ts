@@ -255,7 +255,7 @@ describe("words", () => {
     const next = candidates([0, 2, 1, -1], { temperature: 1, topK: 4 });
     const said = finding(config, written([1, 2, 3]), next);
     expect(said).toBe(
-      "After 3 characters “␣” has 64\u00a0%, “a” has 24\u00a0% to be taken next; keys and values take 16 KB.",
+      "After 3 characters “␣” has 64\u00a0%, “a” has 24\u00a0% to be taken next; keys and values take 16\u00a0KB.",
     );
     expect(faults(said)).toEqual([]);
     expect([sign("\n"), sign(" "), sign("x")]).toEqual(["⏎", "␣", "x"]);

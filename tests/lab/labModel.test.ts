@@ -488,7 +488,7 @@ describe("A model on the hub", () => {
     const plan = { storedBytes: 500 * 2 ** 20 };
     expect(loadWords(plan, undefined)).toBe("Load the model");
     expect(loadWords(plan, "a.example")).toBe(
-      "Load the model: fetches about 500 MB from a.example, and keeps them in this browser",
+      "Load the model: fetches about 500\u00a0MB from a.example, and keeps them in this browser",
     );
   });
 
@@ -509,9 +509,9 @@ describe("The plan of a model", () => {
   test("says its sizes, and what each precision takes", async () => {
     const plan = await planOf({ use_cache: true });
     expect(planFinding(plan)).toMatch(
-      /^A model of the type GPT-2 with 2 layers of 4 heads, 16 wide: [\d,.]+ (thousand )?weights, \d+ KB in the files\. No weight has been read yet\.$/,
+      /^A model of the type GPT-2 with 2 layers of 4 heads, 16 wide: [\d,.]+ (thousand )?weights, \d+\u00a0KB in the files\. No weight has been read yet\.$/,
     );
-    expect(precisionWords(plan, "int8")).toMatch(/^int8: [\d.]+ KB$/);
+    expect(precisionWords(plan, "int8")).toMatch(/^int8: [\d.]+\u00a0KB$/);
     expect(refusalWords(plan)).toBeUndefined();
     expect(notesOf(plan).at(-1)).toMatch(/^These fields of config\.json change nothing: .*use_cache/);
   });
@@ -523,9 +523,11 @@ describe("The plan of a model", () => {
     );
     const small = { ...plan, unknownFields: [], fits: [], limitBytes: 2 ** 20 };
     expect(planFinding(small)).toMatch(
-      /^This model does not fit: it needs at least .*, and the engine can have 1\.0 MB\.$/,
+      /^This model does not fit: it needs at least .*, and the engine can have 1\.0\u00a0MB\.$/,
     );
-    expect(precisionWords(small, "float32")).toMatch(/^float32: [\d.]+ KB; it does not fit, because loading needs /);
+    expect(precisionWords(small, "float32")).toMatch(
+      /^float32: [\d.]+\u00a0KB; it does not fit, because loading needs /,
+    );
     expect(planFinding({ ...plan, unknownFields: [], missingFiles: ["a.safetensors", "b.safetensors"] })).toBe(
       "This model cannot be loaded: a.safetensors and b.safetensors are missing.",
     );

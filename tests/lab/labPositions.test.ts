@@ -273,7 +273,7 @@ test("rotations: places, angles and the product are those drawn, and the product
     expect(said.plane).toContain(`The query of “${names[0]}” at place ${query.place} turns by `);
     expect(said.plane).toContain(`the key of “${names[1]}” at place ${key.place} by `);
     expect([query.place, key.place]).toEqual([settings.query, settings.key].map((word) => FIRST + settings.offset + word)); // oxfmt-ignore
-    const [first, second] = matched(said.plane, /turns by ([\d.,]+) rad, the key of .*? by ([\d.,]+) rad\. /);
+    const [first, second] = matched(said.plane, /turns by ([\d.,]+)\u00a0rad, the key of .*? by ([\d.,]+)\u00a0rad\. /);
     expectSignificant(first!, query.place * theta);
     expectSignificant(second!, key.place * theta);
     for (const { place, before, after } of [query, key]) {
@@ -287,7 +287,7 @@ test("rotations: places, angles and the product are those drawn, and the product
     const distance = query.place - key.place;
     if (distance === 0) expect(said.plane).toContain("Both stand in one place");
     else {
-      const [places, order, angle] = matched(said.plane, /stands (\d+) places? (before|after) the query, .* by ([\d.,]+) rad\. Their/); // oxfmt-ignore
+      const [places, order, angle] = matched(said.plane, /stands (\d+) places? (before|after) the query, .* by ([\d.,]+)\u00a0rad\. Their/); // oxfmt-ignore
       expect([numberOf(places!), order]).toEqual([Math.abs(distance), distance > 0 ? "before" : "after"]);
       expectSignificant(angle!, Math.abs(distance) * theta);
     }

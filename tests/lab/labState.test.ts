@@ -81,7 +81,7 @@ describe("numbers for readers", () => {
       const read = Number(significant(size, 3).replaceAll(",", ""));
       expect(Math.abs(read - size)).toBeLessThanOrEqual(0.005 * size);
     }
-    expect([bytes(99.7 * 1024), bytes(2.5 * 1024), bytes(1)]).toEqual(["100 KB", "2.5 KB", "1 byte"]);
+    expect([bytes(99.7 * 1024), bytes(2.5 * 1024), bytes(1)]).toEqual(["100\u00a0KB", "2.5\u00a0KB", "1 byte"]);
   });
 
   test("of things are singular or plural", () => {

@@ -6,10 +6,15 @@ import { said } from "../../texts/t.js";
 /** What stands before the decimals: "." or ",". */
 const POINT = new Intl.NumberFormat(language).format(0.5)[1]!;
 
+/** A number and its unit, on one line. */
+export function withUnit(number: string, unit: string): string {
+  return `${number}\u00a0${unit}`;
+}
+
 /** "0.42 ms", "12 ms", "3.1 s" */
 export function milliseconds(duration: number): string {
-  if (duration >= 1000) return `${decimal(duration / 1000, 1)} s`;
-  return `${decimal(duration, duration < 1 ? 2 : duration < 10 ? 1 : 0)} ms`;
+  if (duration >= 1000) return withUnit(decimal(duration / 1000, 1), "s");
+  return withUnit(decimal(duration, duration < 1 ? 2 : duration < 10 ? 1 : 0), "ms");
 }
 
 /** A number with this many decimals and a true minus sign, never "−0.00". */
@@ -62,7 +67,7 @@ export function bytes(count: number): string {
   const units = ["KB", "MB", "GB", "TB"];
   const unit = Math.min(Math.floor(Math.log2(count) / 10), units.length) - 1;
   const amount = count / 1024 ** (unit + 1);
-  return `${decimal(amount, amount >= 9.95 ? 0 : 1)} ${units[unit]}`;
+  return withUnit(decimal(amount, amount >= 9.95 ? 0 : 1), units[unit]!);
 }
 
 /** "1.3 million" */

@@ -1,5 +1,5 @@
 import { element } from "../../shell/element.js";
-import { significant } from "../../shell/numbers.js";
+import { significant, withUnit } from "../../shell/numbers.js";
 import { engineWords, type Row } from "./rows.js";
 import { t } from "../../../texts/t.js";
 import { PERCENT } from "../../../texts/percent.js";
@@ -15,7 +15,7 @@ export function benchTable(rows: readonly Row[]): HTMLElement {
       engineWords(row.engine),
       row.version,
       row.device,
-      `${significant(row.median)} ms`,
+      withUnit(significant(row.median), "ms"),
       t`${significant(row.low)} to ${significant(row.high)} ms`,
       String(row.samples.length),
       `${(100 * row.roof).toFixed(0)}${PERCENT}`,

@@ -5,7 +5,7 @@ import { fromProof } from "../../../../../tests/bench/schema/fromProof.mjs";
 import { Proof } from "../../engine/proof.js";
 import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
-import { significant } from "../../shell/numbers.js";
+import { significant, withUnit } from "../../shell/numbers.js";
 import { save } from "../../shell/save.js";
 import { t } from "../../../texts/t.js";
 
@@ -116,9 +116,9 @@ function speedRow(record: ProofSpeed): string[] {
   const share = (value: number, of: string) => t`${(100 * value).toFixed(0)} % of ${of}`;
   const rate =
     group === "decode"
-      ? `${significant(record.gigabytesPerSecond)} GB/s, ${share(record.shareOfBandwidth, t`copying`)}`
-      : `${significant(record.gflops)} GFLOP/s, ${share(record.shareOfMultiplyAdds, t`multiply-adds alone`)}`;
-  return [`${name}, ${tiling}`, `${significant(gpuMilliseconds ?? milliseconds)} ms`, rate];
+      ? `${withUnit(significant(record.gigabytesPerSecond), "GB/s")}, ${share(record.shareOfBandwidth, t`copying`)}`
+      : `${withUnit(significant(record.gflops), "GFLOP/s")}, ${share(record.shareOfMultiplyAdds, t`multiply-adds alone`)}`;
+  return [`${name}, ${tiling}`, withUnit(significant(gpuMilliseconds ?? milliseconds), "ms"), rate];
 }
 
 /** What a record proves, as its summary says it in a terminal. */

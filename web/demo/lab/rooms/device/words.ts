@@ -1,5 +1,5 @@
 import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
-import { counted, grouped, scientific, significant } from "../../shell/numbers.js";
+import { counted, grouped, scientific, significant, withUnit } from "../../shell/numbers.js";
 import type { BenchResult } from "./benchResult.js";
 import { t } from "../../../texts/t.js";
 
@@ -37,10 +37,10 @@ export function roofAt({ roof, bandwidth, engine }: BenchFigure, intensity: numb
   return Math.min(computing, bandwidth === undefined ? Infinity : bandwidth * intensity) / 1e9;
 }
 
-export const timeText = ({ milliseconds }: Point) => `${significant(milliseconds)} ms`;
+export const timeText = ({ milliseconds }: Point) => withUnit(significant(milliseconds), "ms");
 
 export function rateText({ gflops, roof }: Point): string {
-  const rate = `${significant(gflops)} GFLOP/s`;
+  const rate = withUnit(significant(gflops), "GFLOP/s");
   return roof === undefined ? rate : t`${rate}, ${((100 * gflops) / roof).toFixed(0)} % of the roof`;
 }
 

@@ -1,4 +1,4 @@
-import { counted, decimal, significant } from "../../shell/numbers.js";
+import { counted, decimal, significant, withUnit } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
 import type { Calculation } from "./calculation.js";
 import { aimOf, HANDS } from "./handmade.js";
@@ -134,7 +134,7 @@ export function waveWords(settings: Settings): string {
 /** How a pair of features of a query and of a key turns. */
 export function planeWords({ names, turned: { query, key, product } }: Calculation, settings: Settings): string {
   const frequency = frequencyOf(settings);
-  const angle = (places: number) => `${significant(places * frequency)} rad`;
+  const angle = (places: number) => withUnit(significant(places * frequency), "rad");
   const [q, k] = [names[settings.query]!, names[settings.key]!];
   const distance = Math.abs(query.place - key.place);
   const places = counted(distance, "place");
