@@ -67,7 +67,7 @@ describe("the links", () => {
     const strongest = [0, 1, 2]
       .flatMap((head) => ALL.map((to) => ({ head, to, weight: PROBS.data[(head * SIZE + 4) * SIZE + to]! })))
       .sort((a, b) => b.weight - a.weight)[0]!;
-    const percent = `${Number((100 * strongest.weight).toPrecision(4))} %`;
+    const percent = `${Number((100 * strongest.weight).toPrecision(4))}\u00a0%`;
     expect(await readout()).toContain(
       `Strongest links of “the”: to “${WORDS[strongest.to]}” ${percent} (head ${strongest.head})`,
     );
@@ -153,7 +153,7 @@ test("a long source is asked for the rows in sight, and followed as it scrolls",
   await page.waitForFunction(() => (window as unknown as { calls: number[] }).calls.length > 1);
   await drawn(page);
   expect(await asked()).toEqual([0, 1984]);
-  expect(await page.textContent("[part=readout]")).toMatch(/query \d+ to key \d+ 100 %/);
+  expect(await page.textContent("[part=readout]")).toMatch(/query \d+ to key \d+ 100\u00a0%/);
   await close();
 });
 

@@ -203,7 +203,7 @@ describe("the numbering of tokens", () => {
       ];
     };
     const [text, row, column] = await said(4, 2);
-    expect(text).toMatch(/^“park” \(4\) gives [\d.]+ % of its attention to “by”\.$/);
+    expect(text).toMatch(/^“park” \(4\) gives [\d.]+\u00a0% of its attention to “by”\.$/);
     expect([row, column]).toEqual(["“park” (4)", "“by”"]);
     expect((await said(2, 3))[0]).toBe("“by” may not attend to “the” (3).");
     await page.evaluate(
@@ -211,7 +211,7 @@ describe("the numbering of tokens", () => {
       ["the₁", "park₂", "by", "the₄", "park₅"],
     );
     await drawn(page);
-    expect((await said(4, 1))[0]).toMatch(/^“park₅” gives [\d.]+ % of its attention to “park₂”\.$/);
+    expect((await said(4, 1))[0]).toMatch(/^“park₅” gives [\d.]+\u00a0% of its attention to “park₂”\.$/);
     await close();
   });
 });
@@ -231,7 +231,7 @@ describe("the tooltip", () => {
       const { map } = window as unknown as VizWindow;
       return map.probs!.data[35]!;
     });
-    const share = `${Number((100 * value).toPrecision(4))} %`;
+    const share = `${Number((100 * value).toPrecision(4))}\u00a0%`;
     expect(await tooltip(page).locator("strong").textContent()).toBe(share);
     expect(await tooltip(page).textContent()).toContain("“mat” → “mat”");
     const frame = await boxOf(page.locator("[role=gridcell]"));

@@ -56,7 +56,7 @@ describe("the map", () => {
       await pointAt(query, key);
       const value = probAt(0, query, key);
       expect(await told(page, "cellchange")).toEqual([{ head: 0, query, key, value, hidden: false, locked: false }]);
-      const percent = `${Number((100 * value).toPrecision(4))} %`;
+      const percent = `${Number((100 * value).toPrecision(4))}\u00a0%`;
       expect(await readout(page)).toBe(`“${WORDS[query]}” gives ${percent} of its attention to “${WORDS[key]}”.`);
     }
     await pointAt(1, 4);
@@ -84,7 +84,7 @@ describe("the map", () => {
     const focused = () => page.evaluate(() => (window as unknown as VizWindow).map.shadowRoot!.activeElement?.role);
     for (let tabs = 0; tabs < 12 && (await focused()) !== "grid"; ++tabs) await page.keyboard.press("Tab");
     expect(await focused()).toBe("grid");
-    expect(await activeCell(page)).toMatch(/^“The” gives 100 % .* “The”\.$/);
+    expect(await activeCell(page)).toMatch(/^“The” gives 100\u00a0% .* “The”\.$/);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowRight");

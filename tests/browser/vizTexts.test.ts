@@ -73,8 +73,8 @@ describe("texts of another language", () => {
       () => ((document.querySelector("attention-map") as viz.AttentionMap).cell = { query: 2, key: 1 }),
     );
     await drawn(page);
-    expect(await textOf(page, ".readout")).toMatch(/^„sat“ gibt \d+,\d+ % an „cat“\.$/);
-    expect(await textOf(page, ".tooltip")).toMatch(/^\d+,\d+ %„sat“ → „cat“$/);
+    expect(await textOf(page, ".readout")).toMatch(/^„sat“ gibt \d+,\d+\u00a0% an „cat“\.$/);
+    expect(await textOf(page, ".tooltip")).toMatch(/^\d+,\d+\u00a0%„sat“ → „cat“$/);
     await page.evaluate(
       () => ((document.querySelector("attention-map") as viz.AttentionMap).cell = { query: 0, key: 3 }),
     );
@@ -105,9 +105,9 @@ describe("texts of another language", () => {
     await drawn(page);
     const look = async () => {
       expect(await textOf(page, ".readout")).toMatch(
-        /^Stärkste Verbindungen: von „\w+“ zu „\w+“ \d+(,\d+)? % \(Kopf \d\), /,
+        /^Stärkste Verbindungen: von „\w+“ zu „\w+“ \d+(,\d+)?\u00a0% \(Kopf \d\), /,
       );
-      expect(await textOf(page, "label")).toMatch(/^Verbindungen ausblenden unter5 %$/);
+      expect(await textOf(page, "label")).toMatch(/^Verbindungen ausblenden unter5\u00a0%$/);
       expect(await labelOf(page, "[role=listbox].query")).toBe("Anfragen");
       expect(await labelOf(page, ".chips")).toBe("Köpfe");
       expect(await page.locator(".chips button").allTextContents()).toEqual(["Kopf 0", "Kopf 1"]);
@@ -131,8 +131,8 @@ describe("texts of another language", () => {
     expect(await textOf(page, ".readout")).toMatch(/^Stärkste Verbindungen von „sat“: zu „cat“ /);
     await page.evaluate(speakEnglish);
     await drawn(page);
-    expect(await textOf(page, ".readout")).toMatch(/^Strongest links of “sat”: to “cat” \d+(\.\d+)? % \(head \d\)/);
-    expect(await textOf(page, "label")).toBe("Hide links below5 %");
+    expect(await textOf(page, ".readout")).toMatch(/^Strongest links of “sat”: to “cat” \d+(\.\d+)?\u00a0% \(head \d\)/);
+    expect(await textOf(page, "label")).toBe("Hide links below5\u00a0%");
     expect(troubles).toEqual([]);
     await close();
   });

@@ -183,15 +183,15 @@ describe("a cell in words", () => {
   const tokens = { queries: ["it", "was"], keys: [] };
   const reading = { head: 0, query: 0, key: 3, value: 0.123456, hidden: false, locked: false };
   test.each([
-    [reading, "probs", "“it” gives 12.35 % of its attention to key 3."],
-    [{ ...reading, value: 1e-9 }, "probs", "“it” gives less than 0.0001 % of its attention to key 3."],
+    [reading, "probs", "“it” gives 12.35\u00a0% of its attention to key 3."],
+    [{ ...reading, value: 1e-9 }, "probs", "“it” gives less than 0.0001\u00a0% of its attention to key 3."],
     [{ ...reading, value: -2.5 }, "scores", "“it” scores key 3 with −2.5."],
     [{ ...reading, value: -3.5e-8 }, "scores", "“it” scores key 3 with −3.5e−8."],
     [{ ...reading, hidden: true }, "probs", "“it” may not attend to key 3."],
     [{ ...reading, value: undefined }, "probs", "“it” and key 3: being computed."],
     [{ ...reading, value: NaN }, "probs", "“it” and key 3: not a number."],
     [{ ...reading, value: NaN }, "scores", "“it” and key 3: not a number."],
-    [{ ...reading, value: Infinity }, "probs", "“it” gives ∞ % of its attention to key 3."],
+    [{ ...reading, value: Infinity }, "probs", "“it” gives ∞\u00a0% of its attention to key 3."],
     [{ ...reading, value: -Infinity }, "scores", "“it” scores key 3 with −∞."],
   ] as const)("%#", (cell, kind, words) => {
     expect(sentence(cell, kind, tokens)).toBe(words);
@@ -241,14 +241,14 @@ describe("links", () => {
     const told = (selection: Parameters<typeof linkSentence>[1]) =>
       linkSentence(linksOf(rowOf, { ...all, selection }), selection, tokens, (head) => `head ${head}`);
     expect(told({ queries: [1], keys: [] })).toBe(
-      "Strongest links of “b”: to “b” 90 % (head 1), to “a” 70 % (head 0), to “b” 30 % (head 0).",
+      "Strongest links of “b”: to “b” 90\u00a0% (head 1), to “a” 70\u00a0% (head 0), to “b” 30\u00a0% (head 0).",
     );
     expect(told({ queries: [], keys: [2] })).toBe(
-      "Strongest links to “c”: from “c” 60 % (head 0), from “c” 25 % (head 1).",
+      "Strongest links to “c”: from “c” 60\u00a0% (head 0), from “c” 25\u00a0% (head 1).",
     );
     const twice = { queries: ["a", "b", "a"], keys: ["a", "b", "a"] };
     expect(linkSentence([{ head: 0, query: 2, key: 1, weight: 0.5 }], none, twice, () => "it")).toBe(
-      "Strongest links: from “a” (2) to “b” 50 % (it).",
+      "Strongest links: from “a” (2) to “b” 50\u00a0% (it).",
     );
     expect(told({ queries: [0], keys: [2] })).toBe("No link is stronger than the threshold.");
   });

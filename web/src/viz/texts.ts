@@ -71,8 +71,8 @@ export interface VizTexts {
 
 const ENGLISH: VizTexts = {
   decimalSign: ".",
-  percent: (number) => `${number} %`,
-  nearlyNothing: "less than 0.0001 %",
+  percent: (number) => `${number}\u00a0%`,
+  nearlyNothing: "less than 0.0001\u00a0%",
   notANumber: "not a number",
 
   attention: "Attention",
