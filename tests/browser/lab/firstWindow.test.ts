@@ -18,6 +18,8 @@ const FIGURES = [
   ["train", ".run-columns", ".run-bar", "most"],
   ["generate", ".run-columns", ".run-bar", "most"],
   ["tensors", ".card", ".panel", "whole"],
+  ["device", ".card", ".panel", "most"],
+  ["bench", ".card", ".panel", "most"],
 ] as const;
 
 beforeAll(() => lab.page.setViewportSize(WINDOW));

@@ -2111,7 +2111,7 @@ export const GERMAN: Texts = {
   "Zoom out": "Verkleinern",
   "Zoom in": "Vergrößern",
   Fit: "Ganz",
-  "Fit all of it": "Alles zeigen",
+  "Fit all of it": "Ganz zeigen",
   "Save the view as SVG": "Ansicht als SVG speichern",
   "Save the view as PNG": "Ansicht als PNG speichern",
   "Save the numbers in view as CSV": "Sichtbare Zahlen als CSV speichern",

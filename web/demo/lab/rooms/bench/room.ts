@@ -1,7 +1,7 @@
 import "./room.css";
 
 import { button, choices, panel, toggle } from "../../shell/controls.js";
-import { card, element, scrollable } from "../../shell/element.js";
+import { card, element, folded, scrollable } from "../../shell/element.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { save } from "../../shell/save.js";
 import { barsOf } from "./bars.js";
@@ -46,10 +46,10 @@ function open(view: RoomView<typeof fields>): void {
       choices(state, "by", t`Order by`, { engine: t`engine`, device: t`device`, time: t`time` }),
       toggle(state, "log", t`Logarithmic`),
     ),
-    card(t`Files`, shelf.node),
-    card(t`Is it complete?`, complete),
     card(t`Side by side`, about, chart),
-    card(
+    card(t`Files`, shelf.node),
+    folded(t`Is it complete?`, complete),
+    folded(
       t`All times`,
       table,
       element(

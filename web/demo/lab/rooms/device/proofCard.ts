@@ -4,7 +4,7 @@ import { adapterName, nameOf, shapeName } from "../../../../../tests/bench/proof
 import { fromProof } from "../../../../../tests/bench/schema/fromProof.mjs";
 import { Proof } from "../../engine/proof.js";
 import { button } from "../../shell/controls.js";
-import { card, element, scrollable } from "../../shell/element.js";
+import { element, folded, scrollable } from "../../shell/element.js";
 import { significant, withUnit } from "../../shell/numbers.js";
 import { save } from "../../shell/save.js";
 import { t } from "../../../texts/t.js";
@@ -62,7 +62,7 @@ export function proofCard(deviceName: string): { readonly node: HTMLElement; clo
   }
 
   const buttons = element("div", { class: "row" }, whole, quick, cancel);
-  const node = card(t`Is its GPU right, and how fast?`, element("p", { class: "hint" }, ABOUT), buttons, running, verdict, results); // oxfmt-ignore
+  const node = folded(t`Is its GPU right, and how fast?`, element("p", { class: "hint" }, ABOUT), buttons, running, verdict, results); // oxfmt-ignore
   return { node, close: () => proof?.close() };
 }
 

@@ -3,7 +3,7 @@ import "./room.css";
 import { attentionDifferences } from "../../engine/difference.js";
 import { CASES, engineName, type BenchEngine, type BenchFigure } from "../../engine/bench.js";
 import { button, panel, slider } from "../../shell/controls.js";
-import { card, element, scrollable } from "../../shell/element.js";
+import { card, element, folded, scrollable } from "../../shell/element.js";
 import { number, text } from "../../shell/field.js";
 import { decimal } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
@@ -55,7 +55,7 @@ function open(view: RoomView<typeof fields>): void {
       share,
       element("p", { class: "hint" }, NOTES),
     ),
-    card(t`What this browser offers`, offers()),
+    folded(t`What this browser offers`, offers()),
     proof.node,
   );
   view.onClose(() => {
