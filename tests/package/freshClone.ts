@@ -10,12 +10,14 @@ const root = path.resolve(".");
 /**
  * A clone of this repository in a folder far from it, as one has it who is about to publish: nothing is built, no package
  * is installed. What is not committed here is laid over it, so that a test judges the sources that stand here.
+ *
+ * @param name - how the name of the folder begins
  */
-export async function freshClone(): Promise<string> {
-  const clone = await mkdtemp(path.join(tmpdir(), "headwise-clone-"));
+export async function freshClone(name = "headwise-clone-"): Promise<string> {
+  const clone = await mkdtemp(path.join(tmpdir(), name));
   await run("git", ["clone", "--quiet", root, clone]);
-  for (const name of await uncommitted()) {
-    const [from, to] = [path.join(root, name), path.join(clone, name)];
+  for (const file of await uncommitted()) {
+    const [from, to] = [path.join(root, file), path.join(clone, file)];
     await (existsSync(from) ? cp(from, to) : rm(to));
   }
   return clone;

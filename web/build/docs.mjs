@@ -1,9 +1,10 @@
 // npm run docs: makes build/docs, a folder for any static web server: the guides, the API of every entry, the demo. Listings of
 // the guides run in the page, with the package's own files.
 
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { buildToRun } from "./build.mjs";
@@ -40,7 +41,7 @@ try {
   optionsOf(USAGE);
   await buildToRun();
   await bundleListings();
-  await run(process.execPath, ["node_modules/typedoc/bin/typedoc", "--options", "web/typedoc.json"]);
+  await runTypeDoc();
   const { buildSite } = await import("../demo/site.mjs"); // needs the packages
   await cp(buildSite(), path.join(site, "demo"), { recursive: true });
   copyPackage();
@@ -49,6 +50,18 @@ try {
 } catch (error) {
   say(error.message);
   process.exitCode = 1;
+}
+
+/** TypeDoc takes its own path for a pattern, and finds nothing in a folder such as "my (copy)": so it goes through a plain one. */
+async function runTypeDoc() {
+  const folder = mkdtempSync(path.join(tmpdir(), "headwise-docs-"));
+  const link = path.join(folder, "root");
+  try {
+    symlinkSync(root, link, "junction");
+    await run(process.execPath, ["node_modules/typedoc/bin/typedoc", "--options", path.join(link, "web/typedoc.json")]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** The script of all pages that makes their listings run. */

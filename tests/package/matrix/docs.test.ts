@@ -1,7 +1,7 @@
-// The site that `npm run docs` builds.
+// The site that `npm run docs` builds, here in a folder whose name means something in patterns of files.
 
 import { existsSync, readdirSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 
@@ -12,17 +12,24 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { ERROR_CODES } from "../../../web/src/base/errors.js";
 import { launchChromium } from "../../browser/chromium.js";
 import { serveFolder } from "../../browser/staticServer.js";
+import { freshClone } from "../freshClone.js";
 import { run } from "../programs.js";
 
-const site = path.resolve("build/docs");
-
+let [clone, site] = ["", ""];
 let pages: Map<string, string>;
 beforeAll(async () => {
-  await run(process.execPath, ["web/build/docs.mjs"]);
+  clone = await freshClone("headwise (copy) [1] & ü ");
+  site = path.join(clone, "build/docs");
+  await symlink(path.resolve("node_modules"), path.join(clone, "node_modules"));
+  for (const built of ["build", "dist", "dist-demo"])
+    if (existsSync(built)) await cp(built, path.join(clone, built), { recursive: true });
+  await rm(site, { recursive: true, force: true });
+  await run(process.execPath, ["web/build/docs.mjs"], { cwd: clone });
   const names = (await readdir(site, { recursive: true })).filter((name) => name.endsWith(".html"));
   const read = async (name: string) => [path.join(site, name), await readFile(path.join(site, name), "utf8")] as const;
   pages = new Map(await Promise.all(names.map(read)));
 });
+afterAll(() => rm(clone, { recursive: true, force: true }));
 
 /** Where the links of a page lead, as a file and perhaps a place in it. Links to other sites are left out. */
 function linksOf(page: string, html: string): { file: string; anchor: string }[] {
