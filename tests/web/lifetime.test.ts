@@ -8,7 +8,7 @@ import { createAttention, OutOfMemoryError } from "headwise";
 
 import { bits, float32Of } from "./close.js";
 import { variants } from "./engines.js";
-import { runProgram as run } from "./programs.js";
+import { runProgram as run, runWith } from "./programs.js";
 
 const { sin } = Math; // looked up once: a test runner's sandbox is slow to find globals
 
@@ -61,6 +61,11 @@ describe("a process that uses headwise", () => {
 
   test.each(entries)("(%s) needs no FinalizationRegistry", async (entry) => {
     expect(await run("noRegistry", entry)).toEqual({ value: 1 });
+  });
+
+  test.each(entries)("(%s) computes where the objects of the language are frozen", async (entry) => {
+    const flags = ["--frozen-intrinsics", "--no-warnings"];
+    expect(await runWith(flags, "frozen", entry)).toEqual({ output: 1, probs: [1, 0, 0.5, 0.5], attended: 1 });
   });
 
   test("has the threads that it asked for", async () => {

@@ -13,7 +13,7 @@ const kindOf = getterOf<string | undefined>(prototype, Symbol.toStringTag);
 const bufferOf = getterOf<ArrayBufferLike>(prototype, "buffer");
 const byteOffsetOf = getterOf<number>(prototype, "byteOffset");
 const lengthOf = getterOf<number>(prototype, "length");
-const keysOf = Object.getOwnPropertyDescriptor(prototype, "keys")!.value as Asked<unknown>;
+const keysOf = Reflect.get(prototype, "keys") as Asked<unknown>; // frozen, it may be a property with a getter
 const plainLengthOf = getterOf<number>(ArrayBuffer.prototype, "byteLength");
 const sharedLengthOf =
   typeof SharedArrayBuffer === "function"
