@@ -1,12 +1,17 @@
 // node tests/bench/hidden.mjs: measures which output rows are spoiled by a NaN in a hidden key and its value, for a
 // table of the README. It needs the peers: `npm ci --prefix tests/bench` installs them.
 
-import tf from "@tensorflow/tfjs-core";
-import "@tensorflow/tfjs-backend-wasm";
-import * as ort from "onnxruntime-web";
-
 import { createAttention, tensor } from "../../dist/index.node.js";
+import { settingsOf } from "../../web/build/usage.mjs";
 import { BOOL, FLOAT, INT32, onnxModel } from "../attention-conformance/adapters/onnxModel.mjs";
+
+const USAGE = `node tests/bench/hidden.mjs [options]
+  --help    this text`;
+
+settingsOf(USAGE);
+const tf = await import("@tensorflow/tfjs-core");
+await import("@tensorflow/tfjs-backend-wasm");
+const ort = await import("onnxruntime-web");
 
 const HEADS = { num_heads: 1 };
 const [TOKENS, DIM] = [3, 8];

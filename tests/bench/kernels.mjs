@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { configure } from "../../web/build/cmake.mjs";
-import { oneOf, optionsOf } from "../../web/build/usage.mjs";
+import { oneOf, settingsOf } from "../../web/build/usage.mjs";
 import { nodeProgram, VERSIONS } from "./engines.mjs";
 
 const USAGE = `node tests/bench/kernels.mjs [options]
@@ -18,11 +18,15 @@ const USAGE = `node tests/bench/kernels.mjs [options]
 
 const PROGRAMS = ["relaxed", "simd"];
 
-await timeKernels(optionsOf(USAGE, { likely: "filter" }));
+await timeKernels(settingsOf(USAGE, checked, { likely: "filter" }));
+
+function checked(given) {
+  if (given.node !== undefined) oneOf("--node", given.node, VERSIONS);
+  if (given.variant !== undefined) oneOf("--variant", given.variant, PROGRAMS);
+  return given;
+}
 
 async function timeKernels({ filter = "", variant, node, build: onlyBuild }) {
-  if (node !== undefined) oneOf("--node", node, VERSIONS);
-  if (variant !== undefined) oneOf("--variant", variant, PROGRAMS);
   const { folder, build } = await configure("bench-wasm", { toolchain: await setUp(["wasm"]) });
   const programs = (variant ? [variant] : PROGRAMS).map((name) => `kernels.${name}`);
   await build(...programs);

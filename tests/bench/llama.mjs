@@ -1,20 +1,15 @@
 // node tests/bench/llama.mjs: how many tokens a second a Llama with random weights generates in Chromium: headwise beside
 // llama.cpp as WebAssembly (@wllama/wllama), with the same weights and number of threads, turn by turn.
 //
-//   --weights LIST    millions of weights: 30, 120 (default: both)
-//   --threads LIST    default 1,2
-//   --tokens N        tokens of a turn (default 64)
-//   --rounds N        turns of each (default 3); the median counts
-//
 // It needs dist/ (`npm run build`), and installs the packages of the bench if they are missing.
 
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 
 import { run, say } from "../../web/build/run.mjs";
+import { namesIn, settingsOf, wholeNumber } from "../../web/build/usage.mjs";
 import { summary } from "./harness/statistics.mjs";
 import { describe, SHAPES } from "./llama/shapes.mjs";
 import { countOf, sizeOf, tensorsOf } from "./llama/tensors.mjs";
@@ -29,13 +24,20 @@ const COLUMNS = ["weights", "threads", "headwise", "wllama", "ratio", "goal", "a
 const nameOf = (millions) => `${(countOf(SHAPES[millions]) / 1e6).toFixed(1)} M`;
 const rateText = ({ median, spread }) => `${median.toFixed(1)} tokens/s ± ${(100 * spread).toFixed(0)} %`;
 
-const text = { type: "string" };
-const { values } = parseArgs({ options: { weights: text, threads: text, tokens: text, rounds: text } });
-const list = (given, all) => (given ?? all).split(",").map(Number);
-const [weights, threads] = [list(values.weights, Object.keys(SHAPES).join()), list(values.threads, "1,2")];
-const [tokens, rounds] = [Number(values.tokens ?? 64), Number(values.rounds ?? 3)];
-const unknown = weights.find((millions) => !SHAPES[millions]);
-if (unknown !== undefined) throw new Error(`--weights: ${unknown} is none of ${Object.keys(SHAPES).join(", ")}`);
+const USAGE = `node tests/bench/llama.mjs [options]
+  --weights LIST    millions of weights: 30, 120 (default: both)
+  --threads LIST    default 1,2
+  --tokens N        tokens of a turn (default 64)
+  --rounds N        turns of each (default 3); the median counts
+  --help            this text`;
+
+const ALL = Object.keys(SHAPES);
+const { weights, threads, tokens, rounds } = settingsOf(USAGE, (given) => ({
+  weights: namesIn("--weights", given.weights ?? ALL.join(), ALL),
+  threads: (given.threads ?? "1,2").split(",").map((count) => wholeNumber("--threads", count, 1)),
+  tokens: wholeNumber("--tokens", given.tokens ?? "64", 1),
+  rounds: wholeNumber("--rounds", given.rounds ?? "3", 1),
+}));
 
 await install();
 for (const millions of weights) console.log(`${nameOf(millions)}: ${describe(SHAPES[millions])}`);

@@ -1,11 +1,6 @@
 // node tests/bench/models.mjs: how fast models load, how much memory that takes, and how fast they compute. All goals are
 // ratios within this run: the machine may be busy with other work, and both sides of a ratio then take longer.
 //
-//   --layers N      blocks of the model with GPT-2 small's shape and random weights (default 12)
-//   --rounds N      turns of each contender (default 5); the median counts
-//   --threads N     threads of the prompt and of generation (default 1)
-//   --record        keeps the results in the table "models" of tests/figures/figures.json
-//
 // The prompt needs ONNX Runtime Web: `npm ci --prefix tests/bench` installs it.
 
 import { execFileSync, spawn } from "node:child_process";
@@ -13,8 +8,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 
+import { settingsOf, wholeNumber } from "../../web/build/usage.mjs";
 import { summary } from "./harness/statistics.mjs";
 import { configOf, randomFile } from "./lab/gpt2Small.mjs";
 import { fromDist } from "./models/fromDist.mjs";
@@ -37,14 +32,23 @@ const GIGABIT = 125e6;
 const COLUMNS = ["what", "measured", "compared with", "ratio", "goal"];
 const inFolder = (name) => fileURLToPath(new URL(`models/${name}`, import.meta.url));
 
-const text = { type: "string" };
-const { values } = parseArgs({ options: { layers: text, rounds: text, threads: text, record: { type: "boolean" } } });
-const [layers, rounds] = [Number(values.layers ?? 12), Number(values.rounds ?? 5)];
-const threads = Number(values.threads ?? 1);
+const USAGE = `node tests/bench/models.mjs [options]
+  --layers N      blocks of the model with GPT-2 small's shape and random weights (default 12)
+  --rounds N      turns of each contender (default 5); the median counts
+  --threads N     threads of the prompt and of generation (default 1)
+  --record        keeps the results in the table "models" of tests/figures/figures.json
+  --help          this text`;
+
+const { layers, rounds, threads, isKept } = settingsOf(USAGE, (given) => ({
+  layers: wholeNumber("--layers", given.layers ?? "12", 1),
+  rounds: wholeNumber("--rounds", given.rounds ?? "5", 1),
+  threads: wholeNumber("--threads", given.threads ?? "1", 1),
+  isKept: given.record === true,
+}));
 
 const rows = [...(await loadingRows()), ...(await computingRows())];
 print(COLUMNS, rows);
-if (values.record) record("models", "node tests/bench/models.mjs", COLUMNS, rows);
+if (isKept) record("models", "node tests/bench/models.mjs", COLUMNS, rows);
 process.exit(0); // otherwise the threads of ONNX Runtime would keep the process alive
 
 /** Loading from the disk and from a server, in turns. Each load is a process of its own. */

@@ -8,7 +8,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 
 import { root } from "../../web/build/paths.mjs";
-import { optionsOf } from "../../web/build/usage.mjs";
+import { settingsOf } from "../../web/build/usage.mjs";
 
 const USAGE = `node tests/bench/start.mjs [options]
   --kept      with the toolchain and npm's cache of this machine; otherwise both come from nothing, into an empty folder
@@ -20,7 +20,7 @@ What is not committed is not in the clone.`;
 const PICTURE = /^“/;
 const SERVED = /in your browser/;
 
-await measure(optionsOf(USAGE));
+await measure(settingsOf(USAGE));
 
 async function measure({ kept, page }) {
   const folder = mkdtempSync(path.join(tmpdir(), "headwise-start-"));

@@ -88,6 +88,38 @@ describe("an option before npm's --, which npm keeps for itself", () => {
   });
 });
 
+describe("a smaller program of the bench", () => {
+  const page = readFileSync("tests/bench/README.md", "utf8");
+  const programs = [...new Set([...page.matchAll(/`node (tests\/bench\/\S+\.mjs)/g)].map(([, file]) => file))];
+  const run = (...words) => spawnSync(process.execPath, words, { encoding: "utf8" });
+
+  test.each(programs)("%s has --help, and refuses an option that it does not have", (file) => {
+    expect(run(file, "--help")).toMatchObject({
+      status: 0,
+      stderr: "",
+      stdout: expect.stringContaining(`node ${file} [`),
+    });
+    const { status, stdout, stderr } = run(file, "--nonsense");
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toMatch(/^there is no option --nonsense; did you mean --[\w-]+\?\n--help lists the options\.\n$/);
+  });
+
+  test.each([
+    ["llama.mjs", "--weights=7", "--weights must be one of 30, 120, got"],
+    ["models.mjs", "--rounds=none", "--rounds must be a whole number"],
+    ["kernels.mjs", "--node=3", "--node must be one of"],
+    ["lab/firstPicture.mjs", "5", '"5" stands alone; write node tests/bench/lab/firstPicture.mjs --rounds "5"'],
+    ["lab/lessonFrames.mjs", "--slowdown=0", "--slowdown must be a number from 1"],
+    ["lab/generation.mjs", "--precision=half", "--precision must be one of float32, bfloat16"],
+    ["lab/loading.mjs", "--dtype=BF16", "--dtype must be one of F16, F32"],
+    ["lab/training.mjs", "--seeds=-1", "--seeds must be a whole number"],
+  ])("%s %s says what is wrong, before any work", (file, word, message) => {
+    const { status, stdout, stderr } = run(`tests/bench/${file}`, word);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr.startsWith(message)).toBe(true);
+  });
+});
+
 describe("in a bare clone", () => {
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
   const commands = Object.entries(scripts).filter(([, script]) => /^node \S+$/.test(script));

@@ -33,6 +33,26 @@ export function optionsOf(usage, more) {
 }
 
 /**
+ * The settings of a program that works at once, without a function of its own that could fail. Without `--help`, and if no
+ * option is wrong, it goes on; otherwise it says so and ends.
+ *
+ * @template T
+ * @param {string} usage
+ * @param {(given: object) => T} [read] - what the options mean
+ * @param {object} [more] - as of `readOptions`
+ * @returns {T}
+ */
+export function settingsOf(usage, read = (given) => given, more) {
+  try {
+    return read(optionsOf(usage, more));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }
+}
+
+/**
  * Reads options: texts, and true for those without a value. An option that was not given is undefined.
  *
  * @param {string} usage

@@ -1,8 +1,9 @@
-// node tests/bench/lab/firstPicture.mjs [rounds]: how long the lab takes to show its first picture, and how much the page
+// node tests/bench/lab/firstPicture.mjs: how long the lab takes to show its first picture, and how much the page
 // moves until the room is ready. It measures dist-demo as it is: run `npm run build` before.
 
 import { loadavg } from "node:os";
 
+import { settingsOf, wholeNumber } from "../../../web/build/usage.mjs";
 import { summary } from "../harness/statistics.mjs";
 import { withLab } from "./labPage.mjs";
 
@@ -18,7 +19,11 @@ const CONNECTIONS = [
 ];
 const LARGEST_SHIFT = 0.02;
 
-const rounds = Number(process.argv[2] ?? 7);
+const USAGE = `node tests/bench/lab/firstPicture.mjs [options]
+  --rounds N    visits of each kind (default 7); the median counts
+  --help        this text`;
+
+const rounds = settingsOf(USAGE, (given) => wholeNumber("--rounds", given.rounds ?? "7", 1), { likely: "rounds" });
 await withLab(async (browser, url) => {
   console.log(`Chromium ${browser.version()}, load ${loadavg()[0].toFixed(1)}, ${rounds} rounds; medians ± spread`);
   console.log("connection  size        picture           goal     room ready        layout shift");

@@ -1,20 +1,13 @@
 // node tests/bench/lab/generation.mjs: how many tokens a second a model of the user's own generates, beside what the
 // machine allows: one token reads all weights once. The model has the shape of GPT-2 small (124 million parameters) and
 // random weights.
-//
-//   --backend B     "wasm" (default) or "webgpu": the GPU of this machine, in Node
-//   --layers N      blocks (default 12)
-//   --tokens N      tokens that are timed, after 4 that warm up (default 12)
-//   --precision P   "float32", "bfloat16", "float16" or "int8" (default: all)
-//   --threads N     default: all
-//   --record        keeps the results in the table "generation" (on WebGPU "gpu-generation") of tests/figures/figures.json
 
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 
 import { openGpu } from "../../trust/soak/gpu.mjs";
+import { oneOf, settingsOf, wholeNumber } from "../../../web/build/usage.mjs";
 import { openRoofline } from "../harness/roofline.mjs";
 import { quantile } from "../harness/statistics.mjs";
 import { buildPrograms } from "../programs/build.mjs";
@@ -27,27 +20,38 @@ const GOALS = { float32: 0.6, bfloat16: 0.5, float16: 0.4, int8: 0.35 };
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const from = (file) => import(pathToFileURL(path.join(ROOT, "dist", file)).href);
-const text = { type: "string" };
-const { values } = parseArgs({
-  options: { backend: text, layers: text, tokens: text, precision: text, threads: text, record: { type: "boolean" } },
-});
-const [layers, tokens] = [Number(values.layers ?? 12), Number(values.tokens ?? 12)];
-const isOnGpu = values.backend === "webgpu";
+const USAGE = `node tests/bench/lab/generation.mjs [options]
+  --backend NAME      wasm (default) or webgpu: the GPU of this machine, in Node
+  --layers N          blocks (default 12)
+  --tokens N          tokens that are timed, after 4 that warm up (default 12)
+  --precision NAME    float32, bfloat16, float16 or int8 (default: all)
+  --threads N         default: all
+  --record            keeps the results in the table "generation" (on WebGPU "gpu-generation") of
+                      tests/figures/figures.json
+  --help              this text`;
+
+const ENGINES = { wasm: onWasm, webgpu: onWebgpu };
+const PRECISIONS = Object.keys(GOALS);
+const { backend, layers, tokens, precisions, threads, isKept } = settingsOf(USAGE, (given) => ({
+  backend: oneOf("--backend", given.backend ?? "wasm", Object.keys(ENGINES)),
+  layers: wholeNumber("--layers", given.layers ?? "12", 1),
+  tokens: wholeNumber("--tokens", given.tokens ?? "12", 1),
+  precisions: given.precision === undefined ? PRECISIONS : [oneOf("--precision", given.precision, PRECISIONS)],
+  threads: given.threads === undefined ? availableParallelism() : wholeNumber("--threads", given.threads, 1),
+  isKept: given.record === true,
+}));
+const isOnGpu = backend === "webgpu";
 const COLUMNS = ["weights", "megabytes", "measured", "reading them once allows", "share", ...(isOnGpu ? [] : ["goal"])];
-const threads = Number(values.threads ?? availableParallelism());
 
 const { createAttention } = await from("index.node.js");
 const { loadModel } = await from("models.js");
 
-const ENGINES = { wasm: onWasm, webgpu: onWebgpu };
-const engine = ENGINES[values.backend ?? "wasm"];
-if (!engine) throw new Error(`--backend: must be one of ${Object.keys(ENGINES).join(", ")}, got ${values.backend}`);
-const { open, readRate } = await engine();
+const { open, readRate } = await ENGINES[backend]();
 const rows = [];
-for (const precision of values.precision ? [values.precision] : Object.keys(GOALS)) rows.push(await measure(precision));
+for (const precision of precisions) rows.push(await measure(precision));
 print(COLUMNS, rows);
 const table = isOnGpu ? "gpu-generation" : "generation";
-if (values.record) record(table, "node tests/bench/lab/generation.mjs", COLUMNS, rows);
+if (isKept) record(table, "node tests/bench/lab/generation.mjs", COLUMNS, rows);
 process.exit(0); // otherwise the probes' threads would keep the process alive
 
 async function onWasm() {

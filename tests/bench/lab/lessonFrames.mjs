@@ -1,10 +1,11 @@
-// node tests/bench/lab/lessonFrames.mjs [slowdown]: for each scene of the lesson, the longest task of the page's thread and
+// node tests/bench/lab/lessonFrames.mjs: for each scene of the lesson, the longest task of the page's thread and
 // the frames a second while the scene opens, with a processor that is so many times slower (4). Chromium slows tasks down in
 // real time: measure on a quiet machine. With a slowdown of 1, tasks have the times of the processor, which other programs
 // change little. It measures dist-demo as it is.
 
 import { loadavg } from "node:os";
 
+import { decimalNumber, settingsOf } from "../../../web/build/usage.mjs";
 import { withLab } from "./labPage.mjs";
 
 const SCENES = 7;
@@ -12,7 +13,13 @@ const SCENES = 7;
 const WATCHED_MS = 2000;
 const GOAL_MS = 50;
 
-const slowdown = Number(process.argv[2] ?? 4);
+const USAGE = `node tests/bench/lab/lessonFrames.mjs [options]
+  --slowdown N    so many times slower (default 4)
+  --help          this text`;
+
+const slowdown = settingsOf(USAGE, (given) => decimalNumber("--slowdown", given.slowdown ?? "4", 1, 100), {
+  likely: "slowdown",
+});
 await withLab(async (browser, url) => {
   const page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
   await page.goto(`${url}#/lesson`);

@@ -1,9 +1,6 @@
 // node tests/bench/lab/loading.mjs: how much memory loadModel needs for a file on the disk, as a multiple of the file. The
 // model has the shape of GPT-2 small and random weights, which are kept as they are stored.
 //
-//   --layers N      blocks (default 12)
-//   --dtype D       "F16" or "F32" (default: both)
-//
 // "held" is what cannot be freed: the growth of the engine's memory and the arrays in JavaScript, after a collection of
 // garbage at each piece. It is the same in each run. "process" is what the process grew by without such collections; it
 // has garbage too, of which V8 lets up to 40 MB gather before it collects.
@@ -13,28 +10,39 @@ import { mkdtempSync, openAsBlob, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 
+import { oneOf, settingsOf, wholeNumber } from "../../../web/build/usage.mjs";
 import { configOf, randomFile } from "./gpt2Small.mjs";
 
 const SCRIPT = fileURLToPath(import.meta.url);
 const ROOT = path.resolve(SCRIPT, "../../../..");
 const from = (file) => import(pathToFileURL(path.join(ROOT, "dist", file)).href);
-const text = { type: "string" };
-const { values } = parseArgs({ options: { layers: text, dtype: text, file: text, collects: { type: "boolean" } } });
-const layers = Number(values.layers ?? 12);
+const USAGE = `node tests/bench/lab/loading.mjs [options]
+  --layers N       blocks (default 12)
+  --dtype NAME     F16 or F32 (default: both)
+  --file FILE      what one process measures of a file with so many blocks, as JSON; needs node --expose-gc
+  --collects       collects garbage at each piece of that file
+  --help           this text`;
 
-if (values.file) console.log(JSON.stringify(await growth(values.file, values.collects)));
-else for (const dtype of values.dtype ? [values.dtype] : ["F16", "F32"]) measure(dtype);
+const DTYPES = ["F16", "F32"];
+const { layers, dtypes, file, collects } = settingsOf(USAGE, (given) => ({
+  layers: wholeNumber("--layers", given.layers ?? "12", 1),
+  dtypes: given.dtype === undefined ? DTYPES : [oneOf("--dtype", given.dtype, DTYPES)],
+  file: given.file,
+  collects: given.collects === true,
+}));
+
+if (file) console.log(JSON.stringify(await growth(file)));
+else for (const dtype of dtypes) measure(dtype);
 
 function measure(dtype) {
   const folder = mkdtempSync(path.join(tmpdir(), "headwise-loading-"));
-  const file = path.join(folder, "model.safetensors");
+  const written = path.join(folder, "model.safetensors");
   try {
     const bytes = randomFile(dtype, layers);
-    writeFileSync(file, bytes);
+    writeFileSync(written, bytes);
     const inChild = (...options) => {
-      const given = ["--expose-gc", SCRIPT, "--file", file, "--layers", String(layers), ...options];
+      const given = ["--expose-gc", SCRIPT, "--file", written, "--layers", String(layers), ...options];
       const { stdout, stderr, status } = spawnSync(process.execPath, given, { encoding: "utf8" });
       if (status !== 0) throw new Error(stderr);
       return JSON.parse(stdout);
@@ -50,7 +58,7 @@ function measure(dtype) {
 }
 
 /** The most that loading a file adds to what was there before: bytes that are held, and bytes of the process. */
-async function growth(file, collects) {
+async function growth(file) {
   const [{ createAttention }, { loadModel }] = [await from("index.node.js"), await from("models.js")];
   const hw = await createAttention({ backend: "wasm", threads: 1, maximumMemory: 2 ** 31 });
   const config = new TextEncoder().encode(JSON.stringify(configOf(layers)));

@@ -1,26 +1,30 @@
 // node tests/bench/lab/training.mjs: what the room Train does, in Node: how long a step takes with one and with all
 // threads, and after how many steps two layers copy 95 % of the tokens, seed by seed, beside one layer that cannot.
-//
-//   --steps N   the longest training (default 2000)
-//   --seeds N   how many seeds (default 10; 0: only the times)
-//   --threads N   threads for the seeds (default: all)
 
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 
 import { build } from "esbuild";
+
+import { settingsOf, wholeNumber } from "../../../web/build/usage.mjs";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const GOAL = 0.95;
 /** Steps over which accuracy is averaged: 32 sequences each. */
 const MEAN = 20;
 
-const { values } = parseArgs({
-  options: { steps: { type: "string" }, seeds: { type: "string" }, threads: { type: "string" } },
-});
-const [steps, seeds] = [Number(values.steps ?? 2000), Number(values.seeds ?? 10)];
+const USAGE = `node tests/bench/lab/training.mjs [options]
+  --steps N     the longest training (default 2000)
+  --seeds N     how many seeds (default 10; 0: only the times)
+  --threads N   threads for the seeds (default: all)
+  --help        this text`;
+
+const { steps, seeds, threads } = settingsOf(USAGE, (given) => ({
+  steps: wholeNumber("--steps", given.steps ?? "2000", 1),
+  seeds: wholeNumber("--seeds", given.seeds ?? "10", 0),
+  threads: given.threads === undefined ? availableParallelism() : wholeNumber("--threads", given.threads, 1),
+}));
 
 const outfile = path.join(ROOT, "dist-demo/trainer.js");
 const external = ["headwise", "headwise/*"];
@@ -29,9 +33,9 @@ await build({ bundle: true, format: "esm", platform: "node", entryPoints: [entry
 const { createAttention } = await import(pathToFileURL(path.join(ROOT, "dist/index.node.js")).href);
 const { createTrainer, USUAL_SETTINGS } = await import(pathToFileURL(outfile).href);
 
-for (const threads of new Set([1, availableParallelism()])) await withThreads(threads, printStep);
+for (const count of new Set([1, availableParallelism()])) await withThreads(count, printStep);
 if (seeds > 0)
-  await withThreads(Number(values.threads ?? availableParallelism()), async (hw) => {
+  await withThreads(threads, async (hw) => {
     let learned = 0;
     for (let seed = 1; seed <= seeds; seed++) learned += await printSeed(hw, seed);
     console.log(`${learned} of ${seeds} seeds copy ${100 * GOAL} % within ${steps} steps`);
