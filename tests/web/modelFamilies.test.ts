@@ -93,6 +93,33 @@ describe.each(NAMES)("A model of type %s", (name) => {
     usual.dispose();
   });
 
+  test("may have the table of words under both names, if both hold the same", async () => {
+    const { embeddings, heads } = FAMILIES[name];
+    const weights = weightsOf(name);
+    const [ofWords, ofHead] = [`${embeddings.words}.weight`, `${heads.words!.decoder}.weight`];
+    if (weights.has(ofHead)) return; // they are two
+    const { config } = FAMILY_MODELS[name];
+    const words = weights.get(ofWords)!;
+    const usual = await loadModel(hw, small(name));
+    for (const stored of ["F32", "BF16"] as const) {
+      const model = await loadModel(hw, filesOf(config, new Map([...weights, [ofHead, words] as const]), stored));
+      if (stored === "F32")
+        expect((await model.run(TOKENS)).logits!.data).toEqual((await usual.run(TOKENS)).logits!.data);
+      model.dispose();
+    }
+    usual.dispose();
+    const data = Float32Array.from(words.data);
+    data[40]! += 1;
+    const other = filesOf(config, new Map([...weights, [ofHead, { ...words, data }] as const]));
+    const error = await errorOf(loadModel(hw, other));
+    expect(error.message).toBe(
+      `loadModel: tensors "${ofWords}" and "${ofHead}" must hold the same, because config.json says that the head is the table of words`,
+    );
+    expect(error.hint).toContain("tie_word_embeddings");
+    expect(UnsupportedError.is(error)).toBe(true);
+    expect((await inspectModel(other)).unusedTensors).toEqual([ofHead]);
+  });
+
   test("shows the probabilities of its layers under the names of transformers", async () => {
     const model = await loadModel(hw, small(name));
     expect(model.names[1]).toBe(FAMILY_MODELS[name].layer);

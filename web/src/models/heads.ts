@@ -59,6 +59,7 @@ function wordHead(design: Design, words: Table): Linear | undefined {
   const bias = head.bias && (parts.has(head.bias) ? head.bias : `${decoder}.bias`);
   const shift = bias ? parts.vector(bias, config.vocabSize) : undefined;
   const widths = { from: config.modelDim, to: config.vocabSize };
+  if (isTied) parts.sameTable(named(family.embeddings.words), named(decoder));
   const scores = isTied ? words.transposed(shift) : parts.linear(named(decoder), widths, shift ?? false);
   const softcap = head.softcap?.(json);
   return async (x, on) => {

@@ -98,6 +98,7 @@ export class Parts {
   readonly #sizes: ((keeping: Keeping) => PartBytes)[] = [];
   readonly #loads: ((target: Target) => Promise<void>)[] = [];
   readonly #held = new Set<Held>();
+  readonly #same: (readonly [string, string])[] = [];
   readonly #scratches = new Map<string, WeightData>();
 
   constructor(files: TensorFiles) {
@@ -175,6 +176,12 @@ export class Parts {
     return (x, on) => on.linear(x, weight(), shift?.());
   }
 
+  /** Two names of one table. If the files have both, `load` refuses those that do not hold the same. */
+  sameTable(...names: readonly [string, string]): void {
+    const [first, second] = [`${names[0]}.weight`, `${names[1]}.weight`];
+    if (this.has(first) && this.has(second)) this.#same.push([first, second]);
+  }
+
   /** A table of rows, with `name.weight`. */
   table(name: string, shape: readonly [rows: number, width: number]): Table {
     const table = this.#matrix(`${name}.weight`, shape, "out-in");
@@ -238,6 +245,7 @@ export class Parts {
     onProgress: ((progress: LoadProgress) => void) | undefined,
     signal?: AbortSignal,
   ): Promise<void> {
+    for (const names of this.#same) await this.#files.assertSame(...names);
     const totalBytes = this.#tensors.reduce((total, { numBytes }) => total + numBytes, 0);
     let loadedBytes = 0;
     // in int8 the scale of an output depends on all inputs

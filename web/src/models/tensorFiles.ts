@@ -4,7 +4,7 @@ import { throwIfAborted } from "../read/abort.js";
 import { product } from "../tensor/product.js";
 import { assertNoHoles, headerPlace, storedTensors, type StoredTensor } from "../train/safetensorsHeader.js";
 import type { ModelFiles, Source } from "./modelFiles.js";
-import { STORED_BYTES, type StoredDtype } from "./storedNumbers.js";
+import { STORED_BYTES, widened, type StoredDtype } from "./storedNumbers.js";
 import { noWeights, weightFiles } from "./weightFiles.js";
 
 /**
@@ -144,6 +144,29 @@ export class TensorFiles {
         `must be stored as ${Object.keys(STORED_BYTES).join(", ")}, got ${found.dtype}`,
       );
     return { name, shape, dtype: found.dtype as StoredDtype, numBytes: found.to - found.from };
+  }
+
+  /**
+   * Throws if two tensors, which are two names of one, do not begin with the same numbers. Those of other models differ from
+   * the first row on: so little is read.
+   */
+  async assertSame(first: string, second: string): Promise<void> {
+    const [a, b] = [await this.#beginning(first), await this.#beginning(second)];
+    const length = Math.min(a.length, b.length);
+    const isSameShape = describe(this.#tensors.get(first)!.shape) === describe(this.#tensors.get(second)!.shape);
+    if (isSameShape && length > 0 && a.subarray(0, length).every((number, n) => Object.is(number, b[n]))) return;
+    throw new UnsupportedError(
+      `${this.#operation}: tensors ${describe(first)} and ${describe(second)} must hold the same, because config.json says ` +
+        "that the head is the table of words",
+      { hint: "To use both, set tie_word_embeddings to false in config.json." },
+    );
+  }
+
+  /** The first numbers of a tensor; none if its dtype is not read. */
+  async #beginning(name: string): Promise<Float32Array> {
+    const { source, from, to, dtype } = this.#tensors.get(name)!;
+    if (!Object.hasOwn(STORED_BYTES, dtype)) return new Float32Array();
+    return widened(dtype as StoredDtype, await source.bytes(from, Math.min(from + PIECE, to)));
   }
 
   #error(Class: typeof OptionError, name: string, rule: string, details?: ErrorDetails) {
