@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -217,6 +218,56 @@ TEST(Sinks, ThatDominateLeaveWhatRemainsExact) {
   }
 }
 
+/// One query row of two features against three keys. The values are 1, 2 and 4.
+cases::Case three_keys(std::int64_t rows, float scale, std::array<float, 2> query, std::array<float, 6> key) {
+  cases::Case call = random_case({1, 1, 1, rows, 3, 2, 1}, 908);
+  call.scalars.scale = scale;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (int d = 0; d < 2; ++d) call.query.set(2 * i + d, query[d]);
+  for (int n = 0; n < 6; ++n) call.key.set(n, key[n]);
+  for (int j = 0; j < 3; ++j) call.value.set(j, 1 << j);
+  call.returns = everything(ScoreStage::raw);
+  return call;
+}
+
+constexpr float kLargest = std::numeric_limits<float>::max();
+
+TEST(Scale, OfAnySizeGivesEveryScoreThatFloat32Holds) {
+  for (const std::int64_t rows : {1, 20})
+    for (const float scale : {2.0f, 1e20f, 1e38f, kLargest, -kLargest}) {
+      // The scale times a query, or times a part of the product, is beyond float32.
+      const cases::Case calls[] = {three_keys(rows, scale, {5, -5}, {1e-3f, 0, 0, 2e-3f, -3e-3f, 4e-3f}),
+                                   three_keys(rows, scale, {3, 3}, {1, -1, 0.5f, -0.5f, 0.25f, -0.25f}),
+                                   three_keys(rows, scale, {0, 7}, {1, 0, -1, 0, 0, 0})};
+      for (const cases::Case& call : calls)
+        for (const KernelTable* table : kernel_tables()) {
+          SCOPED_TRACE(table->name);
+          const UsingKernels kernels(*table);
+          expect_near_reference(call, compute(call));
+        }
+    }
+}
+
+TEST(Scores, BeyondFloat32PoisonTheirRowOrWeighNothing) {
+  for (const std::int64_t rows : {1, 20})
+    for (const KernelTable* table : kernel_tables()) {
+      SCOPED_TRACE(table->name);
+      const UsingKernels kernels(*table);
+      const cases::Results above = compute(three_keys(rows, kLargest, {2, 1}, {1, 1, 0, 0, -1, -1}));
+      const cases::Results below = compute(three_keys(rows, kLargest, {2, 1}, {0, 0, 0, 0, -1, -1}));
+      cases::Case capped = three_keys(rows, kLargest, {2, 1}, {1, 1, 0, 0, -1, -1});
+      capped.scalars.softcap = 2.0f;
+      const cases::Results between = compute(capped);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        EXPECT_TRUE(std::isnan(above.output.get(i)));
+        EXPECT_EQ(below.output.get(i), 1.5);
+        EXPECT_EQ(below.scores[3 * i + 2], -std::numeric_limits<float>::infinity());
+        EXPECT_NEAR(between.output.get(i), (std::exp(2) + 2 + 4 * std::exp(-2)) / (std::exp(2) + 1 + std::exp(-2)),
+                    1e-6);
+      }
+    }
+}
+
 // With every instruction set some of these lengths leave one key for the last split.
 TEST(Splits, SeeTheLastKeyWhereItIsAlone) {
   for (std::int64_t keys = 15 * 512 + 1; keys <= 48 * 512 + 1; keys += 512) {
@@ -229,7 +280,6 @@ TEST(Splits, SeeTheLastKeyWhereItIsAlone) {
 
 TEST(Sinks, OfAnySizeAreTakenIn) {
   cases::Case call = random_case({1, 4, 4, 3, 5, 4, 2}, 905);
-  constexpr float kLargest = std::numeric_limits<float>::max();
   call.sinks = {kLargest, -kLargest, 1e30f, 120.0f};
   call.returns = everything();
   const cases::Results results = compute(call);

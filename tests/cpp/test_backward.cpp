@@ -347,6 +347,18 @@ TEST(Backward, GivesTheGradientsOfTheReferenceForEverythingAtOnce) {
   gradients::expect_near_reference(backward, gradients::compute(backward));
 }
 
+TEST(Backward, GivesTheGradientsOfTheReferenceForScalesFarAbove1) {
+  for (const float scale : {3.0f, 1e30f, -1e30f}) {
+    Case call = random_case({1, 2, 1, 20, 30, 6, 5}, 909);
+    call.scalars.scale = scale;
+    call.scalars.softcap = 4.0f;
+    for (std::int64_t n = 0; n < call.key.size(); ++n) call.key.set(n, call.key.get(n) / static_cast<double>(scale));
+    const Problem problem = gradients::problem_of(call);
+    const gradients::Call given(call, problem);
+    gradients::expect_near_reference(given, gradients::compute(given));
+  }
+}
+
 TEST(Backward, GivesTheGradientsOfTheReferenceAtPositionsOfAlibi) {
   Case call = random_case({2, 4, 2, 70, 133, 24, 12}, 905);
   call.alibi_slopes = {0.1f, 0.2f, -0.1f, 0.0f};

@@ -232,6 +232,62 @@ describeOnGpu("Large numbers on WebGPU", () => {
     },
   );
 
+  test.each([2, 1e20, 1e38, MOST, -MOST])("a scale of %p gives every score that float32 holds", async (scale) => {
+    for (const [, rows, width] of KERNELS) {
+      const { query, key, value } = inputs(rows, width);
+      const large = { data: query.data.map((x) => 8 * x), shape: query.shape }; // times the scale beyond float32
+      const small = { data: key.data.map((x) => x / 4096), shape: key.shape };
+      for (const options of [{ scale }, { scale, softcap: 30 }]) {
+        const wanted = referenceAttention(large, small, value, options);
+        for (const hw of [engines.onGpu, engines.onCpu]) {
+          const found = await hw.scaledDotProductAttention(large, small, value, { ...options, returns });
+          expect(resultProblems(found, returns, wanted)).toEqual({});
+        }
+      }
+    }
+  });
+
+  test.each([3, 1e30, -1e30])("gradients with a scale of %p", async (scale) => {
+    const { query, key, value } = inputs(20, 8);
+    const small = { data: key.data.map((x) => x / scale), shape: key.shape };
+    const given = { query, key: small, value, dOutput: randomTensor(4, [1, 1, 20, 8]) };
+    const asked = { dQuery: true, dKey: true, dValue: true } as const;
+    for (const options of [{ scale }, { scale, softcap: 2 }]) {
+      const wanted = referenceBackward(query, small, value, given.dOutput, options);
+      for (const hw of [engines.onGpu, engines.onCpu]) {
+        const forward = await hw.scaledDotProductAttention(query, small, value, { ...options, returns: { lse: true } });
+        const found = await hw.attentionBackward({ ...given, ...forward, ...options, returns: asked });
+        expect(gradientProblems(found, asked, wanted)).toEqual({});
+      }
+    }
+  });
+
+  // Of four keys in turn: the first overflows upwards, or none does, and the last one overflows downwards.
+  test.each<[string, number, number, (from: (key: number) => number) => number]>([
+    ["above float32 poisons its row", 1, 0, () => NaN],
+    ["below float32 weighs nothing", 0, 0, (of) => (of(0) + of(1) + of(2)) / 3],
+    ["below float32 in every key leaves no weights", -1, -1, () => NaN],
+    ["beyond float32 has the softcap", 1, 2, (of) => (of(0) * Math.exp(2) + of(1) + of(2) + of(3) * Math.exp(-2)) / (Math.exp(2) + 2 + Math.exp(-2))],
+  ])("a score %s", async (_, first, softcap, expected) => {
+    for (const rows of [1, 20])
+      for (const width of [8, 64])
+        for (const keys of [4, 64]) {
+          const query = { data: new Float32Array(rows * width).fill(2), shape: [1, 1, rows, width] };
+          const every = softcap < 0 ? [-1, -1, -1, -1] : [first, 0, 0, -1];
+          const key = { data: Float32Array.from({ length: keys * width }, (__, n) => every[Math.floor(n / width) % 4]!), shape: [1, 1, keys, width] };
+          const value = { data: Float32Array.from({ length: keys * 4 }, (__, n) => 1 << (Math.floor(n / 4) % 4)), shape: [1, 1, keys, 4] };
+          const options = { scale: MOST, softcap: Math.max(softcap, 0) };
+          for (const hw of [engines.onCpu, engines.onGpu]) {
+            const { output } = await hw.scaledDotProductAttention(query, key, value, options);
+            const wanted = expected((n) => 1 << n);
+            for (const x of float32Of(output)) {
+              if (Number.isNaN(wanted)) expect([rows, width, keys, x]).toEqual([rows, width, keys, NaN]);
+              else expect(Math.abs(x - wanted)).toBeLessThanOrEqual(1e-5 * wanted);
+            }
+          }
+        }
+  }); // oxfmt-ignore
+
   // Scores that leave float32: above they poison the row, below they weigh nothing, as on wasm.
   test.each<[string, number, number, number[]]>([
     ["one score overflows upwards", 1.8e19, 1, [3e38, 0, 0]],

@@ -15,10 +15,10 @@
 ///
 ///     s = scale * q_bhi . k_bgj                      "raw"        scale defaults to 1/sqrt(head_dim)
 ///     s = softcap * tanh(s / softcap)                "softcapped" if softcap > 0
-///     s = s - alibi_slopes_h * |i + offset_b - pi_bj|   or the distance of alibi_query_positions and
-///     alibi_key_positions s = s + bias_bhij                              "biased"; -inf where hidden s = score(s, ...)
-///     "formula"; -inf where hidden visible = mask_bhij and bias_bhij != -inf and j < key_length_b and i <
-///     query_length_b
+///     s = s - alibi_slopes_h * |i + offset_b - pi_bj|             or the distance of given positions
+///     s = s + bias_bhij                              "biased"     -inf where hidden
+///     s = score(s, ...)                              "formula"    -inf where hidden
+///     visible = mask_bhij and bias_bhij != -inf and j < key_length_b and i < query_length_b
 ///               and causal and window and (not exclude_self or pi_bj != i + offset_b)
 ///               and visible(...) and s != -inf where a score formula is given
 ///     p_ij    = exp(s_ij) / (sum_visible exp(s_il) + exp(sink_h))            0 where hidden
@@ -28,9 +28,10 @@
 ///     entropy_bhi = -sum_visible p ln p                                      nats; 0 ln 0 = 0; no share of the sink
 ///
 /// A hidden key contributes exactly nothing: NaN or Inf in its key, value or bias changes no bit of any output. A
-/// visible NaN poisons its own row only; a dropped key is visible. The result has the same bits for every number of
-/// threads. Sums run in float32, and the softmax is computed online. No Sq x Skv buffer exists unless the caller asks
-/// for one.
+/// visible NaN poisons its own row only; a dropped key is visible. So does a score above the largest float; one below
+/// the least has no weight. A scale of any size gives every score that float32 holds, as long as min(1, |scale|) *
+/// sum |q_d k_d| is within it. The result has the same bits for every number of threads. Sums run in float32, and the
+/// softmax is computed online. No Sq x Skv buffer exists unless the caller asks for one.
 ///
 /// Sources: Vaswani et al. 2017 (the formula); Milakov & Gimelshein 2018 and Dao et al. 2022 (online softmax, tiles);
 /// Press et al. 2022 (ALiBi); Xiao et al. 2023 (sinks); ONNX Attention opset 25 (visibility, softcap before mask).

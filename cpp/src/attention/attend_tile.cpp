@@ -50,7 +50,7 @@ bool Sweep::run(KeyRange keys) {
     if (!tile_.in_place) tile_.pack_keys(panels);
     if (!tile_.in_place && !isolated_) pack_values(panels);
     for_each_strip(panels, [&](const Strip& strip) {
-      tile_.score(strip, scratch_.scores, size);
+      tile_.multiply(strip, scratch_.scores, size);
       hidden |= weigh(strip);
       if (isolated_)
         add_values_isolated(strip);
@@ -82,7 +82,7 @@ void Sweep::pack_values(std::uint64_t panels) {
   });
 }
 
-/// Turns the raw scores of the strip into weights, and rescales the outputs accumulated so far. Returns whether a key
+/// Turns the products of the strip into weights, and rescales the outputs accumulated so far. Returns whether a key
 /// was hidden.
 bool Sweep::weigh(const Strip& strip) {
   bool hidden = false;

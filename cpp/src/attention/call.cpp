@@ -148,13 +148,16 @@ Error PreparedCall::prepare(ThreadPool& pool, const AttentionShape& shape, const
 
 Call PreparedCall::call(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
                         const AttentionOutputs& outputs, const KeyValueSource& source) const {
+  const float scale = options.scale.value_or(1.0f / std::sqrt(static_cast<float>(shape.head_dim)));
+  const bool raises = std::abs(scale) > 1.0f;
   return {shape,
           inputs,
           options,
           outputs,
           kernel_table(),
           source,
-          options.scale.value_or(1.0f / std::sqrt(static_cast<float>(shape.head_dim))),
+          raises ? 1.0f : scale,
+          raises ? scale : 1.0f,
           shape.num_heads / shape.num_kv_heads,
           key_length_,
           num_sequences_,

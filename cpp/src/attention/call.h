@@ -47,7 +47,9 @@ struct Call {
   const AttentionOutputs& outputs;
   const KernelTable& kernels;
   const KeyValueSource& source;
-  float scale;
+  // The scale: their product. Queries carry what is at most 1, raw scores the rest, so that no product overflows whose
+  // score is within float32.
+  float query_scale, score_scale;
   std::int64_t group_size;  ///< query heads per kv head
   std::int64_t key_length;  ///< the Skv axis of mask, bias, probs and scores
   std::int64_t num_sequences;

@@ -105,10 +105,10 @@ void score_rows(const Call& call, KeyRange keys, InspectionScratch& scratch) {
     tile.go_to({j, std::min(j + scratch.sizes.keys, keys.end)}, keys);
     const Strip strip{0, tile.count, low_bits(divide_up(tile.keys.size(), panel))};
     if (!tile.in_place) tile.pack_keys(strip.panels);
-    tile.score(strip, scratch.scores + j, width);
+    tile.multiply(strip, scratch.scores + j, width);
   }
   for (std::int64_t r = 0; r < tile.count && !keys.empty(); ++r)
-    tile.shift(r, keys, scratch.scores + r * width + keys.begin);
+    tile.to_raw_scores(r, keys, scratch.scores + r * width + keys.begin);
 }
 
 /// Turns raw scores of one row into those of `stage`, biased or formula, and hidden ones into -inf. Returns the columns

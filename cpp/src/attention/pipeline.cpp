@@ -4,7 +4,7 @@ namespace headwise {
 
 namespace {
 
-/// Loads the rows of `queries`, times the scale, and what the mean of the keys adds to their scores.
+/// Loads the rows of `queries`, times their scale, and what the mean of the keys adds to their products.
 void load_queries(const ScoreTile& tile, std::int64_t heads, ConstArray queries, float* loaded, float* shifts) {
   const Call& call = *tile.call;
   const std::int64_t depth = call.shape.head_dim, count = tile.count;
@@ -12,34 +12,34 @@ void load_queries(const ScoreTile& tile, std::int64_t heads, ConstArray queries,
     const RowRun run = call.queries_from(tile.row[r], queries, divide_up(count - r, heads));
     call.kernels.widen(run, depth, loaded + r * depth, heads * depth);
   }
-  call.kernels.scale(loaded, count * depth, call.scale);
+  call.kernels.scale(loaded, count * depth, call.query_scale);
   const float* const mean = call.source.key_mean(tile.sequence->batch, tile.group);
   for (std::int64_t r = 0; r < count; ++r) shifts[r] = shift_of(loaded + r * depth, mean, depth);
   std::fill(loaded + count * depth, loaded + round_up(count, call.kernels.row_step) * depth, 0.0f);
 }
 
-/// Scores of keys that are read where they lie.
-void dot_strip(const ScoreTile& tile, const Strip& strip, float* scores, std::ptrdiff_t stride) {
+/// Products with keys that are read where they lie.
+void dot_strip(const ScoreTile& tile, const Strip& strip, float* products, std::ptrdiff_t stride) {
   const Call& call = *tile.call;
   const std::int64_t depth = call.shape.head_dim;
   tile.for_each_run(strip.panels, [&](KeyRange keys) {
     call.for_each_key_run(*tile.sequence, tile.group, tile.of_sequence(keys), [&](const RowRun& run, std::int64_t at) {
       call.kernels.dot_rows(tile.query + strip.begin * depth, depth, strip.size(),
                             with_neighbouring_columns(call.kernels, run, depth, tile.columns), depth,
-                            scores + keys.begin + at, stride);
+                            products + keys.begin + at, stride);
     });
   });
 }
 
-/// Overwrites the scores of the keys that a ring keeps for ever, if they have queries of their own.
-void score_kept(const ScoreTile& tile, const Strip& strip, float* scores, std::ptrdiff_t stride) {
+/// Overwrites the products with the keys that a ring keeps for ever, if they have queries of their own.
+void multiply_kept(const ScoreTile& tile, const Strip& strip, float* products, std::ptrdiff_t stride) {
   const Call& call = *tile.call;
   const std::int64_t depth = call.shape.head_dim;
   const KeyRange kept = common({0, call.kept_keys(*tile.sequence)}, tile.keys);
   if (kept.empty()) return;
   call.for_each_key_run(*tile.sequence, tile.group, kept, [&](const RowRun& run, std::int64_t at) {
     call.kernels.dot_rows(tile.kept_query + strip.begin * depth, depth, strip.size(), run, depth,
-                          scores + (kept.begin - tile.keys.begin) + at, stride);
+                          products + (kept.begin - tile.keys.begin) + at, stride);
   });
 }
 
@@ -108,12 +108,12 @@ void multiply_strip(const KernelTable& kernels, const Strip& strip, const float*
   });
 }
 
-void ScoreTile::score(const Strip& strip, float* scores, std::ptrdiff_t stride) const {
+void ScoreTile::multiply(const Strip& strip, float* products, std::ptrdiff_t stride) const {
   if (in_place)
-    dot_strip(*this, strip, scores, stride);
+    dot_strip(*this, strip, products, stride);
   else
-    multiply_strip(call->kernels, strip, query, call->shape.head_dim, columns, scores, stride);
-  score_kept(*this, strip, scores, stride);
+    multiply_strip(call->kernels, strip, query, call->shape.head_dim, columns, products, stride);
+  multiply_kept(*this, strip, products, stride);
 }
 
 }  // namespace headwise

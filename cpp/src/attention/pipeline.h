@@ -28,8 +28,8 @@ struct ScoreTile {
   std::int64_t group = 0;        ///< kv head
   std::int64_t count = 0;        ///< rows
   QueryRow* row = nullptr;       ///< [most_rows]
-  float* query = nullptr;        ///< [most_rows, head_dim], times the scale; whole steps of rows
-  float* shifts = nullptr;       ///< [most_rows]: what the mean of the keys adds to every score of a row
+  float* query = nullptr;        ///< [most_rows, head_dim], times Call::query_scale; whole steps of rows
+  float* shifts = nullptr;       ///< [most_rows]: what the mean of the keys adds to every product of a row
   float* kept_query = nullptr;   ///< the same of Call::kept_query, if there is one
   float* kept_shifts = nullptr;  ///< the same for kept_query
 
@@ -67,25 +67,27 @@ struct ScoreTile {
 
   /// Packs the keys of some panels.
   void pack_keys(std::uint64_t of) const;
-  /// Raw scores of a strip: [strip, stride]. Key j of the tile is column j.
-  void score(const Strip& strip, float* scores, std::ptrdiff_t stride) const;
+  /// Products of the queries of a strip and the keys: [strip, stride]. Key j of the tile is column j.
+  void multiply(const Strip& strip, float* products, std::ptrdiff_t stride) const;
 
-  /// Adds what the mean of the keys adds to the scores of row r and keys `some` of the sequence.
-  void shift(std::int64_t r, KeyRange some, float* scores) const;
+  /// Turns products of row r and keys `some` of the sequence into raw scores: adds what the mean of the keys adds, and
+  /// multiplies by Call::score_scale.
+  void to_raw_scores(std::int64_t r, KeyRange some, float* products) const;
   /// Where row r meets the tile. The first column is a multiple of `step`.
   [[nodiscard]] RowReach reach_of(std::int64_t r, std::int64_t step) const;
-  /// Brings raw scores of row r to the last stage, from -inf around its reach on. Scores and `visible` are those of the
-  /// whole tile. See RowScores.
+  /// Brings products of row r to the last stage of scores, from -inf around its reach on. Scores and `visible` are
+  /// those of the whole tile. See RowScores.
   Visibility finish(std::int64_t r, const RowReach& at, float* scores, std::uint8_t* visible, bool marks,
                     KeptStages kept = {});
 };
 
 // These run once for every row and tile, so the compiler may see them where they are called.
 
-inline void ScoreTile::shift(std::int64_t r, KeyRange some, float* scores) const {
+inline void ScoreTile::to_raw_scores(std::int64_t r, KeyRange some, float* products) const {
   const std::int64_t seam = std::clamp(call->kept_keys(*sequence), some.begin, some.end);
-  if (seam > some.begin) shift_scores(kept_shifts[r], seam - some.begin, scores);
-  shift_scores(shifts[r], some.end - seam, scores + (seam - some.begin));
+  if (seam > some.begin) shift_products(kept_shifts[r], seam - some.begin, products);
+  shift_products(shifts[r], some.end - seam, products + (seam - some.begin));
+  if (call->score_scale != 1.0f) call->kernels.scale(products, some.size(), call->score_scale);
 }
 
 inline RowReach ScoreTile::reach_of(std::int64_t r, std::int64_t step) const {
@@ -99,7 +101,7 @@ inline Visibility ScoreTile::finish(std::int64_t r, const RowReach& at, float* s
                                     bool marks, KeptStages kept) {
   const std::int64_t first = at.columns.begin;
   const KeyRange asked = common(of_sequence(panels.asked_of(r)), at.keys);
-  shift(r, of_sequence(at.columns), scores + first);
+  to_raw_scores(r, of_sequence(at.columns), scores + first);
   return bring_to_last_stage(
       *call, {row[r], at.keys, of_sequence(at.reach), asked, scores + first, at.columns.size(), visible + first, marks},
       ScoreStage::formula, formulas, kept);

@@ -137,9 +137,9 @@ float shift_of(const float* query, const float* mean, std::int64_t depth) {
   return static_cast<float>(sum);
 }
 
-void shift_scores(float shift, std::int64_t count, float* scores) {
+void shift_products(float shift, std::int64_t count, float* products) {
   if (shift == 0.0f) return;
-  for (std::int64_t j = 0; j < count; ++j) scores[j] += shift;
+  for (std::int64_t j = 0; j < count; ++j) products[j] += shift;
 }
 
 bool apply_stages(const Call& call, const QueryRow& row, KeyRange keys, ScoreStage stage, TileFormulas& formulas,

@@ -6,10 +6,10 @@
 
 namespace headwise {
 
-/// What the mean of the keys adds to every raw score of a query: their product, rounded once. A null mean adds 0.
+/// What the mean of the keys adds to every product of a query: their product, rounded once. A null mean adds 0.
 [[nodiscard]] float shift_of(const float* query, const float* mean, std::int64_t depth);
-/// Adds it to scores of the row.
-void shift_scores(float shift, std::int64_t count, float* scores);
+/// Adds it to products of the row.
+void shift_products(float shift, std::int64_t count, float* products);
 
 /// Where scores of a row on their way are copied to, if not null: after the softcap, and after ALiBi and bias.
 struct KeptStages {

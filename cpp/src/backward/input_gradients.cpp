@@ -107,7 +107,7 @@ void QuerySums::store(const GradientCall& call, const Rows& chosen, HeadSums* he
     if (gradient) {
       float* const out = call.outputs.query + sequence.batch * strides.batch + head * strides.head +
                          (sequence.query_begin + i) * strides.position;
-      store_gradient(gradient + r * call.query_width(), forward.scale, depth, strides.feature, out);
+      store_gradient(gradient + r * call.query_width(), forward.query_scale, depth, strides.feature, out);
       if (forward.options.empty_rows == EmptyRows::nan && !rows[r].sees && i < sequence.query_length)
         for (std::int64_t d = 0; d < depth; ++d) out[d * strides.feature] = std::numeric_limits<float>::quiet_NaN();
     }

@@ -189,13 +189,13 @@ void ScoreGradients::pack_rows() {
 
 void ScoreGradients::compute(const Strip& strip) {
   const Call& call = call_.forward;
-  scratch_.tile.score(strip, scratch_.scores, scratch_.score_stride);
+  scratch_.tile.multiply(strip, scratch_.scores, scratch_.score_stride);
   multiply_strip(call.kernels, strip, scratch_.output_gradient, call.shape.value_dim, scratch_.value_columns,
                  scratch_.products, scratch_.score_stride);
   for (std::int64_t r = strip.begin; r < strip.end; ++r) weigh_row(strip, r);
 }
 
-/// Turns one row's scores and products into weights and gradients. They are 0 around the keys that the row reaches.
+/// Turns one row's products into weights and gradients. They are 0 around the keys that the row reaches.
 void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
   const KernelTable& kernels = call_.kernels();
   const std::int64_t row_at = (r - strip.begin) * scratch_.score_stride;
@@ -226,7 +226,7 @@ void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
   });
 }
 
-/// Raw scores of a row become final ones, -inf where hidden. Keeps the scores of the stages that differentiate() needs.
+/// Products of a row become final scores, -inf where hidden. Keeps the scores of the stages that differentiate() needs.
 /// Returns whether the row sees a key.
 bool ScoreGradients::bring_to_last_stage(std::int64_t r, const RowReach& at, float* scores) {
   const bool rescored = scratch_.derivative != nullptr;
@@ -237,7 +237,7 @@ bool ScoreGradients::bring_to_last_stage(std::int64_t r, const RowReach& at, flo
   return seen.sees && (!rescored || std::any_of(scores + at.columns.begin, scores + at.columns.end, is_shown));
 }
 
-/// Brings a row's gradients from the last stage of scores to the first.
+/// Brings a row's gradients from the last stage of scores to the products.
 void ScoreGradients::differentiate(const GradientRow& row) {
   const Call& call = call_.forward;
   if (scratch_.derivative) {
@@ -255,6 +255,7 @@ void ScoreGradients::differentiate(const GradientRow& row) {
     }
     multiply_where_weighted(row, scratch_.factors);
   }
+  if (call.score_scale != 1.0f) call.kernels.scale(row.gradients, row.keys.size(), call.score_scale);
 }
 
 }  // namespace headwise

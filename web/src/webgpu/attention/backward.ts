@@ -106,7 +106,7 @@ export function backwardOn(
   const { mask, bias } = problem.settings;
   const rows = preparedRows(call, planned);
   const inputs = {
-    1: cleanRows(call, planned, "query", params.scale),
+    1: cleanRows(call, planned, "query", params.query_scale),
     2: cleanRows(call, planned, "key", 1),
     3: cleanRows(call, planned, "value", 1),
     ...(mask && { 4: call.place(mask.tensor) }),

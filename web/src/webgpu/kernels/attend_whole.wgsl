@@ -52,7 +52,7 @@ fn load_queries(task: Task, t: u32) {
                             (task.sequence.query_begin + query_of(row)) * params.query_position + n % D4);
       let special = (bits & vec4<u32>(EXPONENT)) == vec4<u32>(EXPONENT);
       if (any(special)) { p_tile[r % KEYS][1u + r / KEYS][0].x = FLAG; }
-      q = params.scale * bitcast<vec4<f32>>(select(bits, vec4<u32>(0u), special));
+      q = params.query_scale * bitcast<vec4<f32>>(select(bits, vec4<u32>(0u), special));
     }
     q_tile[n % D4 * ROWS + r] = q;
   }
@@ -396,6 +396,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     let is_whole = j0 >= all.begin && j0 + i32(KEYS) <= min(all.end, task.end) with formula { && formulas_rest(j0, j0 + i32(KEYS)) };
     let short = !CAREFUL || (!rules && is_whole && !is_flag(p_tile[0][2][0].z));
     multiply(KEY_CHUNKS - 1u);
+    unroll (n < R * C) { s[n] *= params.score_scale; }
     workgroupBarrier();  // the keys and flags have been read
     if (short) {
       seen = (1u << (R * C - 1u)) * 2u - 1u;

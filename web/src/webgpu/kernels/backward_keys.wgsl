@@ -15,7 +15,7 @@ fn grade(j0: i32, t: u32) {
       let at = own_place(t, r);
       let p = weights_of(p_tile[at], numbers);
       p_tile[at] = numbers.gain * p;
-      ds_tile[at] = p * (numbers.gain * ds_tile[at] - numbers.delta);
+      ds_tile[at] = params.score_scale * p * (numbers.gain * ds_tile[at] - numbers.delta);
     }
     return;
   }

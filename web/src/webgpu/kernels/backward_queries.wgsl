@@ -19,7 +19,7 @@ fn grade(j0: i32, t: u32) {
       let p = weights_of(p_tile[at], numbers);
       let product = ds_tile[at];
       gained[r] += dot(p, product);
-      ds_tile[at] = p * (numbers.gain * product - numbers.delta);
+      ds_tile[at] = params.score_scale * p * (numbers.gain * product - numbers.delta);
     }
     return;
   }
@@ -118,7 +118,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
         let first = targets.query.first + task.sequence.batch * targets.query.batch + head_of(task, row) * targets.query.head +
                     (task.sequence.query_begin + query_of(row)) * targets.query.position;
         unroll (w < W) {
-          let dq = bitcast<vec4<u32>>(params.scale * d_query[r * W + w]);
+          let dq = bitcast<vec4<u32>>(params.query_scale * d_query[r * W + w]);
           store_four(first, targets.query.feature, task.column + w * THREADS_X + x, targets.depth, select(dq, vec4<u32>(NOT_A_NUMBER), is_nan));
         }
       }

@@ -123,7 +123,7 @@ fn finished_score(r: u32, jj: u32, j0: i32) -> f32 {
   if (HAS_MEANS) { s = mean_scores[r]; }
   for (var lane = 0u; lane < LANES / TOGETHER; lane++) { s += dots[n * (LANES / TOGETHER) + lane]; }
   let poisoned = atomicLoad(&query_poison[r]) != 0u || atomicLoad(&key_poison[jj]) != 0u;
-  let seen = biased(row_tile[r], j0 + i32(jj), s, poisoned);
+  let seen = biased(row_tile[r], j0 + i32(jj), params.score_scale * s, poisoned);
   let score = comparable(seen);
   p_tile[n] = score;
   if (seen.visible) {

@@ -1,6 +1,6 @@
 // A tile of Q_TILE rows and KV_TILE keys of a backward call: p and ds of every pair. An invocation has R rows by 4 keys.
 // First the products q . k and do . v go into p_tile and ds_tile; then the rules of the call turn them into p and ds.
-// Queries (times scale), keys and values come from clean_rows.wgsl, dO from backward_rows.wgsl. The marks of keys and
+// Queries (times query_scale), keys and values come from clean_rows.wgsl, dO from backward_rows.wgsl. The marks of keys and
 // values begin at params.key_scales and value_scales.
 
 const ROW_STEP = Q_TILE + 1u;    // of the vec4 of a chunk's rows; so neighbours write to different banks
@@ -123,7 +123,7 @@ fn clear_products() {
 /// Where an invocation keeps the pairs of its row r.
 fn own_place(t: u32, r: u32) -> u32 { return t % THREADS_X * Q_TILE + t / THREADS_X % THREADS_Y * R + r; }
 
-/// Computes q . k of all pairs. They lie where only this invocation reads them.
+/// Computes the raw scores of all pairs. They lie where only this invocation reads them.
 fn multiply_scores(task: Task, j0: i32, t: u32) {
   clear_products();
   for (var chunk = 0u; chunk * CHUNK4 < params.depth4; chunk++) {
@@ -132,10 +132,10 @@ fn multiply_scores(task: Task, j0: i32, t: u32) {
     workgroupBarrier();  // the chunk is complete
     multiply(t);
   }
-  unroll (r < R) { p_tile[own_place(t, r)] = products[r]; }
+  unroll (r < R) { p_tile[own_place(t, r)] = params.score_scale * products[r]; }
 }
 
-/// The same for q . k and do . v.
+/// The same, and do . v.
 fn multiply_pairs(task: Task, j0: i32, t: u32) {
   multiply_scores(task, j0, t);
   clear_products();
@@ -154,7 +154,7 @@ struct Pair {
   gained: f32,    // p (do . v)
   by_score: f32,  // ds of the score before the softmax
   by_bias: f32,   // of the score before the formula
-  ds: f32,        // of the score before softcap
+  ds: f32,        // of q . k, whose query is scaled
   visible: bool,
   poisoned: bool,
 }
@@ -192,6 +192,7 @@ fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
     let share = tanh_exactly(raw / params.softcap);
     pair.ds *= 1.0f - share * share;
   }
+  pair.ds *= params.score_scale;
   return pair;
 }
 

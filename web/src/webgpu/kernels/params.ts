@@ -37,7 +37,9 @@ const FIELDS = {
   bias_head: "u32",
   bias_query: "u32",
   bias_key: "u32",
-  scale: "f32",
+  // their product is the scale: queries carry what is at most 1, scores the rest
+  query_scale: "f32",
+  score_scale: "f32",
   softcap: "f32",
   /** first tokens, which a cache's ring never drops */
   ring_kept: "i32",

@@ -40,7 +40,7 @@ fn load_k(base: u32, j0: i32, last: i32, seam: i32, chunk: u32, t: u32) {
   }
 }
 
-/// scores = the rows of row_tile times the keys [j0, j0 + KV_TILE). Keys from `last` on are zeros.
+/// scores = the rows of row_tile times the keys [j0, j0 + KV_TILE), times score_scale. Keys from `last` on are zeros.
 fn score_tile(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
   let x = t % THREADS_X;
   let y = t / THREADS_X;
@@ -65,6 +65,7 @@ fn score_tile(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
       }
     }
   }
+  for (var n = 0u; n < R * C4; n++) { scores[n] *= params.score_scale; }
 }
 
 /// The number within the tile of the key of component c of scores[… * C4 + c4].

@@ -32,7 +32,11 @@ type PlainName = (typeof SETTING_PARAMS)[keyof typeof SETTING_PARAMS];
 /** How each other setting reaches the kernels; the compiler asks for a new one. */
 const PLACES = {
   scale(params, { scale }, { headDim }) {
-    params.scale = scale ?? 1 / Math.sqrt(headDim);
+    const all = scale ?? 1 / Math.sqrt(headDim);
+    // No product of a query with the scale overflows whose score is within float32.
+    const raises = Math.abs(all) > 1;
+    params.query_scale = raises ? 1 : all;
+    params.score_scale = raises ? all : 1;
   },
   causal: "sequences",
   queryOffset: "sequences",
