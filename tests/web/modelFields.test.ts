@@ -38,6 +38,27 @@ describe("config.json", () => {
         custom_pipelines: { "text-generation": { impl: "instruct_pipeline.InstructionTextGenerationPipeline" } },
       },
     ],
+    [
+      "TinyBERT, with what is left of its making",
+      { model_type: "bert", cell: {}, emb_size: 24, pre_trained: "", structure: [], training: "" },
+    ],
+    [
+      "GPT-2 with fields of GPT, notes, and sizes under both names",
+      {
+        model_type: "gpt2",
+        ...{ n_embd: 24, n_layer: 2, n_head: 4, n_positions: 32, intermediate_size: null },
+        ...{ max_position_embeddings: 32, n_special: 0, predict_special_tokens: true },
+        ...{ author: "me", created_date: "2021-04-28", name: "small" },
+      },
+    ],
+    [
+      "GPT-Neo with sizes under both names",
+      { model_type: "gpt_neo", num_layers: 2, num_heads: 4, attention_types: [[["global"], 2]] },
+    ],
+    [
+      "DistilBERT with sizes under both names",
+      { model_type: "distilbert", dim: 24, hidden_dim: 40, n_layers: 2, n_heads: 4, intermediate_size: null },
+    ],
     ["ModernBERT whose positions have another name", { model_type: "modernbert", position_embedding_type: "sans_pos" }],
   ])("of %s is read", async (_, config) => {
     expect((await planOf(config)).unknownFields).toEqual([]);
@@ -49,6 +70,13 @@ describe("config.json", () => {
       "another window",
       { model_type: "gemma2", sliding_window: 64, sliding_window_size: 32 },
       "sliding_window_size must be 64",
+    ],
+    ["another width of words", { model_type: "bert", emb_size: 12 }, "emb_size must be 24, as hidden_size is, got 12"],
+    ["cells", { model_type: "bert", cell: { a: 1 } }, "cell must be empty"],
+    [
+      "another number of layers",
+      { model_type: "gpt2", n_embd: 24, n_layer: 3, n_head: 4, intermediate_size: null },
+      "num_hidden_layers must be 3, as n_layer is, got 2",
     ],
     ["another base", { ...neox, rope_theta: 10000 }, "rope_theta must be 5000"],
     [

@@ -2,11 +2,12 @@
 const IGNORED = [
   // names and notes; transformers writes its own with an underscore in front
   /^_/,
-  /^(name_or_path|model_name|base_model|license|language|pipeline_tag|transformers_version|unsloth_\w+)$/,
+  /^(name|name_or_path|model_name|base_model|author|created_date|license|language|pipeline_tag)$/,
+  /^(transformers_version|unsloth_\w+)$/,
   /^(transformers\.js_config|tokenizer_class|tokenizer_name|matryoshka_dimensions|xla_device)$/,
   // tasks: they name what comes out of a head, or what a program should ask for
   /^(finetuning_task|task_specific_params|problem_type|id2label|label2id|num_labels|prefix)$/,
-  /^(summary_\w+|predict_special_tokens|custom_pipelines)$/,
+  /^(summary_\w+|n_special|predict_special_tokens|custom_pipelines?)$/,
   /^(sentence_transformers|sbert_ce_default_activation_function)$/,
   // training
   /dropout|_pdrop$/,

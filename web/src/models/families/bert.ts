@@ -1,5 +1,5 @@
 import { ACTIVATION_NAMES } from "../activations.js";
-import { count, flag, only, positive, word } from "../configField.js";
+import { count, empty, flag, only, positive, sameAs, word } from "../configField.js";
 import { ALL_BIASES, ENCODER, USUAL_SIZES, yes, type Family } from "../family.js";
 
 /**
@@ -18,7 +18,13 @@ export const BERT: Family = {
     epsilon: positive("layer_norm_eps", 1e-12),
     isTied: flag("tie_word_embeddings", true),
   },
-  fixed: [...ENCODER, only("position_embedding_type", "absolute")],
+  fixed: [
+    ...ENCODER,
+    only("position_embedding_type", "absolute"),
+    // TinyBERT says how it was made
+    sameAs("emb_size", { name: "hidden_size", absent: 768 }),
+    ...[empty("cell"), empty("structure"), only("training", ""), only("pre_trained", "")],
+  ],
   prefix: "bert.",
   isCausal: false,
   norm: { kind: "layer" },

@@ -1,5 +1,5 @@
 import { ACTIVATION_NAMES } from "../activations.js";
-import { count, flag, MOST_BLOCKS, word } from "../configField.js";
+import { count, flag, MOST_BLOCKS, sameAs, word } from "../configField.js";
 import { ALL_BIASES, ENCODER, yes, type Family } from "../family.js";
 
 /** DistilBERT (Sanh et al. 2019, arXiv:1910.01108): BERT without kinds of tokens and without a pooler. */
@@ -17,7 +17,14 @@ export const DISTILBERT: Family = {
     isTied: flag("tie_word_embeddings", true),
   },
   // the files have the table of positions, whatever it was at first; tie_weights_ is an older note
-  fixed: [...ENCODER, flag("sinusoidal_pos_embds", false), flag("tie_weights_", true)],
+  fixed: [
+    ...ENCODER,
+    ...[flag("sinusoidal_pos_embds", false), flag("tie_weights_", true)],
+    // transformers knows them by both names
+    sameAs("hidden_size", { name: "dim", absent: 768 }),
+    sameAs("num_hidden_layers", { name: "n_layers", absent: 6 }),
+    sameAs("num_attention_heads", { name: "n_heads", absent: 12 }),
+  ],
   prefix: "distilbert.",
   isCausal: false,
   norm: { kind: "layer" },

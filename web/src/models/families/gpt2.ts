@@ -1,5 +1,5 @@
 import { ACTIVATION_NAMES } from "../activations.js";
-import { count, flag, MOST_BLOCKS, optional, positive, word } from "../configField.js";
+import { count, flag, MOST_BLOCKS, optional, positive, sameAs, word } from "../configField.js";
 import { ALL_BIASES, DECODER, DECODER_CLASSES, yes, type Family } from "../family.js";
 
 const isScaled = flag("scale_attn_weights", true);
@@ -24,7 +24,14 @@ export const GPT2: Family = {
     epsilon: positive("layer_norm_epsilon", 1e-5),
     isTied: flag("tie_word_embeddings", true),
   },
-  fixed: DECODER,
+  // transformers knows them by both names
+  fixed: [
+    ...DECODER,
+    sameAs("hidden_size", { name: "n_embd", absent: 768 }),
+    sameAs("num_hidden_layers", { name: "n_layer", absent: 12 }),
+    sameAs("num_attention_heads", { name: "n_head", absent: 12 }),
+    sameAs("max_position_embeddings", { name: "n_positions", absent: 1024 }),
+  ],
   prefix: "transformer.",
   isCausal: true,
   norm: { kind: "layer" },

@@ -1,5 +1,5 @@
 import { ACTIVATION_NAMES } from "../activations.js";
-import { count, flag, MOST_BLOCKS, optional, positive, word } from "../configField.js";
+import { count, flag, MOST_BLOCKS, optional, positive, sameAs, word } from "../configField.js";
 import { DECODER, DECODER_CLASSES, yes, type Family } from "../family.js";
 import { attentionTypes } from "../windowField.js";
 
@@ -17,7 +17,12 @@ export const GPT_NEO: Family = {
     epsilon: positive("layer_norm_epsilon", 1e-5),
     isTied: flag("tie_word_embeddings", true),
   },
-  fixed: DECODER,
+  // transformers knows them by both names
+  fixed: [
+    ...DECODER,
+    sameAs("num_hidden_layers", { name: "num_layers", absent: 24 }),
+    sameAs("num_attention_heads", { name: "num_heads", absent: 16 }),
+  ],
   prefix: "transformer.",
   isCausal: true,
   norm: { kind: "layer" },
