@@ -80,6 +80,18 @@ describe("the map", () => {
     await leave();
   });
 
+  test("says on paper what was read, and not what can be done", async () => {
+    const isSeen = () => page.evaluate(() => (window as unknown as VizWindow).map.shadowRoot!.querySelector("[part=readout]")!.checkVisibility()); // oxfmt-ignore
+    await page.emulateMedia({ media: "print" });
+    expect(await isSeen()).toBe(false);
+    await page.emulateMedia({ media: "screen" });
+    await pointAt(3, 0);
+    await page.emulateMedia({ media: "print" });
+    expect(await isSeen()).toBe(true);
+    await page.emulateMedia({ media: "screen" });
+    await leave();
+  });
+
   test("walks with the keyboard alone, from the first Tab on", async () => {
     const focused = () => page.evaluate(() => (window as unknown as VizWindow).map.shadowRoot!.activeElement?.role);
     for (let tabs = 0; tabs < 12 && (await focused()) !== "grid"; ++tabs) await page.keyboard.press("Tab");

@@ -515,6 +515,7 @@ export class AttentionMap extends AttentionElement {
 
   #say(text: string, isTrouble = this.trouble !== undefined): void {
     this.#readout.classList.toggle("trouble", isTrouble);
+    this.#readout.classList.toggle("how-to", text === texts().hint);
     if (this.#readout.textContent !== text) this.#readout.textContent = text;
   }
 

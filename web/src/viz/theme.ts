@@ -84,4 +84,5 @@ button:hover, select:hover { border-color: var(--quiet); }
 .toolbar[hidden] { display: none; }
 .readout { min-height: 2.8em; margin: 0; font-variant-numeric: tabular-nums; text-wrap: pretty; overflow-wrap: anywhere; }
 .trouble { color: light-dark(#9a2b1e, #ff9d8f); }
+@media print { .how-to { display: none; } }
 `;
