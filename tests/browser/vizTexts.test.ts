@@ -131,7 +131,9 @@ describe("texts of another language", () => {
     expect(await textOf(page, ".readout")).toMatch(/^Stärkste Verbindungen von „sat“: zu „cat“ /);
     await page.evaluate(speakEnglish);
     await drawn(page);
-    expect(await textOf(page, ".readout")).toMatch(/^Strongest links of “sat”: to “cat” \d+(\.\d+)?\u00a0% \(head \d\)/);
+    expect(await textOf(page, ".readout")).toMatch(
+      /^Strongest links of “sat”: to “cat” \d+(\.\d+)?\u00a0% \(head \d\)/,
+    );
     expect(await textOf(page, "label")).toBe("Hide links below5\u00a0%");
     expect(troubles).toEqual([]);
     await close();

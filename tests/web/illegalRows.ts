@@ -40,15 +40,19 @@ function ofNumber({ min, above, nullable, choice }: NumberRule): readonly Sample
 }
 
 function ofInteger({ min, max }: IntegerRule): readonly Sample[] {
-  const values = [...NO_NUMBERS, null, 0.5, 2 ** 31, ...(min === undefined ? [] : [min - 1]), ...(max ? [max + 1] : [])];
+  const values = [
+    ...NO_NUMBERS,
+    null,
+    0.5,
+    2 ** 31,
+    ...(min === undefined ? [] : [min - 1]),
+    ...(max ? [max + 1] : []),
+  ];
   const rule = min === undefined ? "" : ` of at least ${min}`;
   const bounds = ` from ${min ?? -(2 ** 31)} to ${max ?? 2 ** 31 - 1}`;
   // Without a largest one bounds are told where the value is an integer beyond 32 bits.
   const tellsBounds = (value: unknown) => max !== undefined || value === 1e39 || value === 2 ** 31;
-  return values.map((value) => [
-    value,
-    ` must be an integer${tellsBounds(value) ? bounds : rule}, got ${text(value)}`,
-  ]);
+  return values.map((value) => [value, ` must be an integer${tellsBounds(value) ? bounds : rule}, got ${text(value)}`]);
 }
 
 /** Of an object: no object, an unknown name, and illegal values of its own settings. */

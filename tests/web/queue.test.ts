@@ -106,7 +106,13 @@ describe("a signal", () => {
     const queue = new Queue();
     const { open, opened } = gate();
     const { signal } = new AbortController();
-    const calls = Array.from({ length: 20 }, () => queue.run(() => opened, signal, () => true));
+    const calls = Array.from({ length: 20 }, () =>
+      queue.run(
+        () => opened,
+        signal,
+        () => true,
+      ),
+    );
     await settled();
     expect(getEventListeners(signal, "abort")).toHaveLength(1);
     open();

@@ -4,8 +4,8 @@
 
 #include "attention/validate.h"
 #include "cache/append.h"
-#include "cache/wide_ring.h"
 #include "cache/attend_cached.h"
+#include "cache/wide_ring.h"
 #include "layer/head_steps.h"
 
 namespace headwise {
