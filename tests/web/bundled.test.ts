@@ -1,14 +1,14 @@
 // The package in a bundle that is not an ES module. There is no import.meta.url, so the code does not know its own
-// address.
+// address. And the files that bundlers copy, which some of them read as scripts.
 
 import { execFile } from "node:child_process";
-import { copyFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 /** Prints how the given createAttention ends. Its options come from the command line. */
 const PROGRAM = `
@@ -85,3 +85,18 @@ test("a CommonJS bundle of headwise needs no folder if both files are named", as
 test("a CommonJS bundle of headwise/inline needs nothing", async () => {
   expect(await outcomeOf(await bundleOf("inline"), {})).toEqual({ threads: 1, value: 1 });
 });
+
+/** The scripts that the package names by their address. */
+const COPIED = [
+  ...["webgpu-engine.js", "auto-engine.js", "worker-entry.js", "worker-entry.node.js"],
+  ...readdirSync("dist/wasm")
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => `wasm/${name}`),
+];
+
+test.each(COPIED)(
+  "%s has no await outside of functions: webpack's minifier reads a copied file as a script",
+  async (name) => {
+    await transform(readFileSync(`dist/${name}`, "utf8"), { format: "cjs", logLevel: "silent" });
+  },
+);

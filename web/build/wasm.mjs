@@ -86,7 +86,18 @@ const adapted = (glue) =>
 const forPages = (glue) => startWorkersFromOwnUrl(knowingNode(glue, false), "import.meta.url");
 
 const forNode = (glue) =>
-  withoutCommandLineFlags(startWorkersFromOwnUrl(knowingNode(glue, true), "new URL(import.meta.url)"));
+  withoutAwaitAtTop(
+    withoutCommandLineFlags(startWorkersFromOwnUrl(knowingNode(glue, true), "new URL(import.meta.url)")),
+  );
+
+/**
+ * A bundler for servers, such as webpack, copies the loader for Node and minifies the copy as if it were a script, where
+ * `await` outside of functions is an error. An import at the top is none.
+ */
+function withoutAwaitAtTop(glue) {
+  const awaited = /\(await import\('worker_threads'\)\)\.workerData/g;
+  return `import { workerData } from "node:worker_threads";\n${replaceOne(glue, awaited, "workerData")}`;
+}
 
 /**
  * The late part of the module imports the exports of the primary part as they are, without Emscripten's wrappers. A worker

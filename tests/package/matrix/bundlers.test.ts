@@ -3,12 +3,13 @@
 import { copyFile } from "node:fs/promises";
 import path from "node:path";
 
-import { describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 
 import { ISOLATION } from "../../browser/staticServer.js";
 import { firstRows } from "../expected.js";
 import { closeTo, expectAlone, expectBothWays, expectThreaded, outcomeAt, outcomeIn } from "../pages.js";
 import { bundle, copyAssets, distOf, pageProject } from "../pageProject.js";
+import { run } from "../programs.js";
 import { describeWith, tool } from "../tools.js";
 import { withViteServer } from "../viteServer.js";
 
@@ -82,6 +83,16 @@ function testAssets(bundler: string): void {
     expect(outcome).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
   });
 }
+
+describeWith([tool("webpack")], "webpack for Node: no configuration, no warning, two threads", () => {
+  beforeAll(() => project.consumer.add("node"));
+
+  test.each(["mainCore.js", "mainWorker.js"])("%s", async (main) => {
+    const site = await bundle("webpackNode", project.consumer, main);
+    const outcome: unknown = JSON.parse(await run(process.execPath, ["server.cjs"], { cwd: site }));
+    expect(outcome).toMatchObject({ threads: 2, rows: closeTo(firstRows) });
+  });
+});
 
 describe("esbuild", () => testAssets("esbuild"));
 describeWith([tool("rollup"), tool("@rollup/plugin-node-resolve")], "Rollup", () => testAssets("rollup"));
