@@ -120,6 +120,28 @@ describe("a smaller program of the bench", () => {
   });
 });
 
+describe("in a folder whose path the tools for C++ cannot take", () => {
+  const PROGRAM = `import { configure } from "./web/build/cmake.mjs";
+    const toolchain = process.argv[1] === "wasm" ? { root: "", version: "" } : undefined;
+    await configure("none", { toolchain }).catch(({ message }) => console.log(message));`;
+
+  test.each([
+    ["wasm", "100 % mine", "%"],
+    ["native", "C#", "#"],
+    ["wasm", "a;b", ";"],
+    ["native", 'the "copy"', '"'],
+  ])("the build of %s in %j says what to do", (purpose, name, character) => {
+    const folder = path.join(mkdtempSync(path.join(tmpdir(), "headwise-")), name);
+    for (const part of ["web/build", "cpp/toolchain"]) cpSync(part, path.join(folder, part), { recursive: true });
+    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", PROGRAM, purpose], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect(stdout).toBe(`C++ cannot be built in ${folder}: the path has ${character}. Move the repository.\n`);
+    rmSync(path.dirname(folder), { recursive: true });
+  });
+});
+
 describe("in a bare clone", () => {
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
   const commands = Object.entries(scripts).filter(([, script]) => /^node \S+$/.test(script));
