@@ -288,6 +288,26 @@ describeOnGpu("Large numbers on WebGPU", () => {
         }
   }); // oxfmt-ignore
 
+  // Each product is beyond float32, so the score is infinite, or no number where both signs meet.
+  test.each([
+    ["decode", 1, 8],
+    ["attend", 20, 8],
+    ["attend_whole, by its rules and without", 20, 64],
+  ])("%s: rows whose scores overflow in both directions are NaN", async (_, rows, width) => {
+    const signs = (seed: number, rowCount: number) => {
+      const { data, shape } = randomTensor(seed, [1, 1, rowCount, width]);
+      return { data: data.map((x) => (x < 0 ? -1e20 : 1e20)), shape };
+    };
+    for (const keys of [1, 40, 64]) {
+      const value = randomTensor(3, [1, 1, keys, width]);
+      for (const hw of [engines.onGpu, engines.onCpu]) {
+        const found = await hw.scaledDotProductAttention(signs(1, rows), signs(2, keys), value, { returns });
+        for (const name of ["output", "lse", "entropy", "probs"] as const)
+          expect([keys, name, [...new Set(float32Of(found[name]))]]).toEqual([keys, name, [NaN]]);
+      }
+    }
+  });
+
   // Scores that leave float32: above they poison the row, below they weigh nothing, as on wasm.
   test.each<[string, number, number, number[]]>([
     ["one score overflows upwards", 1.8e19, 1, [3e38, 0, 0]],

@@ -6,7 +6,7 @@
 // LANES invocations share R rows. Each computes the scores of C keys (lane, lane + LANES, …), and W vec4 columns of the
 // output. shader.ts writes out every `unroll`, so that all register arrays have constant indices.
 //
-// A tile that every row sees whole, with finite numbers, takes the short path. Every other tile takes the careful path:
+// A tile that every row sees whole, with finite and not too large numbers, takes the short path. Every other tile takes the careful path:
 // it applies the call's rules to one score after the other. CAREFUL is always true; the bench compiles the short path
 // alone to measure it.
 
@@ -17,9 +17,11 @@ var<workgroup> p_tile: array<array<array<vec4<f32>, R4>, GROUPS>, KEYS>;  // [ke
 
 // Between the weights of two tiles p_tile also carries flags: a number above 1, which no weight is. p_tile[key][0][0].x:
 // the key is not finite. p_tile[key][1][0].y: its value in the tile before is not finite. p_tile[0][2][0].z and
-// p_tile[0][3][0].w: there is such a key, or such a value. So the flags need no memory of their own, and weights clear
-// them. Each kind has vectors of its own: WGSL lets a write to one component touch the whole vector.
+// p_tile[0][3][0].w: there is such a key or a large number, or such a value. p_tile[1][3][0].x: a query is large. So the
+// flags need no memory of their own, and weights clear them. Each kind has vectors of its own: WGSL lets a write to one
+// component touch the whole vector.
 const FLAG = 2.0f;
+const LARGE = 5.764607523034235e17f;  // 2^59: 256 products of smaller numbers stay below 2^126
 fn is_flag(x: f32) -> bool { return x > 1.0f; }
 
 var<private> s: array<f32, R * C>;               // [row][key]: scores, then weights
@@ -53,6 +55,7 @@ fn load_queries(task: Task, t: u32) {
       let special = (bits & vec4<u32>(EXPONENT)) == vec4<u32>(EXPONENT);
       if (any(special)) { p_tile[r % KEYS][1u + r / KEYS][0].x = FLAG; }
       q = params.query_scale * bitcast<vec4<f32>>(select(bits, vec4<u32>(0u), special));
+      if (any(abs(q) >= vec4<f32>(LARGE))) { p_tile[1][3][0].x = FLAG; }
     }
     q_tile[n % D4 * ROWS + r] = q;
   }
@@ -91,15 +94,16 @@ fn fetch_values(task: Task, j0: i32, chunk: u32, t: u32) {
   unroll (i < VALUE_LOADS) { ahead[i] = value[value_row(task, first, value_of_load(t, i)) + column_of_load(t, i)]; }
 }
 
-/// Puts the fetched keys into kv_tile. Numbers that are not finite become 0, and their keys are flagged.
+/// Puts the fetched keys into kv_tile. Numbers that are not finite become 0, and their keys are flagged. So is a tile with
+/// these or large numbers.
 fn place_keys(t: u32) {
   var extremes = no_extremes();
   unroll (i < KEY_LOADS) { extremes = with_extremes(extremes, ahead[i]); }
-  if (CAREFUL && some_not_finite(extremes)) {
+  if (CAREFUL && some_large(extremes)) {
+    p_tile[0][2][0].z = FLAG;
     unroll (i < KEY_LOADS) {
       if (any_not_finite(ahead[i], 0u)) {
         p_tile[key_of_load(t, i)][0][0].x = FLAG;
-        p_tile[0][2][0].z = FLAG;
         ahead[i] = cleaned(ahead[i]);
       }
     }
@@ -371,9 +375,10 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   for (var r = 0u; r < R; r++) {
     poisoned_queries |= select(0u, 1u << r, is_flag(p_tile[(group * R + r) % KEYS][1u + (group * R + r) / KEYS][0].x));
   }
+  let has_large_queries = is_flag(p_tile[1][3][0].x);
   workgroupBarrier();  // the queries' flags have been read
 
-  let rules = has(RULES) || has_gaps() || poisoned_queries != 0u;
+  let rules = has(RULES) || has_gaps() || poisoned_queries != 0u || has_large_queries;
   let all = keys_seen_by_all(task);
   fetch_keys(task, task.begin, 0u, t);
   for (var j0 = task.begin; j0 < task.end; j0 += i32(KEYS)) {

@@ -38,10 +38,13 @@ fn value_four(row: u32, c4: u32) -> stored { return part_of(value[row + c4 / PER
 const LOWEST = -3.4028234663852886e+38f;
 const LOWEST_VISIBLE = -3.4028232635611926e+38f;
 
-/// A biased score as the softmax compares it: LOWEST if it adds nothing. Above the largest float it stays infinite.
+/// A biased score as the softmax compares it: LOWEST if it adds nothing. Above the largest float it stays infinite; so is
+/// one that is no number, because it has left float32 in both directions.
 fn comparable(s: Score) -> f32 {
-  let adds_nothing = !s.visible || bitcast<u32>(s.score) == MINUS_INFINITY;
-  return select(max(s.score, LOWEST_VISIBLE), LOWEST, adds_nothing);
+  let bits = bitcast<u32>(s.score);
+  let adds_nothing = !s.visible || bits == MINUS_INFINITY;
+  let overflows = not_finite(bits);
+  return select(select(max(s.score, LOWEST_VISIBLE), bitcast<f32>(bits & EXPONENT), overflows), LOWEST, adds_nothing);
 }
 
 struct Sequence {

@@ -21,4 +21,5 @@ fn no_extremes() -> Extremes { return Extremes(vec2<u32>()); }
 fn with_extremes(e: Extremes, x: stored) -> Extremes {
   return Extremes(e.carries | ((x & vec2<u32>(0x7fff7fffu)) + vec2<u32>(0x04000400u)));
 }
+fn some_large(e: Extremes) -> bool { return some_not_finite(e); }
 fn some_not_finite(e: Extremes) -> bool { return ((e.carries.x | e.carries.y) & 0x80008000u) != 0u; }

@@ -19,6 +19,10 @@ fn no_extremes() -> Extremes { return Extremes(vec4<i32>(), vec4<u32>()); }
 fn with_extremes(e: Extremes, x: stored) -> Extremes {
   return Extremes(max(e.positive, bitcast<vec4<i32>>(x)), max(e.negative, x));
 }
+/// Whether some are so large, LARGE or more, that the products of a row may overflow.
+fn some_large(e: Extremes) -> bool {
+  return any(e.positive >= vec4<i32>(0x5d000000)) || any(e.negative >= vec4<u32>(0xdd000000u));
+}
 fn some_not_finite(e: Extremes) -> bool {
   return any(e.positive >= vec4<i32>(0x7f800000)) || any(e.negative >= vec4<u32>(MINUS_INFINITY));
 }
