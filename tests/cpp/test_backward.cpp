@@ -359,6 +359,27 @@ TEST(Backward, GivesTheGradientsOfTheReferenceForScalesFarAbove1) {
   }
 }
 
+TEST(Backward, WeightsOfARowSumTo1WhateverTheSizeOfItsScores) {
+  for (const std::int64_t queries : {1, 8, 40})  // read where they lie, and packed
+    for (const std::int64_t keys : {1, 40, 300})
+      for (const double size : {1e2, 1e5, 1e10}) {
+        Case call = random_case({1, 2, 1, queries, keys, 32, 4}, 911);
+        for (std::int64_t n = 0; n < call.query.size(); ++n) call.query.set(n, call.query.get(n) * size);
+        const Problem problem = gradients::problem_of(call);
+        const gradients::Call given(call, problem);
+        const Results results = gradients::compute(given);
+        for (std::int64_t d = 0; d < 4; ++d) {  // so the gradients of values sum to those of the output
+          double values = 0, output = 0, sizes = 0;
+          for (std::int64_t j = 0; j < keys; ++j) values += results.value[static_cast<std::size_t>(4 * j + d)];
+          for (std::int64_t i = 0; i < 2 * queries; ++i) {
+            output += problem.output_gradient.get(4 * i + d);
+            sizes += std::abs(problem.output_gradient.get(4 * i + d));
+          }
+          EXPECT_NEAR(values, output, 2e-5 * sizes) << queries << " queries, " << keys << " keys, times " << size;
+        }
+      }
+}
+
 TEST(Backward, GivesTheGradientsOfTheReferenceAtPositionsOfAlibi) {
   Case call = random_case({2, 4, 2, 70, 133, 24, 12}, 905);
   call.alibi_slopes = {0.1f, 0.2f, -0.1f, 0.0f};

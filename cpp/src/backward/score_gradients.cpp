@@ -5,6 +5,7 @@
 #include <span>
 
 #include "attention/pipeline.h"
+#include "attention/plan.h"
 #include "attention/scores.h"
 #include "base/numbers.h"
 
@@ -105,6 +106,8 @@ void scale_packed_row(float* panels, std::int64_t depth, std::int64_t width, int
 bool ScoreGradients::choose(const Rows& rows, KeyRange keys) {
   rows_ = rows;
   scratch_.tile.take(rows);
+  // Scores with the bits that the forward computed with: its lse would not fit other roundings.
+  scratch_.tile.in_place = reads_in_place(call_.forward.group_size * rows.sequence->num_queries);
   if (scratch_.tile.meet(keys, keys) == 0) return false;
   if (!scratch_.derivative) return true;
   scratch_.derivative->set_rows(rows);
@@ -116,7 +119,7 @@ bool ScoreGradients::choose(const Rows& rows, KeyRange keys) {
 void ScoreGradients::load_keys() {
   const Call& call = call_.forward;
   const KeyRange keys = scratch_.tile.keys;
-  scratch_.tile.pack_keys(low_bits(divide_up(keys.size(), call.kernels.panel_width)));
+  if (!scratch_.tile.in_place) scratch_.tile.pack_keys(low_bits(divide_up(keys.size(), call.kernels.panel_width)));
   call.for_each_value_run(*rows_.sequence, rows_.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack_transposed(run, call.shape.value_dim, first, scratch_.value_columns);
   });
