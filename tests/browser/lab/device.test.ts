@@ -42,7 +42,7 @@ test("the numbers that are printed are those that are drawn", async () => {
   expect(await lab.page.locator(".roofline text.letter").count()).toBe(labels.length);
   const rows = await lab.page.locator(".figures tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent))); // oxfmt-ignore
   for (const { figure, case: index, gflops } of points) {
-    const [, time, rate] = /^([\d,.]+) ms([\d,.]+) GFLOP/
+    const [, time, rate] = /^([\d,.]+)\u00a0ms([\d,.]+)\u00a0GFLOP/
       .exec(rows[figure]![index + 1]!.replaceAll(",", ""))!
       .map(Number);
     expect(Math.abs(rate! / gflops - 1)).toBeLessThan(0.0051);

@@ -166,7 +166,7 @@ test("on a phone the threshold of links stands in one line", async () => {
   await german.setViewportSize({ width: 390, height: 844 });
   await lab.enter("sentence", german);
   const threshold = german.locator("attention-heads label span:last-child");
-  expect(await threshold.textContent()).toBe("5 %");
+  expect(await threshold.textContent()).toBe("5\u00a0%");
   expect(await threshold.evaluate((node) => node.getBoundingClientRect().height)).toBeLessThan(30);
   await german.setViewportSize({ width: 1280, height: 900 });
 });

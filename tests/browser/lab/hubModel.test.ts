@@ -9,7 +9,7 @@ import { LabPage } from "./labPage.js";
 
 const ORIGIN = new URL(hub("owner/name")).origin;
 const ASK = /^Ask huggingface\.co what it is \(fetches less than 1 MB\)$/;
-const LOAD = /^Load the model: fetches about [\d.]+ KB from huggingface\.co, and keeps them in this browser$/;
+const LOAD = /^Load the model: fetches about [\d.]+\sKB from huggingface\.co, and keeps them in this browser$/;
 
 /** With so many words, the weights are larger than what is read of every file. */
 const WORDS = 4000;
@@ -70,7 +70,7 @@ test("nothing is fetched before the visitor asks; then the sizes come, and the w
   expect(asked).toEqual([]);
   await ask("openai-community/gpt2");
   await found(
-    /^A model of the type GPT-2 with 2 layers of 4 heads, 16 wide: .* weights, \d+ KB in the files\. No weight/,
+    /^A model of the type GPT-2 with 2 layers of 4 heads, 16 wide: .* weights, \d+\sKB in the files\. No weight/,
   );
   expect(asked).toContain("openai-community/gpt2 config.json 0-65535");
   expect(blocks()).toEqual([]);
