@@ -7,8 +7,8 @@ import { readOptions, type OptionReader } from "../read/options.js";
 import { integer, object, oneOf, otherwise, own, required, signal } from "../read/settingKinds.js";
 import { namesIn, readTable, type TableOf } from "../read/settingTable.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
+import { MOST_CACHE_BATCHES } from "./cacheBatches.js";
 import { CACHE_DTYPES, type CacheDtype } from "./cacheDtype.js";
-import { MOST_CACHE_BATCHES } from "./heldTokens.js";
 import { CACHE_OTHERS } from "./otherNames.js";
 
 /** Where the positions of a ring are counted: in the text, or in the cache. */

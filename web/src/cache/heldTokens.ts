@@ -3,9 +3,6 @@ import type { CacheForm } from "./cacheProblem.js";
 
 type Form = Pick<CacheForm, "ring">;
 
-/** The most batches of a cache: `kMostCacheBatches` of kv_cache.h. Each takes memory, also without tokens. */
-export const MOST_CACHE_BATCHES = 2 ** 20;
-
 /** How many tokens of batch b a cache of this form has dropped after `appended` tokens. */
 export function droppedTokens({ ring }: Form, appended: number, b: number): number {
   if (!ring) return 0;

@@ -9,9 +9,9 @@
 // Version 1 of int8 has no means and one scale for each row. It is only read. Other dtypes still have version 1.
 
 import { OptionError } from "../../base/errors.js";
+import { MOST_CACHE_BATCHES } from "../../cache/cacheBatches.js";
 import type { CacheDtype } from "../../cache/cacheDtype.js";
 import type { CacheProblem, RingPositions } from "../../cache/cacheProblem.js";
-import { MOST_CACHE_BATCHES } from "../../cache/heldTokens.js";
 import { savedBytes, tokenBytes, versionOf } from "../../cache/savedRows.js";
 import { ANGLE_KINDS, kindNumber } from "../../position/checkedAngles.js";
 import type { CheckedAngles, RotaryScaling, SCALINGS } from "../../position/rotaryAngles.js";
