@@ -5,7 +5,7 @@ import { assetHint } from "./assetErrors.js";
 /** A wasm file. */
 export interface WasmFile {
   readonly bytes: BufferSource;
-  /** Has compiled it while it arrived. Absent if it was not compiled then. */
+  /** Its module, if the engine compiles the file while it arrives. */
   readonly compiling?: Promise<WebAssembly.Module> | undefined;
 }
 
@@ -30,8 +30,8 @@ export async function compiled(
 const CONTENT_TYPE = /^application\/wasm$/i;
 
 /**
- * Lets the engine compile a file while it arrives. Browsers then keep what they have compiled for the next visit, if they are
- * given the server's own response. Gives a copy of it to read.
+ * Lets the engine compile a file while it arrives, and gives a copy of the response to read. The engine gets the server's own
+ * response: only then do browsers keep what they have compiled for the next visit.
  */
 export function compileOnArrival(response: Response): Pick<WasmFile, "compiling"> & { readonly copy: Response } {
   const isPossible = CONTENT_TYPE.test(response.headers.get("content-type") ?? "") && "compileStreaming" in WebAssembly;

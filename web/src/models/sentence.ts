@@ -48,12 +48,12 @@ export async function sentenceOf(
       hint: WITHOUT,
     });
   const mode = poolingOf(new Json(`${operation}: ${name}: `, await files.json(name)), modelDim);
-  const last = modules?.find(({ kind }) => kind === "Normalize");
-  const norm = last && fileIn(last.path);
-  if (norm !== undefined && files.has(norm)) checkNorm(new Json(`${operation}: ${norm}: `, await files.json(norm)));
-  return (hidden, input) => {
-    const row = pooledBy(mode, hidden, input);
-    return norm === undefined ? row : normalized(row);
+  const norm = modules?.find(({ kind }) => kind === "Normalize");
+  const normFile = norm && fileIn(norm.path);
+  if (normFile && files.has(normFile)) checkNorm(new Json(`${operation}: ${normFile}: `, await files.json(normFile)));
+  return (last, input) => {
+    const row = pooledBy(mode, last, input);
+    return norm ? normalized(row) : row;
   };
 }
 

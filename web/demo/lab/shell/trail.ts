@@ -68,8 +68,8 @@ export class Trail {
   }
 
   /**
-   * Writes the settings of the open room, and those that all rooms share, into the current entry, which keeps its card. Returns the names of
-   * those that are too long for the address.
+   * Writes the settings of the open room, and those that all rooms share, into the current entry, which keeps its card.
+   * Returns the names of those that are too long for the address.
    */
   write({ room, query }: Address, shared: URLSearchParams): readonly string[] {
     this.#latest.set(room, query);

@@ -6,9 +6,9 @@
 // LANES invocations share R rows. Each computes the scores of C keys (lane, lane + LANES, …), and W vec4 columns of the
 // output. shader.ts writes out every `unroll`, so that all register arrays have constant indices.
 //
-// A tile that every row sees whole, with finite and not too large numbers, takes the short path. Every other tile takes the careful path:
-// it applies the call's rules to one score after the other. CAREFUL is always true; the bench compiles the short path
-// alone to measure it.
+// A tile that every row sees whole, with finite and not too large numbers, takes the short path. Every other tile takes the
+// careful path: it applies the call's rules to one score after the other. CAREFUL is always true; the bench compiles the
+// short path alone to measure it.
 
 
 var<workgroup> q_tile: array<vec4<f32>, max(D4, V4) * ROWS>;  // [feature / 4][row]; at the end the outputs [row][Dv / 4]
@@ -94,8 +94,8 @@ fn fetch_values(task: Task, j0: i32, chunk: u32, t: u32) {
   unroll (i < VALUE_LOADS) { ahead[i] = value[value_row(task, first, value_of_load(t, i)) + column_of_load(t, i)]; }
 }
 
-/// Puts the fetched keys into kv_tile. Numbers that are not finite become 0, and their keys are flagged. So is a tile with
-/// these or large numbers.
+/// Puts the fetched keys into kv_tile. Numbers that are not finite become 0, and their keys are flagged. A tile that has such
+/// numbers, or large ones, is flagged too.
 fn place_keys(t: u32) {
   var extremes = no_extremes();
   unroll (i < KEY_LOADS) { extremes = with_extremes(extremes, ahead[i]); }

@@ -74,7 +74,8 @@ fn add_bias(first: u32, bias: vec4<f32>) {
 
 /// The largest sizes of 4 rows in one vec4 of columns.
 fn largest_of(first: u32) -> vec4<f32> {
-  return vec4<f32>(largest_in(sums[first]), largest_in(sums[first + 2u]), largest_in(sums[first + 4u]), largest_in(sums[first + 6u]));
+  return vec4<f32>(largest_in(sums[first]), largest_in(sums[first + 2u]),
+                   largest_in(sums[first + 4u]), largest_in(sums[first + 6u]));
 }
 
 /// The squares of 4 rows in one vec4 of columns.
