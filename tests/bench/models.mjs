@@ -1,7 +1,7 @@
 // node tests/bench/models.mjs: how fast models load, how much memory that takes, and how fast they compute. All goals are
 // ratios within this run: the machine may be busy with other work, and both sides of a ratio then take longer.
 //
-// The prompt needs ONNX Runtime Web: `npm ci --prefix tests/bench` installs it.
+// Prompts and tokens need ONNX Runtime Web: `npm ci --prefix tests/bench` installs it.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { settingsOf, wholeNumber } from "../../web/build/usage.mjs";
 import { summary } from "./harness/statistics.mjs";
 import { configOf, randomFile } from "./lab/gpt2Small.mjs";
+import { decodingOf } from "./models/decoding.mjs";
 import { fromDist } from "./models/fromDist.mjs";
 import { promptOf } from "./models/prompt.mjs";
 import { print, record } from "./models/rows.mjs";
@@ -21,6 +22,8 @@ import { storiesOf } from "./models/stories.mjs";
 const GOALS = { loading: 0.7, memory: 1 };
 /** The lengths of prompts, with their goals. */
 const PROMPTS = { 128: 1.5, 512: 1.2 };
+/** Of a token after a prompt. */
+const DECODING = 1.5;
 /** Tokens a second with one thread. */
 const STORIES = { first: 3000, warm: 5000 };
 /** What a process may take beside the weights: arrays on their way, and garbage that V8 has not collected yet. */
@@ -126,6 +129,14 @@ async function computingRows() {
       `at least ${goal.toFixed(2)}`,
     ]);
   }
+  const token = await decodingOf({ ...engines, ort, layers });
+  rows.push([
+    "a token after a prompt",
+    `${token.own.toFixed(1)} ms`,
+    `ONNX Runtime Web, ${token.peer.toFixed(1)} ms`,
+    token.ratio.toFixed(2),
+    `at least ${DECODING.toFixed(2)}`,
+  ]);
   return [...rows, ...(stories ? rowsOfStories(stories) : [])];
 }
 

@@ -33,6 +33,7 @@ const SAME = {
 /** Cells for each number of threads. */
 const MEASURED = {
   ms: ({ milliseconds }) => digits(milliseconds),
+  µs: ({ milliseconds }) => (1e3 * milliseconds).toFixed(1),
   "GFLOP/s": ({ gflops }) => gflops.toFixed(0),
   "of the roof": ({ roofline }) => shareText(roofline.share),
   inside: ({ inside }) => (inside ? shareText(inside.share) : "–"),

@@ -13,7 +13,7 @@ export const TYPE_NAMES = { [INT32]: "int32", [INT64]: "int64", [BOOL]: "bool", 
 /**
  * @param {object} graph
  * @param {{ op: string, domain?: string, inputs: string[], outputs: string[], attributes?: object }[]} graph.nodes
- * @param {{ name: string, type?: number, shape: number[] }[]} graph.inputs
+ * @param {{ name: string, type?: number, shape?: number[] }[]} graph.inputs - without a shape: of any
  * @param {{ name: string, data: ArrayBufferView, type?: number, shape: number[] }[]} [graph.constants]
  * @param {(string | { name: string, type: number })[]} graph.outputs - of any shape; a name alone is float32
  * @returns {Uint8Array}

@@ -8,9 +8,14 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
 import { settingsOf, wholeNumber } from "../../../web/build/usage.mjs";
+import { quantile } from "../harness/statistics.mjs";
+import { print, record } from "../models/rows.mjs";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const GOAL = 0.95;
+/** Of a step with two threads, in milliseconds. Nothing fails because of it. */
+const STEP_GOAL = 30;
+const COLUMNS = ["step", "median", "least", "goal"];
 /** Steps over which accuracy is averaged: 32 sequences each. */
 const MEAN = 20;
 
@@ -18,12 +23,14 @@ const USAGE = `node tests/bench/lab/training.mjs [options]
   --steps N     the longest training (default 2000)
   --seeds N     how many seeds (default 10; 0: only the times)
   --threads N   threads for the seeds (default: all)
+  --record      keeps the times of a step in the table "training" of tests/figures/figures.json
   --help        this text`;
 
-const { steps, seeds, threads } = settingsOf(USAGE, (given) => ({
+const { steps, seeds, threads, isKept } = settingsOf(USAGE, (given) => ({
   steps: wholeNumber("--steps", given.steps ?? "2000", 1),
   seeds: wholeNumber("--seeds", given.seeds ?? "10", 0),
   threads: given.threads === undefined ? availableParallelism() : wholeNumber("--threads", given.threads, 1),
+  isKept: given.record === true,
 }));
 
 const outfile = path.join(ROOT, "dist-demo/trainer.js");
@@ -33,7 +40,10 @@ await build({ bundle: true, format: "esm", platform: "node", entryPoints: [entry
 const { createAttention } = await import(pathToFileURL(path.join(ROOT, "dist/index.node.js")).href);
 const { createTrainer, USUAL_SETTINGS } = await import(pathToFileURL(outfile).href);
 
-for (const count of new Set([1, availableParallelism()])) await withThreads(count, printStep);
+const rows = [];
+for (const count of new Set([1, availableParallelism()])) await withThreads(count, async (hw) => rows.push(await stepOf(hw, count)));
+print(COLUMNS, rows);
+if (isKept) record("training", "node tests/bench/lab/training.mjs", COLUMNS, rows);
 if (seeds > 0)
   await withThreads(threads, async (hw) => {
     let learned = 0;
@@ -50,7 +60,7 @@ async function withThreads(threads, use) {
 }
 
 /** The median and the least time of 40 steps, after 10 that warm up. */
-async function printStep(hw, threads) {
+async function stepOf(hw, threads) {
   const trainer = await createTrainer(hw, USUAL_SETTINGS);
   const times = [];
   for (let step = 0; step < 50; step++) {
@@ -59,12 +69,11 @@ async function printStep(hw, threads) {
     if (step >= 10) times.push(performance.now() - begun);
   }
   trainer.dispose();
-  times.sort((a, b) => a - b);
   const { layers, heads, width, tokens, batch } = USUAL_SETTINGS;
-  console.log(
-    `a step of ${layers} layers × ${heads} heads, width ${width}, ${batch} × ${tokens} tokens, ${threads} threads: ` +
-      `${times[20].toFixed(1)} ms, at least ${times[0].toFixed(1)} ms`,
-  );
+  const name = `${layers} layers × ${heads} heads, width ${width}, ${batch} × ${tokens} tokens, threads: ${threads}`;
+  const text = (time) => `${time.toFixed(1)} ms`;
+  const goal = threads === 2 ? `at most ${STEP_GOAL} ms` : "–";
+  return [name, text(quantile(times, 0.5)), text(Math.min(...times)), goal];
 }
 
 /** Prints when a seed has learned to copy. Returns whether it has. */

@@ -3,54 +3,43 @@
 
 import { breathe } from "../harness/timing.mjs";
 import { summary } from "../harness/statistics.mjs";
-import { configOf, randomFile } from "../lab/gpt2Small.mjs";
-import { gpt2Onnx } from "./gpt2Onnx.mjs";
+import { randomFile } from "../lab/gpt2Small.mjs";
+import { openOwn } from "./ownModel.mjs";
+import { openPeer } from "./peer.mjs";
 
 /** A product of 3072 float32 errs by at most 3072 × 2⁻²⁴ of the sum of its terms; 12 blocks add up, most errors cancel. */
-const MOST_DIFFERENCE = 1e-3;
+export const MOST_DIFFERENCE = 1e-3;
 
 /** @returns the medians in milliseconds, the median of the ratios of turns, and the largest difference of the scores */
-export async function promptOf({ createAttention, loadModel, ort, layers, length, threads, rounds }) {
+export async function promptOf(options) {
+  const { ort, layers, length, threads, rounds } = options;
   const file = randomFile("F32", layers);
   const tokens = Array.from({ length }, (_, n) => (n * 7919) % 50257);
-  const peer = await peerOf(ort, file, { layers, threads, tokens });
-  const hw = await createAttention({ backend: "wasm", threads, maximumMemory: 2 ** 31 });
-  const json = new TextEncoder().encode(JSON.stringify(configOf(layers)));
-  const model = await loadModel(hw, { "config.json": json, "model.safetensors": file });
+  const peer = await openPeer(ort, file, { layers, threads, remembers: false });
+  const { model, dispose } = await openOwn(options, file);
   const own = async () => (await model.run(tokens, { logits: "last" })).logits.data;
-  const difference = largestDifference(await own(), await peer.call());
+  const theirs = async () => (await peer.call(tokens)).scores;
+  const difference = largestDifference(await own(), await theirs());
   if (!(difference < MOST_DIFFERENCE)) throw new Error(`the scores of the engines differ by ${difference}`);
-  const [mine, theirs] = [[], []];
-  for (let round = 0; round < rounds; round++) {
-    mine.push(await timeOf(own));
-    theirs.push(await timeOf(peer.call));
-  }
-  model.dispose();
-  hw.dispose();
+  const turns = [];
+  for (let round = 0; round < rounds; round++) turns.push([await timeOf(own), await timeOf(theirs)]);
+  dispose();
   await peer.release();
-  return {
-    own: summary(mine).median,
-    peer: summary(theirs).median,
-    ratio: summary(mine.map((time, n) => theirs[n] / time)).median,
-    difference,
-  };
+  return { ...mediansOf(turns), difference };
 }
+
+/** Of turns `[own, peer]`, in milliseconds. */
+export const mediansOf = (turns) => ({
+  own: summary(turns.map(([own]) => own)).median,
+  peer: summary(turns.map(([, peer]) => peer)).median,
+  ratio: summary(turns.map(([own, peer]) => peer / own)).median,
+});
 
 async function timeOf(call) {
   await breathe();
   const begun = performance.now();
   await call();
   return performance.now() - begun;
-}
-
-async function peerOf(ort, file, { layers, threads, tokens }) {
-  ort.env.wasm.numThreads = threads;
-  ort.env.logLevel = "error";
-  const bytes = gpt2Onnx(file, { layers, length: tokens.length });
-  const session = await ort.InferenceSession.create(bytes, { executionProviders: ["wasm"] });
-  const feed = (numbers) => new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [1, tokens.length]);
-  const feeds = { tokens: feed(tokens), positions: feed(tokens.keys()) };
-  return { call: async () => (await session.run(feeds)).scores.data, release: () => session.release() };
 }
 
 /** As a share of the largest score. */
