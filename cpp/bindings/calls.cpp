@@ -118,7 +118,10 @@ Status run(ThreadPool& pool, const LayerBackwardCall& call) {
 
 Status run(ThreadPool&, const LayerUpdateCall& call) { return call.layer->update(call.update); }
 
-Status run(ThreadPool& pool, const LinearCall& call) { return linear(pool, call.shape, call.x, call.weights, call.y); }
+Status run(ThreadPool& pool, const LinearCall& call) {
+  if (!call.in_panels) return linear(pool, call.shape, call.x, call.weights, call.y);
+  return linear(pool, call.shape, call.x, PanelWeights{call.weights.weight, call.weights.bias}, call.y);
+}
 
 Status run(ThreadPool& pool, const LinearBackwardCall& call) {
   return linear_backward(pool, call.shape, call.x, call.weights, call.output_gradient, call.gradients);

@@ -137,6 +137,7 @@ struct LinearCall {
   LinearShape shape;
   ConstArray x;
   LinearWeights weights;
+  bool in_panels = false;  ///< whether the weight is in panels: see PanelWeights
   MutableArray y;
 };
 [[nodiscard]] Status run(ThreadPool& pool, const LinearCall& call);

@@ -241,6 +241,7 @@ const Field kLinearCall[] = {
     fields("weight", kConstArray, &LinearCall::weights, &LinearWeights::weight),
     field("inStride", &LinearCall::weights, &LinearWeights::in_stride),
     field("outStride", &LinearCall::weights, &LinearWeights::out_stride),
+    field("inPanels", &LinearCall::in_panels),
     fields("bias", kConstArray, &LinearCall::weights, &LinearWeights::bias),
     field("scales", &LinearCall::weights, &LinearWeights::scales),
     fields("y", kMutableArray, &LinearCall::y),

@@ -142,7 +142,7 @@ TEST_P(Kernels, MultiplyStreamedHasTheBitsOfMultiplyForEveryNumberOfRows) {
         Buffer<float> c = floats(padded * ldc, 3), expected = floats(padded * ldc, 3);
         kernels.multiply(a.data(), lda, b.data(), depth * width, depth, panels, expected.data(), ldc, padded, true);
         const float* next = rows % 2 == 0 ? b.data() + panels * depth * width : nullptr;
-        kernels.multiply_streamed(a.data(), lda, b.data(), depth * width, depth, panels, next, c.data(), ldc, rows);
+        kernels.multiply_streamed(a.data(), lda, {b.data()}, depth * width, depth, panels, next, c.data(), ldc, rows);
         for (std::int64_t i = 0; i < rows * ldc; ++i) ASSERT_EQ(c[i], expected[i]);
         const Buffer<float> before = floats(padded * ldc, 3);
         for (std::int64_t i = rows * ldc; i < padded * ldc; ++i) ASSERT_EQ(c[i], before[i]) << "written past the rows";

@@ -440,6 +440,55 @@ TEST(LinearBits, OfFewRowsAreThoseOfManyRowsOnAnyThreads) {
       }
 }
 
+/// The weight of a call in panels of this machine's width. Its numbers are rounded to what the panels hold.
+struct Panels {
+  Dtype dtype;
+  Buffer<float> numbers;
+  Buffer<std::uint16_t> halves;
+
+  Panels(Call& call, Dtype of) : dtype(of) {
+    for (float& weight : call.weight) weight = rounded(weight);
+    const std::int64_t width = panel_width(), in = call.shape.in;
+    const std::int64_t count = round_up(call.shape.out, width) * in;
+    EXPECT_FALSE(allocate_all(numbers, count, halves, count));
+    std::fill_n(numbers.data(), count, 0.0f);
+    for (std::int64_t o = 0; o < call.shape.out; ++o)
+      for (std::int64_t i = 0; i < in; ++i)
+        numbers[(o - o % width) * in + i * width + o % width] = call.weight[static_cast<std::size_t>(call.at(i, o))];
+    if (dtype == Dtype::float16) floats_to_halves(numbers.data(), count, halves.data());
+    if (dtype == Dtype::bfloat16) floats_to_bfloats(numbers.data(), count, reinterpret_cast<Bfloat16*>(halves.data()));
+  }
+  [[nodiscard]] float rounded(float x) const {
+    if (dtype == Dtype::float16) return half_to_float(float_to_half(x));
+    return dtype == Dtype::bfloat16 ? bfloat_to_float(float_to_bfloat(x)) : x;
+  }
+  [[nodiscard]] PanelWeights weights(const Call& call) const {
+    const ConstArray panels = dtype == Dtype::float32 ? ConstArray{numbers.data()} : ConstArray{halves.data(), dtype};
+    return {panels, call.weights().bias};
+  }
+};
+
+TEST(LinearBits, OfAWeightInPanelsAreThoseOfTheWeightAsItLies) {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::bfloat16})
+    for (const LinearShape& shape : {LinearShape{40, 167, 331}, {9, 4100, 16}, {1, 1, 1}, {3, 70, 1200}})
+      for (const bool has_bias : {false, true})
+        for (const KernelTable* table : kernel_tables()) {
+          const UsingKernels using_kernels(*table);
+          SCOPED_TRACE(table->name);
+          Call call(shape, true, has_bias);
+          const Panels panels(call, dtype);
+          for (std::int64_t rows = shape.rows; rows > 0; rows /= 3) {
+            call.shape.rows = rows;
+            const Floats expected = output_of(call);
+            for (const int threads : {1, 3}) {
+              Floats y(expected.size(), 9.0f);
+              ASSERT_TRUE(linear(pool_of(threads), call.shape, {call.x.data()}, panels.weights(call), {y.data()}).ok());
+              EXPECT_EQ(y, expected) << rows << " rows, " << threads << " threads";
+            }
+          }
+        }
+}
+
 TEST(LinearBits, OfARowDoNotDependOnOtherRows) {
   const Call all({70, 33, 20}, false);
   const Floats y = output_of(all);
@@ -502,6 +551,22 @@ void expect_status_at_every_request(const Compute& compute, const Expect& expect
   EXPECT_GE(refuse_each_request(attempt, expect_untouched), least);
 }
 
+TEST(LinearRules, OfPanelsAreAStatus) {
+  Call call({4, 3, 2}, false);
+  const Panels panels(call, Dtype::float32);
+  const float* const numbers = panels.numbers.data();
+  Floats y(8, 9.0f);
+  const auto code = [&](const LinearShape& shape, const PanelWeights& weights, Dtype dtype) {
+    return linear(pool_of(1), shape, {call.x.data(), dtype}, weights, {y.data()}).code;
+  };
+  EXPECT_EQ(code({4, 0, 2}, {{numbers}, {}}, Dtype::float32), StatusCode::invalid_shape);
+  EXPECT_EQ(code(call.shape, {{}, {}}, Dtype::float32), StatusCode::invalid_shape);
+  EXPECT_EQ(code(call.shape, {{numbers + 1}, {}}, Dtype::float32), StatusCode::invalid_option);
+  EXPECT_EQ(code(call.shape, {{numbers}, {numbers, Dtype::int8}}, Dtype::float32), StatusCode::unsupported);
+  EXPECT_EQ(code(call.shape, {{numbers, Dtype::int8}, {}}, Dtype::float32), StatusCode::unsupported);
+  EXPECT_EQ(code(call.shape, {{numbers}, {}}, Dtype::int8), StatusCode::unsupported);
+  EXPECT_EQ(y, Floats(8, 9.0f));
+}
 TEST(LinearMemory, OfFewRowsThatIsNotToBeHadIsAStatusAndWritesNothing) {
   Call call({2, 6, 9}, false);
   call.quantise();

@@ -905,6 +905,14 @@ std::vector<Refusal> refusals() {
       {Rule::linear_weight, linear_call({4, 3, 2}, [](auto&, LinearWeights& w) { w.weight.data = nullptr; })},
       {Rule::linear_dtype, linear_call({4, 3, 2}, [](ConstArray& x, auto&) { x.dtype = Dtype::int8; })},
       {Rule::linear_scales, linear_call({4, 3, 2}, [](auto&, LinearWeights& w) { w.weight.dtype = Dtype::int8; })},
+      {Rule::linear_panels,
+       [] {
+         const auto* data = static_cast<const char*>(static_cast<const void*>(floats(std::vector<float>(256))));
+         const auto place = reinterpret_cast<std::uintptr_t>(data);
+         float y[2];
+         const PanelWeights weights{{data + (64 - place % 64) + 4}, {}};
+         return linear(pool_of(1), {1, 3, 2}, {data}, weights, {y});
+       }},
       {Rule::gradient_strides, linear_gradient(2, 3, 0, 1)},
       {Rule::gradient_strides, linear_gradient(2, 3, 1, 0)},
       {Rule::gradient_strides, linear_gradient(3, 3, 4, 2)},

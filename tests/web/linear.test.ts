@@ -27,6 +27,20 @@ function halved({ data, shape }: TypedTensor<"float32">): TypedTensor<"float16">
   return { data: Uint16Array.from(data, bitsOf), shape, dtype: "float16" };
 }
 
+type Floats = TypedTensor<"float32"> | TypedTensor<"float16"> | TypedTensor<"bfloat16">;
+
+/** A weight [in, out] in panels of 16 outputs. */
+function inPanels<T extends Floats>({ data, shape, dtype }: T): T {
+  const [inputs, outputs] = shape as [number, number];
+  const panels = Math.ceil(outputs / 16);
+  const numbers = new (data.constructor as new (length: number) => Float32Array)(panels * inputs * 16);
+  for (let n = 0; n < data.length; n++) {
+    const output = n % outputs;
+    numbers[((output >> 4) * inputs + Math.floor(n / outputs)) * 16 + (output % 16)] = data[n]!;
+  }
+  return { data: numbers, shape: [panels, inputs, 16], dtype } as unknown as T;
+}
+
 describe.each(variants)("linear on %s", (variant) => {
   let hw: Attention;
   beforeAll(async () => {
@@ -144,6 +158,41 @@ describe.each(variants)("linear on %s", (variant) => {
         }
       }
     }
+  });
+
+  test("reads panels with the bits of the same weight [in, out], in every dtype that they may have", async () => {
+    for (const [inputDim, outputDim] of [
+      [7, 5],
+      [64, 192],
+      [130, 33],
+      [1, 16],
+    ] as const) {
+      const full = randomTensor(2, [inputDim, outputDim]);
+      const bias = randomTensor(3, [outputDim]);
+      for (const W of [full, toFloat16(full), toBfloat16(full)]) {
+        const panels = inPanels(W);
+        const own = hw.allocate(panels.shape, panels.dtype);
+        (own.data as { set(numbers: ArrayLike<number>): void }).set(panels.data);
+        for (const rows of [0, 1, 2, 9, 40]) {
+          const X = randomTensor(1, [rows, inputDim]);
+          const expected = bits(await hw.linear(X, W, bias));
+          for (const weight of [panels, own])
+            expect(bits(await hw.linear(X, weight as Floats, bias, { weightLayout: "panels" }))).toEqual(expected);
+          if (outputDim % 16 > 0) continue;
+          const without = await hw.linear(X, panels, undefined, { weightLayout: "panels" });
+          expect(bits(without)).toEqual(bits(await hw.linear(X, W)));
+        }
+        own.dispose();
+      }
+    }
+  });
+
+  test("without a bias gives all outputs that the panels hold", async () => {
+    const full = randomTensor(2, [6, 3]);
+    const y = await hw.linear(randomTensor(1, [2, 6]), inPanels(full), undefined, { weightLayout: "panels" });
+    expect(y.shape).toEqual([2, 16]);
+    const some = await hw.linear(randomTensor(1, [2, 6]), full);
+    expect([...y.data.subarray(0, 4)]).toEqual([...some.data.subarray(0, 3), 0]);
   });
 
   test("keeps infinities, NaN and the smallest numbers of bfloat16, wherever they lie in the weight", async () => {
@@ -312,6 +361,37 @@ describe.each(variants)("linear on %s", (variant) => {
       "ShapeError",
       /^linear: bias\.shape must be \[3\], got \[2\]/,
     ],
+    [
+      "panels of another shape",
+      () => hw.linear(x, weight, undefined, { weightLayout: "panels" }),
+      "ShapeError",
+      /^linear: weight\.shape must be \[panels, inputDim, 16\] with weightLayout "panels", got \[6, 3\]/,
+    ],
+    [
+      "panels of int8",
+      () =>
+        hw.linear(x, { data: new Int8Array(96), shape: [1, 6, 16] } as never, undefined, { weightLayout: "panels" }),
+      "UnsupportedError",
+      /^linear: weight must not be int8 with weightLayout "panels"/,
+    ],
+    [
+      "a bias that needs more panels",
+      () => hw.linear(x, randomTensor(1, [1, 6, 16]), randomTensor(1, [17]), { weightLayout: "panels" }),
+      "ShapeError",
+      /^linear: bias\.shape must be \[outputDim\] with 0 < outputDim <= 16, which the weight's panels hold, got \[17\]/,
+    ],
+    [
+      "rows that do not fit panels",
+      () => hw.linear(x, randomTensor(1, [1, 5, 16]), undefined, { weightLayout: "panels" }),
+      "ShapeError",
+      /^linear: x\.shape\[1\] must be weight\.shape\[1\] \(inputDim\), got 6 and 5/,
+    ],
+    [
+      "a gradient of panels",
+      () => hw.linearBackward({ x, weight: randomTensor(1, [1, 6, 16]), dOutput, weightLayout: "panels" } as never),
+      "OptionError",
+      /^linearBackward: weightLayout must be/,
+    ],
     ["a number for x", () => hw.linear(5 as never, weight), "OptionError", /^linear: x must be a tensor/],
     [
       "int8 without scales",
@@ -383,7 +463,7 @@ describe.each(variants)("linear on %s", (variant) => {
       "an unknown layout",
       () => hw.linear(x, weight, undefined, { weightLayout: "io" as never }),
       "OptionError",
-      /^linear: weightLayout must be "in-out" or "out-in", got "io"/,
+      /^linear: weightLayout must be "in-out" or "out-in" or "panels", got "io"/,
     ],
     [
       "an unknown option",

@@ -252,6 +252,10 @@ describeOnGpu("linear on WebGPU", () => {
         hw.linearBackward({ x, weight: uploaded as never, dOutput }),
         "UnsupportedError: linearBackward: weight must be a tensor, got an UploadedWeight",
       ],
+      [
+        hw.linear(x, { data: new Float32Array(8 * 16), shape: [1, 8, 16] }, undefined, { weightLayout: "panels" }),
+        'UnsupportedError: linear: WebGPU does not read a weight with weightLayout "panels"',
+      ],
       [hw.gpu!.uploadWeight({ data, shape } as never), "OptionError: gpu.uploadWeight: weight.scales must be given"],
       [hw.gpu!.uploadWeight(x.data as never), "OptionError: gpu.uploadWeight: weight must be a tensor"],
     ];

@@ -30,6 +30,22 @@ struct LinearShape {
 [[nodiscard]] Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const LinearWeights& weights,
                             MutableArray y);
 
+/// A weight [in, out] in panels, the order in which the kernels read it from memory without a pause: panel p has
+/// columns p * width to p * width + width - 1, row after row. Columns from `out` on are 0. Sums have the bits that the
+/// same weight gives as `LinearWeights`.
+struct PanelWeights {
+  /// [ceil(out / width), in, width], with the width of `panel_width`: float32, float16 or bfloat16. They begin at a
+  /// multiple of 64 bytes.
+  ConstArray panels;
+  ConstArray bias;  ///< float32, float16 or bfloat16
+};
+
+/// Columns of a panel. It depends on the processor, and is 16 under WebAssembly.
+[[nodiscard]] int panel_width();
+
+[[nodiscard]] Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const PanelWeights& weights,
+                            MutableArray y);
+
 /// The weight is float32, float16 or bfloat16. Null is not wanted. `weight` has the strides of the weight that was
 /// given: with them no two elements may lie in one place.
 struct LinearGradients {

@@ -64,10 +64,10 @@ struct KernelTable {
                               bool accumulate);
 
   /// C += A * B like `multiply`, for panels that come from memory rather than from a cache, and for any number of rows.
-  /// Every element has the bits that `multiply` gives it. `next` is a panel of this depth that is read after these, or
-  /// null.
-  void (*multiply_streamed)(const float* a, std::ptrdiff_t lda, const float* b_panels, std::ptrdiff_t panel_stride,
-                            std::int64_t depth, std::int64_t panels, const float* next, float* c, std::ptrdiff_t ldc,
+  /// They are float32, float16 or bfloat16. Every element has the bits that `multiply` gives it for the widened
+  /// numbers. `next` is a panel of this depth and type that is read after these, or null.
+  void (*multiply_streamed)(const float* a, std::ptrdiff_t lda, ConstArray b_panels, std::ptrdiff_t panel_stride,
+                            std::int64_t depth, std::int64_t panels, const void* next, float* c, std::ptrdiff_t ldc,
                             std::int64_t rows);
 
   /// Packs `run` (rows x columns) transposed: its rows become columns of panels of depth `columns`. The first row

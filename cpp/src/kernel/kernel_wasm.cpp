@@ -19,6 +19,8 @@ constinit const KernelTable tables[] = {
     make_kernel_table<Arch, 6, 4>(kWasmVariant, "6x4"),  // a compiler that joins pairs of vectors: 12 sums of 256 bits
 };
 
+static_assert(kernels::kPanelWidth<Arch> == 16, "JavaScript fills panels too: see web/src/linear/weight.ts");
+
 KernelTable chosen = tables[0];
 
 }  // namespace

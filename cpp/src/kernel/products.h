@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -95,7 +96,8 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
   }
 }
 
-// Products with panels that come from memory, as weights do. A block is Rows rows by Panels panels.
+// Products with panels that come from memory, as weights do: of float32, float16 or bfloat16, which are widened in
+// registers. A block is Rows rows by Panels panels.
 
 /// What a block touches while it computes: the panel that comes next, `step` bytes for each row of its own panel.
 struct ReadAhead {
@@ -103,23 +105,26 @@ struct ReadAhead {
   std::ptrdiff_t step;
 };
 
-template <class Arch, int Rows, int Panels, bool kTouches>
-inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* panel, std::ptrdiff_t panel_stride,
+template <class Arch, int Rows, int Panels, bool kTouches, class T>
+inline void streamed_block(const float* a, std::ptrdiff_t lda, const T* panel, std::ptrdiff_t panel_stride,
                            std::int64_t depth, float* c, std::ptrdiff_t ldc, ReadAhead ahead) {
   using V = Floats<Arch>;
   constexpr int vectors = kPanelVectors<Arch>;
   constexpr std::ptrdiff_t width = kPanelWidth<Arch>;
   Block<Arch, Rows, Panels * vectors> block(c, ldc);
   RowPointers<const float, Rows> left(a, lda);
-  RowPointers<const float, Panels> b(panel, panel_stride);
-  for (const float* end = panel + depth * width; b.at[0] != end; b.advance(width), left.advance(1)) {
+  RowPointers<const T, Panels> b(panel, panel_stride);
+  for (const T* end = panel + depth * width; b.at[0] != end; b.advance(width), left.advance(1)) {
     if constexpr (kTouches) {
       touch(ahead.next);
       ahead.next += ahead.step;
     }
     V column[Panels * vectors];
-    for (int p = 0; p < Panels; ++p)
-      for (int v = 0; v < vectors; ++v) column[p * vectors + v] = V::load_aligned(b.at[p] + v * V::size);
+    for (int p = 0; p < Panels; ++p) {
+      V of_panel[vectors];
+      StoredRows<T>::template load_unscaled<Arch>(b.at[p], of_panel);
+      std::copy_n(of_panel, vectors, column + p * vectors);
+    }
     block.add(column, [&](int r) { return *left.at[r]; });
   }
   block.store(c, ldc);
@@ -128,14 +133,13 @@ inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* pane
 /// `rows` is a multiple of kRowStep. All rows meet a panel before the next panel. Together they touch each line of the
 /// next panel once, evenly: the processor does not begin to fetch a panel on its own before it has been read for a
 /// while.
-template <class Arch>
-void streamed_rows(const float* a, std::ptrdiff_t lda, const float* panels, std::ptrdiff_t panel_stride,
-                   std::int64_t depth, std::int64_t count, const float* after, float* c, std::ptrdiff_t ldc,
-                   std::int64_t rows) {
+template <class Arch, class T>
+void streamed_rows(const float* a, std::ptrdiff_t lda, const T* panels, std::ptrdiff_t panel_stride, std::int64_t depth,
+                   std::int64_t count, const T* after, float* c, std::ptrdiff_t ldc, std::int64_t rows) {
   constexpr int step = kRowStep<Arch>, width = kPanelWidth<Arch>;
-  const std::ptrdiff_t bytes = width * static_cast<std::ptrdiff_t>(sizeof(float)) * step / rows;
+  const std::ptrdiff_t bytes = width * static_cast<std::ptrdiff_t>(sizeof(T)) * step / rows;
   for (std::int64_t p = 0; p < count; ++p) {
-    const float* panel = panels + p * panel_stride;
+    const T* panel = panels + p * panel_stride;
     const char* next = reinterpret_cast<const char*>(p + 1 < count ? panel + panel_stride : after ? after : panel);
     for (std::int64_t r = 0; r < rows; r += step, next += bytes * depth)
       streamed_block<Arch, step, 1, true>(a + r * lda, lda, panel, panel_stride, depth, c + r * ldc + p * width, ldc,
@@ -143,26 +147,44 @@ void streamed_rows(const float* a, std::ptrdiff_t lda, const float* panels, std:
   }
 }
 
-/// One row reads two panels at a time. Processors fetch these two streams by themselves.
-template <class Arch>
-void streamed_row(const float* a, const float* panels, std::ptrdiff_t panel_stride, std::int64_t depth,
-                  std::int64_t count, float* c) {
+/// A row reads panels of so many bytes two at a time. Processors fetch one stream faster than two, but begin anew with
+/// each page, which two streams hide.
+constexpr std::ptrdiff_t kLongPanel = 128 * 1024;
+
+template <class Arch, class T>
+void streamed_row(const float* a, const T* panels, std::ptrdiff_t panel_stride, std::int64_t depth, std::int64_t count,
+                  float* c) {
   constexpr int width = kPanelWidth<Arch>;
+  const bool is_long = panel_stride * static_cast<std::ptrdiff_t>(sizeof(T)) >= kLongPanel;
   std::int64_t p = 0;
-  for (; p + 2 <= count; p += 2)
+  for (; is_long && p + 2 <= count; p += 2)
     streamed_block<Arch, 1, 2, false>(a, 0, panels + p * panel_stride, panel_stride, depth, c + p * width, 0, {});
-  if (p < count)
+  for (; p < count; ++p)
     streamed_block<Arch, 1, 1, false>(a, 0, panels + p * panel_stride, panel_stride, depth, c + p * width, 0, {});
 }
 
-template <class Arch>
-void multiply_streamed(const float* a, std::ptrdiff_t lda, const float* panels, std::ptrdiff_t panel_stride,
-                       std::int64_t depth, std::int64_t count, const float* after, float* c, std::ptrdiff_t ldc,
-                       std::int64_t rows) {
+/// A function for each type: V8 compiles whole functions, and most programs use one type.
+template <class Arch, class T>
+[[gnu::noinline]] void stream(const float* a, std::ptrdiff_t lda, const T* panels, std::ptrdiff_t panel_stride,
+                              std::int64_t depth, std::int64_t count, const void* after, float* c, std::ptrdiff_t ldc,
+                              std::int64_t rows) {
   const std::int64_t whole = rows / kRowStep<Arch> * kRowStep<Arch>;
-  if (whole > 0) streamed_rows<Arch>(a, lda, panels, panel_stride, depth, count, after, c, ldc, whole);
+  if (whole > 0)
+    streamed_rows<Arch>(a, lda, panels, panel_stride, depth, count, static_cast<const T*>(after), c, ldc, whole);
   for (std::int64_t r = whole; r < rows; ++r)
     streamed_row<Arch>(a + r * lda, panels, panel_stride, depth, count, c + r * ldc);
+}
+
+template <class Arch>
+void multiply_streamed(const float* a, std::ptrdiff_t lda, ConstArray panels, std::ptrdiff_t panel_stride,
+                       std::int64_t depth, std::int64_t count, const void* after, float* c, std::ptrdiff_t ldc,
+                       std::int64_t rows) {
+  const auto with = [&]<class T>(const T* numbers) {
+    stream<Arch>(a, lda, numbers, panel_stride, depth, count, after, c, ldc, rows);
+  };
+  if (panels.dtype == Dtype::float16) return with(static_cast<const std::uint16_t*>(panels.data));
+  if (panels.dtype == Dtype::bfloat16) return with(static_cast<const Bfloat16*>(panels.data));
+  with(static_cast<const float*>(panels.data));
 }
 
 }  // namespace

@@ -163,28 +163,61 @@ struct Projection::Tile {
   std::int64_t all_rows;
 };
 
-Error Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
-                           Dtype kept) {
+void Projection::set_size(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim) {
   kernels_ = &kernels;
   in_ = in;
   out_ = out;
-  kept_ = kept;
   padded_out_ = round_up(out, kernels_->panel_width);
   // Two panels, since a row of X is multiplied with two at a time.
   unit_ = std::min(std::lcm(head_dim, std::int64_t{2} * kernels_->panel_width), padded_out_);
+}
+
+Error Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                           Dtype kept) {
+  set_size(kernels, in, out, head_dim);
+  kept_ = kept;
   std::int64_t numbers = 0, bytes = 0;
-  if (!multiply_sizes(in, padded_out_, &numbers) || !multiply_sizes(numbers, sizeof(float), &bytes))
+  if (!multiply_sizes(in, padded_out_, &numbers) || !multiply_sizes(numbers, size_of(kept), &bytes))
     return refuse(Rule::size, Argument::weight);
-  if (kept == Dtype::float32) {
-    if (Error e = panels_.allocate(numbers)) return e;
-  } else {
-    bytes = in * out * size_of(kept);
-    if (Error e = allocate_all(rows_, bytes, row_, in)) return e;
-  }
+  if (kept == Dtype::int8) bytes = in * out;  // its rows need no padding
+  if (Error e = numbers_.allocate(bytes)) return e;
+  if (kept != Dtype::float32)
+    if (Error e = row_.allocate(std::max<std::int64_t>(in, kernels_->panel_width))) return e;
+  return allocate_bias();
+}
+
+Error Projection::allocate_bias() {
   if (Error e = bias_.allocate(padded_out_)) return e;
   std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
   return {};
 }
+
+namespace {
+
+/// Rows and columns of a weight [in, out].
+struct WeightRange {
+  std::int64_t input, inputs, output, outputs;
+};
+
+/// Packs a part of a weight as float32 panels of depth `inputs`. Scales are not applied.
+void pack_part(const KernelTable& kernels, const LinearWeights& weights, const WeightRange& part, float* panels) {
+  const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
+  const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
+  RowRun rows{.data = static_cast<const char*>(weights.weight.data) +
+                      (part.input * in_stride + part.output * out_stride) * size_of(weights.weight.dtype),
+              .dtype = weights.weight.dtype};
+  if (is_out_in(weights)) {
+    rows.row_stride = out_stride, rows.column_stride = in_stride, rows.count = part.outputs;
+    const std::int64_t width = kernels.panel_width, whole = part.outputs / width * width * part.inputs;
+    std::fill(panels + whole, panels + round_up(part.outputs, width) * part.inputs, 0.0f);
+    kernels.pack_transposed(rows, part.inputs, 0, panels);
+  } else {
+    rows.row_stride = in_stride, rows.column_stride = out_stride, rows.count = part.inputs;
+    kernels.pack(rows, part.outputs, 0, part.inputs, panels);
+  }
+}
+
+}  // namespace
 
 Error Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
                          Dtype kept) {
@@ -197,42 +230,55 @@ Error Projection::create(const LinearWeights& weights, std::int64_t in, std::int
   return {};
 }
 
-void Projection::update(const LinearWeights& weights) {
-  if (weights.weight.data) kept_ == Dtype::float32 ? pack(weights) : round(weights);
-  const RowRun bias{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out_};
-  if (weights.bias.data) kernels_->widen(bias, 1, bias_.data(), 1);
+Error Projection::view(const PanelWeights& weights, std::int64_t in, std::int64_t out) {
+  set_size(kernel_table(), in, out, 1);
+  kept_ = weights.panels.dtype;
+  elsewhere_ = weights.panels.data;
+  if (Error e = allocate_bias()) return e;
+  set_bias(weights.bias);
+  return {};
 }
 
-void Projection::pack(const LinearWeights& weights) {
-  const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
-  const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
-  RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype};  // scales are applied to sums
-  if (is_out_in(weights)) {
-    rows.row_stride = out_stride, rows.column_stride = in_stride, rows.count = out_;
-    std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
-              panels_.data() + panels_.size(), 0.0f);
-    kernels_->pack_transposed(rows, in_, 0, panels_.data());
-  } else {
-    rows.row_stride = in_stride, rows.column_stride = out_stride, rows.count = in_;
-    kernels_->pack(rows, out_, 0, in_, panels_.data());
-  }
+void Projection::update(const LinearWeights& weights) {
+  if (weights.weight.data) set_weight(weights);
+  set_bias(weights.bias);
+}
+
+void Projection::set_weight(const LinearWeights& weights) {
+  if (kept_ == Dtype::int8) return quantise(weights);
+  if (kept_ != Dtype::float32) return round(weights);
+  pack_part(*kernels_, weights, {0, in_, 0, out_}, reinterpret_cast<float*>(numbers_.data()));
   if (weights.scales) std::copy_n(weights.scales, out_, scales_.data());
 }
 
+void Projection::set_bias(ConstArray bias) {
+  const RowRun run{.data = bias.data, .dtype = bias.dtype, .row_stride = 1, .count = out_};
+  if (bias.data) kernels_->widen(run, 1, bias_.data(), 1);
+}
+
 void Projection::round(const LinearWeights& weights) {
+  const std::int64_t width = kernels_->panel_width, most = std::max<std::int64_t>(in_ / width, 1);
+  auto* to = reinterpret_cast<std::uint16_t*>(numbers_.data());
+  for (std::int64_t o = 0; o < out_; o += width)
+    for (std::int64_t k = 0; k < in_; k += most) {
+      const std::int64_t depth = std::min(most, in_ - k);
+      pack_part(*kernels_, weights, {k, depth, o, std::min(width, out_ - o)}, row_.data());
+      if (kept_ == Dtype::bfloat16)
+        floats_to_bfloats(row_.data(), depth * width, reinterpret_cast<Bfloat16*>(to));
+      else
+        floats_to_halves(row_.data(), depth * width, to);
+      to += depth * width;
+    }
+}
+
+void Projection::quantise(const LinearWeights& weights) {
   RowRun output{.data = weights.weight.data,
                 .dtype = weights.weight.dtype,
                 .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
                 .count = in_};
   for (std::int64_t o = 0; o < out_; ++o) {
     kernels_->widen(output, 1, row_.data(), 1);
-    std::uint8_t* const row = rows_.data() + o * in_ * size_of(kept_);
-    if (kept_ == Dtype::int8)
-      quantise_row(row_.data(), in_, reinterpret_cast<std::int8_t*>(row), &scales_[o]);
-    else if (kept_ == Dtype::bfloat16)
-      floats_to_bfloats(row_.data(), in_, reinterpret_cast<Bfloat16*>(row));
-    else
-      floats_to_halves(row_.data(), in_, reinterpret_cast<std::uint16_t*>(row));
+    quantise_row(row_.data(), in_, reinterpret_cast<std::int8_t*>(numbers_.data()) + o * in_, &scales_[o]);
     output.data = static_cast<const char*>(output.data) + weights.out_stride * size_of(output.dtype);
   }
 }
@@ -240,26 +286,27 @@ void Projection::round(const LinearWeights& weights) {
 Error Projection::create_transposed(const Projection& forward) {
   if (Error e = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32)) return e;
   const std::int64_t width = kernels_->panel_width;
-  if (forward.kept_ != Dtype::float32) {
-    kernels_->pack(StoredWeight({forward.rows_.data(), forward.kept_}, out_).rows(0, out_, 0, in_), out_, 0, in_,
-                   panels_.data());
-    for (std::int64_t n = 0; forward.scales_ && n < panels_.size() / width; ++n)
-      kernels_->scale(panels_.data() + n * width, width, forward.scales_[n % in_]);
+  auto* const panels = reinterpret_cast<float*>(numbers_.data());
+  if (forward.kept_ == Dtype::int8) {
+    const StoredWeight stored({forward.numbers_.data(), Dtype::int8}, out_);
+    kernels_->pack(stored.rows(0, out_, 0, in_), out_, 0, in_, panels);
+    for (std::int64_t n = 0; n < in_ * padded_out_ / width; ++n)
+      kernels_->scale(panels + n * width, width, forward.scales_[n % in_]);
     return {};
   }
   for (std::int64_t o = 0; o < in_; o += width) {  // a panel of the other holds `width` rows of this weight
-    const RowRun rows{.data = forward.panels_.data() + o * out_,
+    const ConstArray panel = forward.panels(o, 0);
+    const RowRun rows{.data = panel.data,
+                      .dtype = panel.dtype,
                       .row_stride = 1,
                       .column_stride = static_cast<std::ptrdiff_t>(width),
                       .count = std::min(width, in_ - o)};
-    kernels_->pack(rows, out_, o, in_, panels_.data());
+    kernels_->pack(rows, out_, o, in_, panels);
   }
   return {};
 }
 
-std::int64_t Projection::bytes() const {
-  return rows_.size() + 4 * (panels_.size() + row_.size() + bias_.size() + scales_.size());
-}
+std::int64_t Projection::bytes() const { return numbers_.size() + 4 * (row_.size() + bias_.size() + scales_.size()); }
 
 std::int64_t Projection::most_columns() const { return std::max(kColumns / unit_, std::int64_t{1}) * unit_; }
 
@@ -273,35 +320,55 @@ std::int64_t Projection::tile_columns(std::int64_t rows) const {
   return std::min(round_up(divide_up(padded_out_, tiles), unit_), most_columns());
 }
 
+/// The panel that begins with a column, from row k on.
+ConstArray Projection::panels(std::int64_t column, std::int64_t k) const {
+  const auto* const numbers = static_cast<const char*>(elsewhere_ ? elsewhere_ : numbers_.data());
+  return {numbers + (column * in_ + k * kernels_->panel_width) * size_of(kept_), kept_};
+}
+
+/// Whether a tile reads the kept weights in place. int8: this gives other bits, so all tiles of a call do the same.
+bool Projection::reads_kept(const Tile& tile) const {
+  if (kept_ == Dtype::int8) return tile.all_rows <= kFewRows;
+  return kept_ == Dtype::float32 || tile.rows <= kFewRows;
+}
+
 void Projection::multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth,
                                  float* output) const {
   const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
-  const float* const panels = panels_.data() + tile.column * in_ + k * width;
-  const float* const next = k + 2 * depth <= in_ ? panels + depth * width : nullptr;
-  kernels_->multiply_streamed(input, depth, panels, in_ * width, depth, count, next, output, count * width, tile.rows);
+  const void* const next = k + 2 * depth <= in_ ? panels(tile.column, k + depth).data : nullptr;
+  kernels_->multiply_streamed(input, depth, panels(tile.column, k), in_ * width, depth, count, next, output,
+                              count * width, tile.rows);
 }
 
-/// Whether a tile reads the kept weights in place, without packing. 16 bits: its sums must then have room for whole
-/// groups of four vectors. int8: this gives other bits, so all tiles of a call do the same.
-bool Projection::reads_kept(const Tile& tile) const {
-  if (kept_ == Dtype::int8) return tile.all_rows <= kFewRows;
-  const std::int64_t group = 4 * static_cast<std::int64_t>(kernels_->lanes);
-  return tile.rows <= kFewRows && round_up(tile.columns, kernels_->panel_width) % group == 0;
+/// @param room  for whole numbers
+void Projection::multiply_bytes(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
+                                float* room) const {
+  FewRows few{input, tile.rows, depth};
+  few.make_whole(room);
+  StoredWeight({numbers_.data(), kept_}, in_)
+      .multiply(*kernels_, few, k, tile.column, tile.columns, output, round_up(tile.columns, kernels_->panel_width));
 }
 
-/// @param scratch  room for panels, or for whole numbers
-void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
-                               float* scratch) const {
-  const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
-  const StoredWeight weight({rows_.data(), kept_}, in_);
-  if (reads_kept(tile)) {
-    FewRows few{input, tile.rows, depth};
-    if (weight.needs_whole_numbers()) few.make_whole(scratch);
-    weight.multiply(*kernels_, few, k, tile.column, tile.columns, output, count * width);
-    return;
+void Projection::widen_panels(const Tile& tile, std::int64_t k, std::int64_t depth, float* to) const {
+  const std::int64_t width = kernels_->panel_width;
+  if (kept_ == Dtype::int8) {
+    const StoredWeight stored({numbers_.data(), kept_}, in_);
+    return kernels_->pack_transposed(stored.rows(k, depth, tile.column, tile.columns), depth, 0, to);
   }
-  kernels_->pack_transposed(weight.rows(k, depth, tile.column, tile.columns), depth, 0, scratch);
-  kernels_->multiply_streamed(input, depth, scratch, depth * width, depth, count, nullptr, output, count * width,
+  for (std::int64_t c = 0; c < tile.columns; c += width) {
+    const ConstArray from = panels(tile.column + c, k);
+    kernels_->widen({.data = from.data, .dtype = from.dtype, .count = 1}, depth * width, to + c * depth, 0);
+  }
+}
+
+void Projection::multiply(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
+                          float* scratch) const {
+  if (reads_kept(tile))
+    return kept_ == Dtype::int8 ? multiply_bytes(input, tile, k, depth, output, scratch)
+                                : multiply_panels(input, tile, k, depth, output);
+  const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
+  widen_panels(tile, k, depth, scratch);
+  kernels_->multiply_streamed(input, depth, {scratch}, depth * width, depth, count, nullptr, output, count * width,
                               tile.rows);
 }
 
@@ -311,15 +378,11 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   const auto [first, in] = job.part.value_or(WeightPart{0, in_});
   const SumEnds ends{job.part ? nullptr : bias_.data() + tile.column, scales_ ? scales_.data() + tile.column : nullptr};
   for (std::int64_t r = 0; r < tile.rows; ++r) ends.begin(padded_columns, output + r * padded_columns);
-  const bool packs = kept_ != Dtype::float32 && !reads_kept(tile);
-  const std::int64_t slice = tile.rows == 1 && !packs ? kInputFloats : kDepth;
+  const std::int64_t slice = tile.rows == 1 && reads_kept(tile) ? kInputFloats : kDepth;
   for (std::int64_t k = 0; k < in; k += slice) {
     const std::int64_t depth = std::min(slice, in - k);
     gather(job.x, tile.row, tile.rows, k, depth, input);
-    if (kept_ == Dtype::float32)
-      multiply_panels(input, tile, first + k, depth, output);
-    else
-      multiply_kept(input, tile, first + k, depth, output, output + kRows * most_columns());
+    multiply(input, tile, first + k, depth, output, output + kRows * most_columns());
   }
   for (std::int64_t r = 0; r < tile.rows; ++r) ends.finish(padded_columns, output + r * padded_columns);
   for (std::int64_t r = 0; job.heads.any() && r < tile.rows; ++r)

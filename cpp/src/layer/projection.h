@@ -8,6 +8,7 @@
 #include "base/numbers.h"
 #include "base/rules.h"
 #include "headwise/layer.h"
+#include "headwise/linear.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
 #include "kernel/row_run.h"
@@ -18,8 +19,8 @@ namespace headwise {
 
 struct ProjectionJob;
 
-/// Y = X W + b, with W [in, out] packed into the kernel's panels, or kept [out, in] in float16, bfloat16 or int8. Tiles
-/// of few rows read what is kept where it lies. Other tiles pack their part of it into scratch.
+/// Y = X W + b, with W [in, out] in the kernel's panels: float32, float16 or bfloat16. Or W is kept [out, in] in int8.
+/// Tiles of few rows read what is kept where it lies. Other tiles widen their part of it into scratch, as panels.
 ///
 /// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order,
 /// whatever the tiles; with int8 it is (x_0 w_0 + x_1 w_1 + …) s + b. So the bits of a row do not depend on the number
@@ -32,6 +33,9 @@ class Projection {
   /// are.
   [[nodiscard]] Error create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
                              Dtype kept = Dtype::float32);
+
+  /// Reads panels where they lie. They must outlive it.
+  [[nodiscard]] Error view(const PanelWeights& weights, std::int64_t in, std::int64_t out);
 
   /// Y = X W^T, with the weight of `forward` and no bias: the way back of a gradient.
   [[nodiscard]] Error create_transposed(const Projection& forward);
@@ -47,27 +51,36 @@ class Projection {
  private:
   friend void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch);
   struct Tile;
+  void set_size(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim);
   [[nodiscard]] Error allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
                                Dtype kept);
-  void pack(const LinearWeights& weights);
+  [[nodiscard]] Error allocate_bias();
+  void set_bias(ConstArray bias);
+  void set_weight(const LinearWeights& weights);
   void round(const LinearWeights& weights);
+  void quantise(const LinearWeights& weights);
   [[nodiscard]] std::int64_t most_columns() const;
   [[nodiscard]] std::int64_t tile_columns(std::int64_t rows) const;
-  void multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output) const;
+  [[nodiscard]] ConstArray panels(std::int64_t column, std::int64_t k) const;
   [[nodiscard]] bool reads_kept(const Tile& tile) const;
-  void multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
-                     float* scratch) const;
+  void multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output) const;
+  // These two are for few programs: on their own they stand in the late part of the WebAssembly module.
+  [[gnu::noinline]] void multiply_bytes(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth,
+                                        float* output, float* room) const;
+  [[gnu::noinline]] void widen_panels(const Tile& tile, std::int64_t k, std::int64_t depth, float* panels) const;
+  void multiply(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
+                float* scratch) const;
   void compute(const ProjectionJob& job, const Tile& tile, float* scratch) const;
 
   const KernelTable* kernels_ = nullptr;
   std::int64_t in_ = 0, out_ = 0, padded_out_ = 0;
   std::int64_t unit_ = 1;  ///< tiles have a multiple of this many columns
   Dtype kept_ = Dtype::float32;
-  Buffer<float> panels_;       ///< float32
-  Buffer<std::uint8_t> rows_;  ///< float16, bfloat16 and int8: [out, in]
-  Buffer<float> row_;          ///< int8: a row while it is rounded
-  Buffer<float> bias_;         ///< 0 without a bias, and from `out` on
-  Buffer<float> scales_;       ///< of a weight of int8, whose panels hold whole numbers; else empty
+  Buffer<std::uint8_t> numbers_;     ///< panels; int8: rows [out, in]
+  const void* elsewhere_ = nullptr;  ///< panels that are viewed
+  Buffer<float> row_;                ///< the weights of an output while they are rounded
+  Buffer<float> bias_;               ///< 0 without a bias, and from `out` on
+  Buffer<float> scales_;             ///< of a weight of int8, whose panels hold whole numbers; else empty
 };
 
 /// Rows [first, first + count) of a weight W.

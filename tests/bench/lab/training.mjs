@@ -41,7 +41,8 @@ const { createAttention } = await import(pathToFileURL(path.join(ROOT, "dist/ind
 const { createTrainer, USUAL_SETTINGS } = await import(pathToFileURL(outfile).href);
 
 const rows = [];
-for (const count of new Set([1, availableParallelism()])) await withThreads(count, async (hw) => rows.push(await stepOf(hw, count)));
+for (const count of new Set([1, availableParallelism()]))
+  await withThreads(count, async (hw) => rows.push(await stepOf(hw, count)));
 print(COLUMNS, rows);
 if (isKept) record("training", "node tests/bench/lab/training.mjs", COLUMNS, rows);
 if (seeds > 0)

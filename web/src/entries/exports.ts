@@ -107,7 +107,7 @@ export type {
 } from "../linear/linearProblem.js";
 export { quantizeWeight } from "../linear/quantizeWeight.js";
 export type { UploadedWeight } from "../linear/uploadedWeight.js";
-export type { Int8Weight, QuantizedWeight, WeightLayout } from "../linear/weight.js";
+export type { Int8Weight, LinearLayout, QuantizedWeight, WeightLayout } from "../linear/weight.js";
 export {
   alibiSlopes,
   relativePositionBias,

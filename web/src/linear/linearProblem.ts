@@ -20,12 +20,25 @@ import {
   type TypedTensor,
 } from "../tensor/tensor.js";
 import { UploadedWeight, type EngineWeight, type Uploaded } from "./uploadedWeight.js";
-import { readScales, WEIGHT_LAYOUTS, WEIGHTS, type WeightTensor, type WeightLayout } from "./weight.js";
+import {
+  LINEAR_LAYOUTS,
+  PANEL_WIDTH,
+  readScales,
+  WEIGHT_LAYOUTS,
+  WEIGHTS,
+  type LinearLayout,
+  type WeightTensor,
+  type WeightLayout,
+} from "./weight.js";
 
 /** Options of `linear`. */
 export interface LinearOptions {
-  /** How the weight is stored. Default: as an UploadedWeight says; otherwise `"in-out"`: `[inputDim, outputDim]`. */
-  readonly weightLayout?: WeightLayout | undefined;
+  /**
+   * How the weight is stored. Default: as an UploadedWeight says; otherwise `"in-out"`: `[inputDim, outputDim]`. Only wasm
+   * reads `"panels"`: `[⌈outputDim / 16⌉, inputDim, 16]`, not int8. Its outputDim is the bias's length, or without a bias all that
+   * the panels hold.
+   */
+  readonly weightLayout?: LinearLayout | undefined;
   /** A tensor of the output's shape, to write the output to. */
   readonly into?: FloatTensor | GpuFloats | undefined;
   /** Aborts the call while it waits in the queue. */
@@ -74,12 +87,12 @@ export type LinearGradientsAt<
 > = Asked<OrAbsent<R, AllLinearGradients>, { readonly [Name in LinearGradient]?: GradientAt<L> }>;
 
 /** A weight and its layout. */
-interface Weighted {
+interface Weighted<Layout extends LinearLayout = WeightLayout> {
   readonly inputDim: number;
   readonly outputDim: number;
-  /** `[inputDim, outputDim]`, or `[outputDim, inputDim]` if `weightLayout` is `"out-in"`. */
+  /** `[inputDim, outputDim]`, or `[outputDim, inputDim]` if `weightLayout` is `"out-in"`; panels as `LinearLayout` says. */
   readonly weight: WeightTensor;
-  readonly weightLayout: WeightLayout;
+  readonly weightLayout: Layout;
 }
 
 /** A call of uploadWeight that has passed every check. */
@@ -91,7 +104,7 @@ export interface UploadWeightProblem extends Weighted {
 }
 
 /** What a call of `linear` and one of `linearBackward` have in common. */
-interface LinearMap extends Weighted {
+interface LinearMap<Layout extends LinearLayout = WeightLayout> extends Weighted<Layout> {
   readonly operation: string;
   /** The product of all extents of x but the last. */
   readonly rows: number;
@@ -102,7 +115,7 @@ interface LinearMap extends Weighted {
 }
 
 /** A call of linear that has passed every check: Y = X W + b over `rows` rows. */
-export interface LinearProblem extends LinearMap {
+export interface LinearProblem extends LinearMap<LinearLayout> {
   /** The weight as the engine has it, if it was uploaded; the numbers of `weight` are then in another order. */
   readonly uploaded: EngineWeight | undefined;
   /** Of a weight of int8: `[outputDim]`. */
@@ -146,7 +159,7 @@ export function linearProblem(
   const there = call.needs(() => UploadedWeight.in(engine, operation, givenWeight));
   const weight = there?.weight ?? call.placed("weight", givenWeight, WEIGHTS);
   const bias = givenBias === undefined ? undefined : call.placed("bias", givenBias, WEIGHT_FLOATS);
-  const map = readMap(call, options, x, readWeight(options, weight, there));
+  const map = readMap(call, options, x, readLinearWeight(options, weight, bias, there));
   const scales = there ? undefined : readScales(call, givenWeight, weight, map.outputDim);
   if (bias) checkShape(operation, "bias", bias, [map.outputDim]);
   const { rows, inputDim, outputDim, weightLayout, location, signal } = map;
@@ -220,14 +233,47 @@ function required(options: OptionReader, name: string, meaning: string): PlacedF
   return tensor;
 }
 
-/** Reads the layout of a weight, and with it the widths. */
-function readWeight(options: OptionReader, weight: WeightTensor, there?: Uploaded): Weighted {
+/** Reads the layout of the weight of `linear`, and with it the widths. */
+function readLinearWeight(
+  options: OptionReader,
+  weight: WeightTensor,
+  bias: PlacedWeights | undefined,
+  there: Uploaded | undefined,
+): Weighted<LinearLayout> {
   const { operation } = options;
-  const weightLayout = options.oneOf("weightLayout", WEIGHT_LAYOUTS, there?.weightLayout ?? "in-out");
+  const weightLayout = options.oneOf("weightLayout", LINEAR_LAYOUTS, there?.weightLayout ?? "in-out");
   if (there && weightLayout !== there.weightLayout)
     throw new OptionError(
       `${operation}: weightLayout must be "${there.weightLayout}", as \`uploadWeight\` was told, got "${weightLayout}"`,
     );
+  return weightLayout === "panels" ? panelsOf(operation, weight, bias) : weighted(operation, weight, weightLayout);
+}
+
+function panelsOf(operation: string, weight: WeightTensor, bias: PlacedWeights | undefined): Weighted<"panels"> {
+  const { shape, dtype } = weight;
+  if (shape.length !== 3 || shape.includes(0) || shape[2] !== PANEL_WIDTH)
+    throw new ShapeError(
+      `${operation}: weight.shape must be [panels, inputDim, ${PANEL_WIDTH}] with weightLayout "panels", got ${describe(shape)}`,
+    );
+  if (dtype === "int8")
+    throw new UnsupportedError(`${operation}: weight must not be int8 with weightLayout "panels"`, {
+      hint: 'WebAssembly reads int8 best with weightLayout "out-in".',
+    });
+  const all = PANEL_WIDTH * shape[0]!;
+  const outputDim = bias?.shape.length === 1 ? bias.shape[0]! : all;
+  if (outputDim > all || outputDim <= all - PANEL_WIDTH)
+    throw new ShapeError(
+      `${operation}: bias.shape must be [outputDim] with ${all - PANEL_WIDTH} < outputDim <= ${all}, which the weight's panels hold, got [${outputDim}]`,
+    );
+  return { weight, weightLayout: "panels", inputDim: shape[1]!, outputDim };
+}
+
+/** Reads the layout of a weight, and with it the widths. */
+function readWeight(options: OptionReader, weight: WeightTensor): Weighted {
+  return weighted(options.operation, weight, options.oneOf("weightLayout", WEIGHT_LAYOUTS, "in-out"));
+}
+
+function weighted(operation: string, weight: WeightTensor, weightLayout: WeightLayout): Weighted {
   if (weight.shape.length !== 2 || weight.shape.includes(0))
     throw new ShapeError(
       `${operation}: weight.shape must be ${weightLayout === "in-out" ? "[inputDim, outputDim]" : "[outputDim, inputDim]"}` +
@@ -237,7 +283,12 @@ function readWeight(options: OptionReader, weight: WeightTensor, there?: Uploade
   return { weight, weightLayout, inputDim: weight.shape[inputAxis]!, outputDim: weight.shape[outputAxis]! };
 }
 
-function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, weighted: Weighted): LinearMap {
+function readMap<Layout extends LinearLayout>(
+  call: CallArguments,
+  options: OptionReader,
+  x: PlacedFloats,
+  weighted: Weighted<Layout>,
+): LinearMap<Layout> {
   const { operation } = call;
   const { weightLayout, inputDim, outputDim } = weighted;
   if (!call.placement.onGpu) refuseGpu(options);
@@ -246,7 +297,7 @@ function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, we
   if (x.shape[last] !== inputDim)
     throw new ShapeError(
       `${operation}: x.shape[${last}] must be weight.shape[${weightLayout === "in-out" ? 0 : 1}] (inputDim), got ${x.shape[last]} and ${inputDim}`,
-      x.shape[last] === outputDim
+      weightLayout !== "panels" && x.shape[last] === outputDim
         ? { hint: `Is the weight stored the other way? Give weightLayout: "${other(weightLayout)}".` }
         : {},
     );
@@ -264,7 +315,7 @@ function other(layout: WeightLayout): WeightLayout {
   return layout === "in-out" ? "out-in" : "in-out";
 }
 
-function outputShape({ x, outputDim }: LinearMap): number[] {
+function outputShape({ x, outputDim }: LinearMap<LinearLayout>): number[] {
   return [...x.shape.slice(0, -1), outputDim];
 }
 

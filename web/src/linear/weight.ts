@@ -11,6 +11,17 @@ export type WeightLayout = "in-out" | "out-in";
 export const WEIGHT_LAYOUTS = ["in-out", "out-in"] as const;
 
 /**
+ * How `linear` may be given a weight. `"panels"` is the order in which WebAssembly reads a weight from memory without a pause:
+ * `[⌈outputDim / 16⌉, inputDim, 16]`, float32, float16 or bfloat16, with zeros past the last output.
+ */
+export type LinearLayout = WeightLayout | "panels";
+
+export const LINEAR_LAYOUTS = [...WEIGHT_LAYOUTS, "panels"] as const;
+
+/** Outputs of a panel. `panel_width` of cpp/include/headwise/linear.h. */
+export const PANEL_WIDTH = 16;
+
+/**
  * A weight of int8. Each output has one scale: a weight is the whole number of `data` times the scale of its output.
  *
  * `data` and `scales` may lie in tensors of `allocate`, or all of it on the GPU. `Object.assign(tensor, { scales })` gives

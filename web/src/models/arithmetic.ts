@@ -1,5 +1,5 @@
 import type { Attention } from "../instance/attention.js";
-import type { WeightLayout } from "../linear/weight.js";
+import type { LinearLayout } from "../linear/weight.js";
 import type { StepActivation } from "../step/stepProblem.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { Eventually } from "../turn/context.js";
@@ -10,7 +10,9 @@ import type { Placed } from "./matrix.js";
 export interface Weight {
   readonly hw: Attention;
   readonly tensor: Placed["tensor"];
-  readonly layout: WeightLayout;
+  readonly layout: LinearLayout;
+  /** What stands for no bias: panels take the number of outputs from it. */
+  readonly noBias: Floats | undefined;
 }
 
 /**

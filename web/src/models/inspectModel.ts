@@ -77,7 +77,7 @@ export async function inspectModel(files: ModelFileList, options: InspectModelOp
     config: network.config,
     parameters: used.reduce((sum, { shape }) => sum + product(shape), 0),
     storedBytes: used.reduce((sum, { numBytes }) => sum + numBytes, 0),
-    bytes: eachPrecision((precision) => parts.bytesWith({ precision, isInInstance: room.isInInstance }).kept),
+    bytes: eachPrecision((precision) => parts.bytesWith({ precision, ...room }).kept),
     neededBytes: needed,
     limitBytes: limit,
     fits: PRECISIONS.filter((precision) => limit === undefined || needed[precision] <= limit),

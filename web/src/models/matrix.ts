@@ -4,10 +4,17 @@ import type { EngineTensor } from "../engine/engineTensor.js";
 import type { Attention } from "../instance/attention.js";
 import { toInt8 } from "../linear/int8.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
-import type { Int8Weight, WeightDtype, WeightLayout } from "../linear/weight.js";
+import {
+  PANEL_WIDTH,
+  type Int8Weight,
+  type LinearLayout,
+  type WeightDtype,
+  type WeightLayout,
+} from "../linear/weight.js";
 import { numbersOf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { FloatTensor, TypedTensor } from "../tensor/tensor.js";
+import { keepsPanels } from "./partBytes.js";
 import { converted, newData, widened, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, Piece } from "./tensorFiles.js";
 
@@ -32,44 +39,110 @@ export interface RowNumbers {
   readonly shape: readonly number[];
 }
 
+/** A matrix of the files that is to be kept. */
+export interface NewMatrix {
+  /** As the files have it. */
+  readonly shape: readonly [number, number];
+  readonly stored: WeightLayout;
+  readonly dtype: WeightDtype;
+  /** How it is kept. */
+  readonly layout: LinearLayout;
+}
+
+const outputsOf = ({ shape, stored }: Pick<NewMatrix, "shape" | "stored">) => shape[stored === "out-in" ? 0 : 1];
+const inputsOf = ({ shape, stored }: Pick<NewMatrix, "shape" | "stored">) => shape[stored === "out-in" ? 1 : 0];
+
 /** A matrix that is to be filled: in the engine's memory, or in JavaScript if JavaScript cannot see that memory. */
-export function matrixOf(
-  hw: Attention,
-  shape: readonly [number, number],
-  dtype: WeightDtype,
-  layout: WeightLayout,
-): Matrix {
-  const tensor = allocated(hw, shape, dtype);
+export function matrixOf(hw: Attention, wanted: NewMatrix): Matrix {
+  const { dtype } = wanted;
+  const tensor = allocated(hw, keptShape(wanted), dtype);
   const bytes = tensor.data.byteLength;
   const dispose = () => (tensor as Partial<EngineTensor>).dispose?.();
   if (dtype !== "int8") return { tensor, bytes, dispose };
-  const scales = new Float32Array(shape[layout === "out-in" ? 0 : 1]);
+  const scales = new Float32Array(outputsOf(wanted));
   return { tensor: Object.assign(tensor, { scales }), bytes: bytes + scales.byteLength, dispose };
 }
 
-/** How a matrix is kept. WebAssembly multiplies int8 faster if the weights of an output lie together. */
-export function keptLayout(hw: Attention, dtype: WeightDtype, stored: WeightLayout): WeightLayout {
-  return dtype === "int8" && hw.report.backend !== "webgpu" ? "out-in" : stored;
+function keptShape(wanted: NewMatrix): readonly number[] {
+  const [outputs, inputs] = [outputsOf(wanted), inputsOf(wanted)];
+  if (wanted.layout === "panels") return [Math.ceil(outputs / PANEL_WIDTH), inputs, PANEL_WIDTH];
+  return wanted.layout === "out-in" ? [outputs, inputs] : [inputs, outputs];
 }
 
 /**
- * Fills rows of a matrix with numbers of a file. An int8 matrix that is stored "in-out" is filled at once.
- *
- * @param layouts - How the file has the matrix, and how it is kept. They differ only for int8.
+ * How a matrix is kept. WebAssembly reads panels at the speed of the memory, and multiplies int8 faster if the weights of an
+ * output lie together.
  */
-export function fillRows(
-  { tensor }: Matrix,
-  { stored, layout }: { readonly stored: WeightLayout; readonly layout: WeightLayout },
-  file: FileTensor,
-  { bytes, at }: Piece,
-): void {
+export function keptLayout(hw: Attention, dtype: WeightDtype, stored: WeightLayout): LinearLayout {
+  if (!keepsPanels(hw)) return stored;
+  return dtype === "int8" ? "out-in" : "panels";
+}
+
+/** Numbers that stand for no bias: panels that are not full need them. */
+export function noBiasOf(wanted: NewMatrix): Floats | undefined {
+  const outputs = outputsOf(wanted);
+  if (wanted.layout !== "panels" || outputs % PANEL_WIDTH === 0) return undefined;
+  return { data: new Float32Array(outputs), shape: [outputs] };
+}
+
+/** Fills rows of a matrix with numbers of a file. An int8 matrix that is stored "in-out" is filled at once. */
+export function fillRows({ tensor }: Matrix, wanted: NewMatrix, file: FileTensor, { bytes, at }: Piece): void {
+  const { stored, layout, shape, dtype } = wanted;
   const data = tensor.data as WeightData;
-  if (tensor.dtype !== "int8") return data.set(converted(file.dtype, bytes, tensor.dtype), at);
+  if (layout === "panels" && dtype !== "int8")
+    return fillPanels(data, wanted, converted(file.dtype, bytes, dtype), at / shape[1]);
+  if (dtype !== "int8") return data.set(converted(file.dtype, bytes, dtype), at);
   const floats = widened(file.dtype, bytes);
-  const width = file.shape[1]!;
+  const width = shape[1];
   const rows = toInt8(`loadModel: tensor ${describe(file.name)}`, floats, [floats.length / width, width], stored);
   data.set(layout === stored ? rows.data : transposed(rows.data, width), at);
   tensor.scales!.set(rows.scales, stored === "out-in" ? at / width : 0);
+}
+
+/** Puts rows of a file, from row `first` on, into panels. */
+function fillPanels(panels: WeightData, wanted: NewMatrix, rows: WeightData, first: number): void {
+  const width = wanted.shape[1];
+  const count = rows.length / width;
+  const fill = wanted.stored === "out-in" ? fillColumns : fillPanelRows;
+  fill(panels, rows, { first, count, width, inputs: inputsOf(wanted) });
+  const rest = outputsOf(wanted) % PANEL_WIDTH;
+  if (rest > 0 && first + count === wanted.shape[0]) clearPast(rest, panels.subarray(-PANEL_WIDTH * inputsOf(wanted)));
+}
+
+/** Rows of a file on their way to panels. */
+interface Rows {
+  readonly first: number;
+  readonly count: number;
+  readonly width: number;
+  readonly inputs: number;
+}
+
+/** Each row has the weights of an output: a column of a panel. */
+function fillColumns(panels: WeightData, rows: WeightData, { first, count, width }: Rows): void {
+  for (let r = 0; r < count; r++) {
+    const output = first + r;
+    const column = output % PANEL_WIDTH;
+    let to = (output - column) * width + column;
+    const end = (r + 1) * width;
+    for (let from = r * width; from < end; from++, to += PANEL_WIDTH) panels[to] = rows[from]!;
+  }
+}
+
+/** Each row has the weights of an input: a row of every panel. */
+function fillPanelRows(panels: WeightData, rows: WeightData, { first, count, width, inputs }: Rows): void {
+  for (let r = 0; r < count; r++) {
+    const end = (r + 1) * width;
+    let place = (first + r) * PANEL_WIDTH;
+    for (let from = r * width; from < end; place += PANEL_WIDTH * inputs) {
+      const next = Math.min(from + PANEL_WIDTH, end);
+      for (let to = place; from < next; from++, to++) panels[to] = rows[from]!;
+    }
+  }
+}
+
+/** Zeros in the last panel, past its outputs. */
+function clearPast(outputs: number, panel: WeightData): void {
+  for (let row = 0; row < panel.length; row += PANEL_WIDTH) panel.fill(0, row + outputs, row + PANEL_WIDTH);
 }
 
 /** Columns as rows. */
@@ -94,21 +167,33 @@ function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype):
  * Puts a matrix where `linear` reads it. On WebGPU that is a copy in the order in which the kernels read it. Otherwise the
  * matrix stays where it is, also with WebGPU in a worker, which takes no tensors on the GPU.
  */
-export async function place(hw: Attention, matrix: Matrix, weightLayout: WeightLayout): Promise<Placed> {
-  if (hw.report.backend !== "webgpu" || !hw.gpu?.device) return matrix as Placed;
+export async function place(hw: Attention, matrix: Matrix, weightLayout: LinearLayout): Promise<Placed> {
+  if (hw.report.backend !== "webgpu" || !hw.gpu?.device || weightLayout === "panels") return matrix as Placed;
   const tensor = await hw.gpu.uploadWeight(matrix.tensor as Int8Weight, { weightLayout });
   return { tensor, bytes: tensor.bytes, dispose: () => tensor.dispose() };
 }
 
-/** Rows of a matrix as float32: `[…, width]` from numbers `[…]`. */
-export function rowsOf({ data, shape, dtype, scales }: Matrix["tensor"], numbers: RowNumbers): Floats {
+/** Rows of a table as float32: `[…, width]` from numbers `[…]`. Each row has the weights of an output. */
+export function rowsOf(table: Matrix["tensor"], numbers: RowNumbers): Floats {
+  const { shape, dtype, scales } = table;
   const width = shape[1]!;
   const y = new Float32Array(numbers.data.length * width);
   numbers.data.forEach((row, n) => {
-    const stored = (data as WeightData).subarray(row * width, (row + 1) * width);
+    const floats = numbersOf<ArrayLike<number>>(storedRow(table, row), dtype);
     const scale = dtype === "int8" ? scales![row]! : 1;
-    const floats = numbersOf<ArrayLike<number>>(stored, dtype);
     for (let i = 0; i < width; i++) y[n * width + i] = floats[i]! * scale;
   });
   return { data: y, shape: [...numbers.shape, width] };
+}
+
+/** A row of a table, which may be in panels. */
+function storedRow({ data, shape }: Matrix["tensor"], row: number): WeightData {
+  const width = shape[1]!;
+  const numbers = data as WeightData;
+  if (shape.length === 2) return numbers.subarray(row * width, (row + 1) * width);
+  const column = row % PANEL_WIDTH;
+  const first = (row - column) * width + column;
+  const copy = new (numbers.constructor as new (length: number) => WeightData)(width);
+  for (let i = 0; i < width; i++) copy[i] = numbers[first + i * PANEL_WIDTH]!;
+  return copy;
 }

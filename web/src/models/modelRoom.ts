@@ -2,7 +2,7 @@ import { describe } from "../base/describe.js";
 import { OptionError, OutOfMemoryError } from "../base/errors.js";
 import type { Attention } from "../instance/attention.js";
 import { usableMemory } from "../instance/usableMemory.js";
-import { keepsMatrices } from "./partBytes.js";
+import { keepsMatrices, keepsPanels } from "./partBytes.js";
 import { PRECISIONS, type Parts, type Precision } from "./parts.js";
 
 /** The memory that a model may have. */
@@ -11,6 +11,8 @@ export interface ModelRoom {
   readonly limit: number | undefined;
   /** Whether matrices lie in it. */
   readonly isInInstance: boolean;
+  /** Whether matrices of floats are kept in panels, see `keptLayout`. */
+  readonly hasPanels: boolean;
 }
 
 /** The memory of an instance that a model may have. */
@@ -18,7 +20,7 @@ export function roomOf(hw: Attention): ModelRoom {
   const { backend, maximumMemory, threads } = hw.report;
   const isLimited = backend === "wasm" && maximumMemory !== undefined;
   const limit = isLimited ? usableMemory(maximumMemory, threads) : undefined;
-  return { limit, isInInstance: keepsMatrices(hw) };
+  return { limit, isInInstance: keepsMatrices(hw), hasPanels: keepsPanels(hw) };
 }
 
 /** The memory of an instance with `maximumMemory` bytes and one thread. */
@@ -27,7 +29,7 @@ export function roomOfMemory(operation: string, maximumMemory: unknown): ModelRo
     throw new OptionError(
       `${operation}: maximumMemory must be an integer of 1 or more, got ${describe(maximumMemory)}`,
     );
-  return { limit: usableMemory(maximumMemory as number, 1), isInInstance: true };
+  return { limit: usableMemory(maximumMemory as number, 1), isInInstance: true, hasPanels: true };
 }
 
 /** A number for each precision. */
@@ -39,8 +41,8 @@ export function eachPrecision(value: (precision: Precision) => number): EachPrec
 }
 
 /** The most bytes of the instance's memory that loading needs at a time, for each precision. */
-export function neededBytes(parts: Parts, { isInInstance }: ModelRoom): EachPrecision {
-  return eachPrecision((precision) => parts.bytesWith({ precision, isInInstance }).needed);
+export function neededBytes(parts: Parts, room: ModelRoom): EachPrecision {
+  return eachPrecision((precision) => parts.bytesWith({ precision, ...room }).needed);
 }
 
 /** Throws if a model does not fit. The message says what would. */

@@ -1,5 +1,5 @@
 import type { Attention } from "../instance/attention.js";
-import type { WeightDtype } from "../linear/weight.js";
+import { PANEL_WIDTH, type WeightDtype } from "../linear/weight.js";
 import { product } from "../tensor/product.js";
 import { BYTES, type WeightFloat } from "../tensor/tensor.js";
 
@@ -32,15 +32,21 @@ export function vectorBytes(width: number): PartBytes {
 }
 
 /** Bytes of a matrix outside of layers. The scales of int8 are kept in JavaScript. */
-export function matrixBytes({ shape }: Shaped, dtype: WeightDtype, outputs: number, isInInstance: boolean): PartBytes {
-  const numbers = BYTES[dtype] * product(shape);
+export function matrixBytes(
+  { shape }: Shaped,
+  dtype: WeightDtype,
+  outputs: number,
+  { isInInstance, hasPanels }: { readonly isInInstance: boolean; readonly hasPanels: boolean },
+): PartBytes {
+  const filled = hasPanels && dtype !== "int8" ? inPanels(outputs) : outputs;
+  const numbers = BYTES[dtype] * (product(shape) / outputs) * filled;
   const scales = dtype === "int8" ? 4 * outputs : 0;
   return { kept: numbers + scales, inInstance: isInInstance ? numbers : 0, passing: 0 };
 }
 
 /**
  * Bytes of an attention layer: for each of its four maps from `in` to `out` the numbers, out biases, and unless it keeps
- * float32 a row in which it rounds (cpp/src/layer/projection.h). Its tensors are copied before they are packed.
+ * float32 room in which it rounds (cpp/src/layer/projection.h). Its tensors are copied before they are packed.
  *
  * @param maps - The widths of its maps.
  * @param tensors - Its tensors in the files.
@@ -60,14 +66,15 @@ export function givenDtype(shape: readonly number[], kept: WeightDtype): WeightF
   return shape.length > 1 && kept !== "int8" ? kept : "float32";
 }
 
-/** Columns that the engine stores together, filled up with zeros (`panel_width` in cpp/src/kernel). */
-const PANEL = 16;
-
 function mapBytes(map: { readonly in: number; readonly out: number }, dtype: WeightDtype): number {
-  const filled = Math.ceil(map.out / PANEL) * PANEL;
+  const filled = inPanels(map.out);
   if (dtype === "float32") return 4 * (map.in + 1) * filled;
-  return BYTES[dtype] * map.in * map.out + 4 * map.in + (dtype === "int8" ? 8 : 4) * filled;
+  const row = 4 * Math.max(map.in, PANEL_WIDTH);
+  return dtype === "int8" ? map.in * map.out + row + 8 * filled : BYTES[dtype] * map.in * filled + row + 4 * filled;
 }
+
+/** Outputs with those that fill the last panel. */
+const inPanels = (outputs: number) => PANEL_WIDTH * Math.ceil(outputs / PANEL_WIDTH);
 
 /** Bytes of parts that are loaded one after another. */
 export function sumOf(parts: readonly PartBytes[]): ModelBytes {
@@ -90,3 +97,6 @@ export function keepsMatrices(hw: Attention): boolean {
     return false; // a worker without shared memory
   }
 }
+
+/** Whether matrices of floats that are multiplied are kept in panels: WebGPU reads other orders. */
+export const keepsPanels = (hw: Attention): boolean => hw.report.backend !== "webgpu";

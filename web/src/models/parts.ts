@@ -10,7 +10,17 @@ import type { TypedTensor } from "../tensor/tensor.js";
 import type { Eventually } from "../turn/context.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
-import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type RowNumbers } from "./matrix.js";
+import {
+  fillRows,
+  keptLayout,
+  matrixOf,
+  noBiasOf,
+  place,
+  rowsOf,
+  type Matrix,
+  type NewMatrix,
+  type RowNumbers,
+} from "./matrix.js";
 import {
   givenDtype,
   layerBytes,
@@ -61,8 +71,10 @@ interface Held {
 /** A matrix. It is there once it is loaded, until it is moved to the GPU. */
 interface Loaded {
   matrix: Matrix | undefined;
-  /** How the matrix is kept. */
-  layout: WeightLayout;
+  /** What the matrix was made from. */
+  wanted: NewMatrix | undefined;
+  /** Whether it is only a table of rows: nothing is multiplied with it. */
+  isTable: boolean;
 }
 
 /** Reads the next tensor of the files, in the order of all: calls `use` with each of its pieces, or once with all of it. */
@@ -80,6 +92,8 @@ interface Keeping {
   readonly precision: Precision;
   /** Whether matrices lie in the memory of the instance. */
   readonly isInInstance: boolean;
+  /** Whether matrices of floats that are multiplied are kept in panels. */
+  readonly hasPanels: boolean;
 }
 
 /** The precisions that may be chosen. */
@@ -285,18 +299,22 @@ export class Parts {
   #matrix(name: string, shape: readonly [number, number], stored: WeightLayout): Loaded {
     const tensor = this.#claim([name, shape]);
     if (stored === "in-out") this.#inOut.add(tensor);
-    const loaded: Loaded = { matrix: undefined, layout: stored };
+    const loaded: Loaded = { matrix: undefined, wanted: undefined, isTable: true };
     const outputs = shape[stored === "out-in" ? 0 : 1];
-    this.#sizes.push(({ precision, isInInstance }) =>
-      matrixBytes(tensor, dtypeOf(tensor, precision), outputs, isInInstance),
+    this.#sizes.push(({ precision, isInInstance, hasPanels }) =>
+      matrixBytes(tensor, dtypeOf(tensor, precision), outputs, {
+        isInInstance,
+        hasPanels: hasPanels && !loaded.isTable,
+      }),
     );
     this.#loads.push(async ({ hw, precision, read }) => {
       const dtype = dtypeOf(tensor, precision);
-      const layout = keptLayout(hw, dtype, stored);
-      const matrix = matrixOf(hw, layout === stored ? shape : [shape[1], shape[0]], dtype, layout);
-      Object.assign(loaded, { matrix, layout });
+      const layout = loaded.isTable ? stored : keptLayout(hw, dtype, stored);
+      const wanted = { shape, stored, dtype, layout };
+      const matrix = matrixOf(hw, wanted);
+      Object.assign(loaded, { matrix, wanted });
       this.#held.add(matrix);
-      await read(tensor, (piece) => fillRows(matrix, { stored, layout }, tensor, piece));
+      await read(tensor, (piece) => fillRows(matrix, wanted, tensor, piece));
     });
     return loaded;
   }
@@ -308,10 +326,12 @@ export class Parts {
    */
   #product(loaded: Loaded, original: "kept" | "moved"): () => Weight {
     let weight: Weight;
+    loaded.isTable = false;
     this.#loads.push(async ({ hw }) => {
       const matrix = loaded.matrix!;
-      const placed = await place(hw, matrix, loaded.layout);
-      weight = { hw, tensor: placed.tensor, layout: loaded.layout };
+      const { layout } = loaded.wanted!;
+      const placed = await place(hw, matrix, layout);
+      weight = { hw, tensor: placed.tensor, layout, noBias: noBiasOf(loaded.wanted!) };
       this.#held.add(placed);
       if (placed === matrix || original === "kept") return;
       this.#held.delete(matrix);

@@ -94,7 +94,7 @@ export class Pass implements Arithmetic<Floats> {
     return rmsNorm(x, gain, { epsilon });
   }
 
-  linear(x: Floats, { hw, tensor, layout }: Weight, bias: Floats | undefined): Promise<Floats> {
+  linear(x: Floats, { hw, tensor, layout, noBias }: Weight, bias = noBias): Promise<Floats> {
     return hw.linear(x, tensor, bias, { weightLayout: layout });
   }
 

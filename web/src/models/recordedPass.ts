@@ -55,7 +55,7 @@ export class RecordedPass implements Arithmetic<StepTensor> {
     return [this.#recorder.columns(x, 0, half), this.#recorder.columns(x, half, x.width)];
   }
 
-  linear(x: StepTensor, { tensor, layout }: Weight, bias: Floats | undefined): StepTensor {
+  linear(x: StepTensor, { tensor, layout, noBias }: Weight, bias = noBias): StepTensor {
     return this.#recorder.linear(x, tensor, bias, { weightLayout: layout });
   }
 

@@ -21,13 +21,14 @@ const BLOCK = 64;
  */
 export class TokenSteps {
   readonly #network: Network;
-  readonly #feed: Feed;
+  readonly #feed: (table: Table) => Feed;
   readonly #token: LateStep<{ logits: StepTensor }>;
   readonly #block: LateStep<{ last: StepTensor }> | undefined;
 
   constructor(hw: Attention, network: Network, logits: Linear, pass: TokenPass) {
     this.#network = network;
-    const feed = (this.#feed = hw.stepPlace === "wasm" ? NUMBERS : ROWS);
+    const takesRows = hw.stepPlace === "wasm";
+    const feed = (this.#feed = (table: Table) => (takesRows && table.tensor.shape.length === 2 ? NUMBERS : ROWS));
     this.#token = new LateStep(hw, async (recorder) => {
       const on = new RecordedPass(recorder, pass);
       return { logits: await logits(await hiddenOf(recorder, network, 1, on, feed), on) };
@@ -82,7 +83,7 @@ export class TokenSteps {
 
   #inputs(tokens: TokenBatch, start: number): StepInputs {
     const { tables } = this.#network;
-    return Object.fromEntries(tables.map((from, n) => [String(n), this.#feed.given(from, tokens, start)]));
+    return Object.fromEntries(tables.map((from, n) => [String(n), this.#feed(from.table).given(from, tokens, start)]));
   }
 }
 
@@ -92,9 +93,9 @@ function hiddenOf(
   network: Network,
   length: number,
   on: RecordedPass,
-  feed: Feed,
+  feed: (table: Table) => Feed,
 ): Promise<StepTensor> {
-  const rows = network.tables.map(({ table }, n) => feed.taken(recorder, String(n), table, length));
+  const rows = network.tables.map(({ table }, n) => feed(table).taken(recorder, String(n), table, length));
   return network.hidden(rows, length, on);
 }
 
@@ -111,7 +112,7 @@ const NUMBERS: Feed = {
     recorder.rows(tensor as FloatWeightLike | Int8Weight, recorder.numbers(name, length)),
 };
 
-/** The rows themselves. So a GPU needs no copy of the table. */
+/** The rows themselves. So a GPU needs no copy of the table, and a table may be in panels. */
 const ROWS: Feed = {
   given: ({ table, numbers }, tokens, start) => {
     const { data, shape } = table.rows(numbers(tokens, start));

@@ -6,7 +6,7 @@ import { Layer } from "../layer/layer.js";
 import type { RecordedForward } from "../layer/recordedForward.js";
 import { linearProblem } from "../linear/linearProblem.js";
 import type { UploadedWeight } from "../linear/uploadedWeight.js";
-import { readScales, WEIGHTS, type Int8Weight, type WeightLayout } from "../linear/weight.js";
+import { readScales, WEIGHTS, type Int8Weight, type LinearLayout } from "../linear/weight.js";
 import { OPTION_NAMES as ROTARY_NAMES, rotaryProblem } from "../position/rotaryProblem.js";
 import { CallArguments } from "../read/callArguments.js";
 import { argument, readOptions, type OptionReader } from "../read/options.js";
@@ -160,7 +160,7 @@ export class Recorder {
     x: StepTensor,
     weight: TableLike | UploadedWeight,
     bias?: FloatWeightLike,
-    options: { readonly weightLayout?: WeightLayout | undefined } = {},
+    options: { readonly weightLayout?: LinearLayout | undefined } = {},
   ): StepTensor {
     const call = this.#arguments("linear");
     const { operation } = call;

@@ -30,6 +30,7 @@ export function writeLinear(
   const { operation, scales, bias, output } = problem;
   call.reset();
   writeMap(call, arena, problem);
+  call.inPanels = problem.weightLayout === "panels";
   if (scales) call.scales = placeInput(arena, scales);
   if (bias) {
     call.bias = placeInput(arena, bias);
@@ -74,6 +75,7 @@ function writeMap(call: LinearMapProperties, arena: Arena, problem: LinearProble
   call.xDtype = DTYPE[x.dtype];
   call.weight = placeInput(arena, weight);
   call.weightDtype = DTYPE[weight.dtype];
+  if (weightLayout === "panels") return;
   call.inStride = weightLayout === "in-out" ? outputDim : 1;
   call.outStride = weightLayout === "in-out" ? 1 : inputDim;
 }

@@ -250,6 +250,8 @@ export interface LinearMapProperties {
 }
 
 export interface LinearCall extends LinearMapProperties {
+  /** Whether the weight is in panels, which have no strides. */
+  inPanels: boolean;
   /** The scales of a weight of int8. */
   scales: number;
   bias: number;

@@ -1,4 +1,5 @@
 import type { PlacedOutput } from "../../attention/attentionResult.js";
+import { UnsupportedError } from "../../base/errors.js";
 import type {
   LinearBackwardProblem,
   LinearProblem,
@@ -88,13 +89,17 @@ export function recordLinearBackward(call: Call, problem: LinearBackwardProblem)
   return (mapped) => Object.fromEntries(results.map(([name, deliver]) => [name, deliver(mapped)]));
 }
 
-type Weighted = Pick<LinearProblem, "weight" | "weightLayout" | "inputDim" | "outputDim"> &
+type Weighted = Pick<LinearProblem, "operation" | "weight" | "weightLayout" | "inputDim" | "outputDim"> &
   Partial<Pick<LinearProblem, "scales">>;
 
 /** Makes room for a part of a matrix. */
 type Room = (bytes: number) => Span;
 
-function weightOf({ weight, scales, weightLayout, inputDim, outputDim }: Weighted): PlacedWeight {
+function weightOf({ operation, weight, scales, weightLayout, inputDim, outputDim }: Weighted): PlacedWeight {
+  if (weightLayout === "panels")
+    throw new UnsupportedError(`${operation}: WebGPU does not read a weight with weightLayout "panels"`, {
+      hint: "`hw.gpu.uploadWeight` brings a weight into the order of a GPU.",
+    });
   const [inStride, outStride] = weightLayout === "in-out" ? [outputDim, 1] : [1, inputDim];
   return { weight, scales, offset: 0, inStride, outStride };
 }
