@@ -29,7 +29,7 @@ inline void for_each_vector(std::ptrdiff_t columns, const T* ahead, std::ptrdiff
     const T* next = ahead;
     for (std::ptrdiff_t left = pairs / Count; left > 0; --left, next += Count * (2 * lanes)) {
       touch(next);
-      touch(next + Count * lanes);
+      if constexpr (sizeof(T) == sizeof(float)) touch(next + Count * lanes);
       step(two);
       advance(2 * lanes);
     }
@@ -136,83 +136,54 @@ void dot_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const R
   as_stored(keys, [&](auto stored) { dot_stored_rows<Arch>(query, ldq, rows, stored, depth, scores, lds); });
 }
 
-/// Values that stay in the first-level cache while they are added to all columns of the outputs.
-constexpr std::int64_t kValuesAtATime = 32;
-
-/// Q rows of weights for up to kValuesAtATime values, the rows of outputs that gain the weighted values, and what is
-/// touched on the way.
-template <int Q, class T>
-struct WeightedValues {
-  float weights[Q][kValuesAtATime];  ///< times the unit of each value, in the block of columns
-  const T* values;
-  std::ptrdiff_t ld;
-  std::int64_t count;
-  float* out;
-  std::ptrdiff_t ldo;
-  const T* next;         ///< as many values, to be touched
-  bool next_is_one_run;  ///< they are neighbours: they are touched in the order of memory
-
-  WeightedValues(const float* first_weight, std::ptrdiff_t ldw, const StoredRows<T>& stored, std::int64_t first,
-                 std::ptrdiff_t column, std::ptrdiff_t columns, float* first_out, std::ptrdiff_t out_stride)
-      : values(stored.row(first)),
-        ld(stored.ld),
-        count(std::min(kValuesAtATime, stored.count - first)),
-        out(first_out),
-        ldo(out_stride),
-        next(stored.row(std::min(first + kValuesAtATime, stored.count - count))),
-        next_is_one_run(stored.ld == columns) {
-    float units[kValuesAtATime];  // collected first: the products are then of neighbours, and become vectors
-    for (std::int64_t j = 0; j < count; ++j) units[j] = stored.unit(first + j, column);
-    for (int r = 0; r < Q; ++r)
-      for (std::int64_t j = 0; j < count; ++j) weights[r][j] = first_weight[r * ldw + first + j] * units[j];
-  }
-};
-
-/// Adds the values to a *strip*: Vectors vectors of columns from column c on. Its sums stay in registers. Every element
-/// is summed in ascending order of values.
-template <class Arch, int Q, int Vectors, class T>
-inline void add_to_strip(const WeightedValues<Q, T>& sum, std::ptrdiff_t c) {
+/// Adds K weighted values, from value `j` on, to Q rows of outputs, in whole vectors. The outputs stay in the
+/// first-level cache. Values are read as they lie, row after row, and every element is summed in ascending order of
+/// values. Touches K rows from row `ahead` on.
+template <class Arch, int Q, int K, class T>
+void add_patch(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::int64_t j, std::int64_t ahead,
+               std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
   using V = Floats<Arch>;
-  constexpr std::ptrdiff_t kLine = 64 / sizeof(T), width = Vectors * V::size;
-  float* const out = sum.out + c;
-  Block<Arch, Q, Vectors> block(out, sum.ldo);
-  const T *value = sum.values + c, *ahead = sum.next + c * (sum.next_is_one_run ? sum.count : 1);
-  const std::ptrdiff_t ld = sum.ld, step = sum.next_is_one_run ? width : sum.ld;
-  const float* weight = sum.weights[0];
-  for (const float* end = weight + sum.count; weight != end; ++weight, value += ld, ahead += step) {
-    V row[Vectors];
-    load_stored<Arch>(value, row);
-    for (std::ptrdiff_t line = 0; line < width; line += kLine) touch(ahead + line);
-    block.add(row, [&](int r) { return weight[r * kValuesAtATime]; });
+  RowPointers<const T, K> value(values.row(j), values.ld);
+  RowPointers<float, Q> sums(out, ldo);
+  const std::ptrdiff_t block = StoredRows<T>::kScaled ? kScaleBlock : columns;
+  for (std::ptrdiff_t first = 0; first < columns; first += block) {
+    V weight[Q][K];
+    for (int r = 0; r < Q; ++r)
+      for (int k = 0; k < K; ++k) weight[r][k] = V(weights[r * ldw + j + k] * values.unit(j + k, first));
+    for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
+        std::min(block, columns - first), values.row(ahead) + first, values.ld,
+        [&](auto vectors) {
+          V column[K][vectors()];
+          for (int k = 0; k < K; ++k) load_stored<Arch>(value.at[k], column[k]);
+          for (int v = 0; v < vectors(); ++v)
+            for (int r = 0; r < Q; ++r) {
+              V sum = V::load_unaligned(sums.at[r] + v * V::size);
+              for (int k = 0; k < K; ++k) sum = multiply_add<Arch>(weight[r][k], column[k][v], sum);
+              sum.store_unaligned(sums.at[r] + v * V::size);
+            }
+        },
+        [&](std::ptrdiff_t step) { value.advance(step), sums.advance(step); });
   }
-  block.store(out, sum.ldo);
 }
 
-/// Adds the values to columns c, c + 1, … in strips of Vectors vectors, then in narrower ones.
-template <class Arch, int Q, int Vectors, class T>
-inline void add_to_columns(const WeightedValues<Q, T>& sum, std::ptrdiff_t c, std::ptrdiff_t columns) {
-  constexpr std::ptrdiff_t width = Vectors * Floats<Arch>::size;
-  for (; c + width <= columns; c += width) add_to_strip<Arch, Q, Vectors>(sum, c);
-  if constexpr (Vectors > 1) add_to_columns<Arch, Q, (Vectors + 3) / 4>(sum, c, columns);
-}
+/// Values are touched this many rows before they are used: twice as many as keys, which wait for more multiplications.
+constexpr std::int64_t kValuesAhead = 2 * kRowsAhead;
 
-/// out[r] += weights[r] * values for Q rows, in whole vectors.
-template <class Arch, int Q, int Vectors, class T>
+/// out[r] += weights[r] * values for Q rows, K values at a time.
+template <class Arch, int Q, int K, class T>
 void add_values(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::ptrdiff_t columns, float* out,
                 std::ptrdiff_t ldo) {
-  constexpr int vectors = StoredRows<T>::kScaled ? std::min<int>(Vectors, kScaleBlock / Floats<Arch>::size) : Vectors;
-  const std::ptrdiff_t block = StoredRows<T>::kScaled ? kScaleBlock : columns;
-  for (std::int64_t j = 0; j < values.count; j += kValuesAtATime)
-    for (std::ptrdiff_t c = 0; c < columns; c += block)
-      add_to_columns<Arch, Q, vectors>(WeightedValues<Q, T>(weights, ldw, values, j, c, columns, out, ldo), c,
-                                       std::min(c + block, columns));
+  std::int64_t j = 0;
+  for (; j + K <= values.count; j += K)
+    add_patch<Arch, Q, K>(weights, ldw, values, j, std::min(j + kValuesAhead, values.count - K), columns, out, ldo);
+  for (; j < values.count; ++j) add_patch<Arch, Q, 1>(weights, ldw, values, j, j, columns, out, ldo);
 }
 
 template <class Arch, class T>
 void sum_stored_rows(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, StoredRows<T> values,
                      std::int64_t columns, float* out, std::ptrdiff_t ldo) {
-  static constexpr decltype(&add_values<Arch, 1, 8, T>) forms[] = {
-      add_values<Arch, 1, 8, T>, add_values<Arch, 2, 4, T>, add_values<Arch, 3, 2, T>, add_values<Arch, 4, 2, T>};
+  static constexpr decltype(&add_values<Arch, 1, 4, T>) forms[] = {
+      add_values<Arch, 1, 4, T>, add_values<Arch, 2, 4, T>, add_values<Arch, 3, 2, T>, add_values<Arch, 4, 2, T>};
   values.touch_first(columns);
   for (std::int64_t r = 0; r < rows; r += kMostRows) {
     const std::int64_t count = std::min(kMostRows, rows - r);
