@@ -26,7 +26,7 @@ const LATE_NAMES = [
   /12visit_storedI(t|a|NS_8Bfloat16E)ZNS1_(8dot_rows|12weighted_sum|15pack_transposed)I/,
   /15pack_transposedI.*10StoredRowsI(t|a|NS_8Bfloat16E)E/,
   /7kernels.*6streamI.*wasmE(t|NS_8Bfloat16E)E/,
-  /17multiply_in_place|12StoredWeight|14to_fixed_pointE|10Projection(5round|8quantise|14multiply_bytes|12widen_panels)/,
+  /17multiply_in_place|12StoredWeight|13multiply_kept|14to_fixed_pointE|10Projection(5round|8quantise)/,
   /9overwriteERK?N|17overwrite_by_mean|11copy_chosen|19for_each_chosen_row|20show_keys_and_values/,
   /10Inspection(5top_k|7entropy|6scores|14patched_output)E|12select_top_kE|10entropy_ofE|(__partial_sort_impl|__nth_element)B/,
   /_GLOBAL__N_1(10(save|load)_cache|4keepERNS_10ThreadPool)|7KvCache4keepER/,

@@ -340,34 +340,26 @@ void Projection::multiply_panels(const float* input, const Tile& tile, std::int6
                               count * width, tile.rows);
 }
 
-/// @param room  for whole numbers
-void Projection::multiply_bytes(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
-                                float* room) const {
-  FewRows few{input, tile.rows, depth};
-  few.make_whole(room);
-  StoredWeight({numbers_.data(), kept_}, in_)
-      .multiply(*kernels_, few, k, tile.column, tile.columns, output, round_up(tile.columns, kernels_->panel_width));
-}
-
-void Projection::widen_panels(const Tile& tile, std::int64_t k, std::int64_t depth, float* to) const {
-  const std::int64_t width = kernels_->panel_width;
+/// For int8, and for rows of 16 bits that are too many to read them in place.
+///
+/// @param scratch  room for panels, or for whole numbers
+void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
+                               float* scratch) const {
+  const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
   if (kept_ == Dtype::int8) {
     const StoredWeight stored({numbers_.data(), kept_}, in_);
-    return kernels_->pack_transposed(stored.rows(k, depth, tile.column, tile.columns), depth, 0, to);
+    if (reads_kept(tile)) {
+      FewRows few{input, tile.rows, depth};
+      few.make_whole(scratch);
+      return stored.multiply(*kernels_, few, k, tile.column, tile.columns, output, count * width);
+    }
+    kernels_->pack_transposed(stored.rows(k, depth, tile.column, tile.columns), depth, 0, scratch);
+  } else {
+    for (std::int64_t c = 0; c < tile.columns; c += width) {
+      const ConstArray from = panels(tile.column + c, k);
+      kernels_->widen({.data = from.data, .dtype = from.dtype, .count = 1}, depth * width, scratch + c * depth, 0);
+    }
   }
-  for (std::int64_t c = 0; c < tile.columns; c += width) {
-    const ConstArray from = panels(tile.column + c, k);
-    kernels_->widen({.data = from.data, .dtype = from.dtype, .count = 1}, depth * width, to + c * depth, 0);
-  }
-}
-
-void Projection::multiply(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
-                          float* scratch) const {
-  if (reads_kept(tile))
-    return kept_ == Dtype::int8 ? multiply_bytes(input, tile, k, depth, output, scratch)
-                                : multiply_panels(input, tile, k, depth, output);
-  const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
-  widen_panels(tile, k, depth, scratch);
   kernels_->multiply_streamed(input, depth, {scratch}, depth * width, depth, count, nullptr, output, count * width,
                               tile.rows);
 }
@@ -382,7 +374,10 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   for (std::int64_t k = 0; k < in; k += slice) {
     const std::int64_t depth = std::min(slice, in - k);
     gather(job.x, tile.row, tile.rows, k, depth, input);
-    multiply(input, tile, first + k, depth, output, output + kRows * most_columns());
+    if (kept_ != Dtype::int8 && reads_kept(tile))
+      multiply_panels(input, tile, first + k, depth, output);
+    else
+      multiply_kept(input, tile, first + k, depth, output, output + kRows * most_columns());
   }
   for (std::int64_t r = 0; r < tile.rows; ++r) ends.finish(padded_columns, output + r * padded_columns);
   for (std::int64_t r = 0; job.heads.any() && r < tile.rows; ++r)

@@ -64,12 +64,8 @@ class Projection {
   [[nodiscard]] ConstArray panels(std::int64_t column, std::int64_t k) const;
   [[nodiscard]] bool reads_kept(const Tile& tile) const;
   void multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output) const;
-  // These two are for few programs: on their own they stand in the late part of the WebAssembly module.
-  [[gnu::noinline]] void multiply_bytes(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth,
-                                        float* output, float* room) const;
-  [[gnu::noinline]] void widen_panels(const Tile& tile, std::int64_t k, std::int64_t depth, float* panels) const;
-  void multiply(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
-                float* scratch) const;
+  void multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
+                     float* scratch) const;
   void compute(const ProjectionJob& job, const Tile& tile, float* scratch) const;
 
   const KernelTable* kernels_ = nullptr;
