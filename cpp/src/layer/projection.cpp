@@ -154,6 +154,8 @@ static_assert(kDepth % kFixedBlock == 0, "the bits of a row must not depend on h
 constexpr std::int64_t kColumns = 384;
 // Tiles have fewer columns if there are few rows, so that several workers share them.
 constexpr std::int64_t kEnoughTiles = 16;
+// A row alone waits for memory, which is read faster in longer runs. Tiles for each worker then.
+constexpr std::int64_t kTilesOfRow = 4;
 
 }  // namespace
 
@@ -315,9 +317,11 @@ std::int64_t Projection::scratch_floats() const {
   return kInputFloats + kRows * most_columns() + panels;
 }
 
-std::int64_t Projection::tile_columns(std::int64_t rows) const {
-  const std::int64_t tiles = divide_up(kEnoughTiles, std::max(divide_up(rows, kRows), std::int64_t{1}));
-  return std::min(round_up(divide_up(padded_out_, tiles), unit_), most_columns());
+std::int64_t Projection::tile_columns(std::int64_t rows, int workers) const {
+  const std::int64_t row_tiles = std::max(divide_up(rows, kRows), std::int64_t{1});
+  const std::int64_t tiles = rows == 1 ? kTilesOfRow * workers : divide_up(kEnoughTiles, row_tiles);
+  const std::int64_t most = rows == 1 ? kRows * most_columns() : most_columns();  // the sums have room
+  return std::min(round_up(divide_up(padded_out_, tiles), unit_), most);
 }
 
 /// The panel that begins with a column, from row k on.
@@ -388,8 +392,11 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
 
 void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch) {
   const auto rows_of = [](const ProjectionJob& job) { return job.x.batch_size * job.x.length; };
+  const auto columns_of = [&](const ProjectionJob& job) {
+    return job.projection->tile_columns(rows_of(job), pool.size());
+  };
   const auto tiles_of = [&](const ProjectionJob& job) {
-    return divide_up(rows_of(job), kRows) * divide_up(job.projection->out_, job.projection->tile_columns(rows_of(job)));
+    return divide_up(rows_of(job), kRows) * divide_up(job.projection->out_, columns_of(job));
   };
   ThreadPool::Loop tasks(0, 0);
   for (const ProjectionJob& job : jobs) {
@@ -402,7 +409,7 @@ void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float
     // Rows first: the weights of a tile's columns then stay in a cache for the next rows.
     const Projection& projection = *job->projection;
     const std::int64_t rows = rows_of(*job), row_tiles = divide_up(rows, kRows);
-    const std::int64_t columns = projection.tile_columns(rows);
+    const std::int64_t columns = columns_of(*job);
     const std::int64_t row = task % row_tiles * kRows, column = task / row_tiles * columns;
     projection.compute(*job,
                        {row, std::min(kRows, rows - row), column, std::min(columns, projection.out_ - column), rows},

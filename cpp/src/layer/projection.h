@@ -60,7 +60,7 @@ class Projection {
   void round(const LinearWeights& weights);
   void quantise(const LinearWeights& weights);
   [[nodiscard]] std::int64_t most_columns() const;
-  [[nodiscard]] std::int64_t tile_columns(std::int64_t rows) const;
+  [[nodiscard]] std::int64_t tile_columns(std::int64_t rows, int workers) const;
   [[nodiscard]] ConstArray panels(std::int64_t column, std::int64_t k) const;
   [[nodiscard]] bool reads_kept(const Tile& tile) const;
   void multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output) const;
