@@ -19,8 +19,9 @@ export function print(columns, rows) {
  */
 export function record(table, command, columns, rows) {
   const given = process.argv.slice(2).filter((option) => option !== "--record");
+  const [node, ...program] = command.split(" ");
   keep(table, {
-    commands: [[command, ...given].join(" ")],
+    commands: [[node, ...process.execArgv, ...program, ...given].join(" ")],
     date: today(),
     machine: `${cpus()[0]?.model}, ${availableParallelism()} cores, Node ${process.versions.node}`,
     columns,
