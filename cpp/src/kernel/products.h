@@ -149,7 +149,7 @@ void streamed_rows(const float* a, std::ptrdiff_t lda, const T* panels, std::ptr
 
 /// A row reads panels of so many bytes two at a time. Processors fetch one stream faster than two, but begin anew with
 /// each page, which two streams hide.
-constexpr std::ptrdiff_t kLongPanel = 128 * 1024;
+constexpr std::ptrdiff_t kLongPanel = std::ptrdiff_t{128} * 1024;
 
 template <class Arch, class T>
 void streamed_row(const float* a, const T* panels, std::ptrdiff_t panel_stride, std::int64_t depth, std::int64_t count,

@@ -14,6 +14,7 @@ import {
 import { numbersOf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { FloatTensor, TypedTensor } from "../tensor/tensor.js";
+import { columnOf, fillColumns, fillPanelRows } from "./panels.js";
 import { keepsPanels } from "./partBytes.js";
 import { converted, newData, widened, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, Piece } from "./tensorFiles.js";
@@ -49,8 +50,8 @@ export interface NewMatrix {
   readonly layout: LinearLayout;
 }
 
-const outputsOf = ({ shape, stored }: Pick<NewMatrix, "shape" | "stored">) => shape[stored === "out-in" ? 0 : 1];
-const inputsOf = ({ shape, stored }: Pick<NewMatrix, "shape" | "stored">) => shape[stored === "out-in" ? 1 : 0];
+const outputsOf = ({ shape, stored }: NewMatrix) => shape[stored === "out-in" ? 0 : 1];
+const inputsOf = ({ shape, stored }: NewMatrix) => shape[stored === "out-in" ? 1 : 0];
 
 /** A matrix that is to be filled: in the engine's memory, or in JavaScript if JavaScript cannot see that memory. */
 export function matrixOf(hw: Attention, wanted: NewMatrix): Matrix {
@@ -89,60 +90,16 @@ export function noBiasOf(wanted: NewMatrix): Floats | undefined {
 export function fillRows({ tensor }: Matrix, wanted: NewMatrix, file: FileTensor, { bytes, at }: Piece): void {
   const { stored, layout, shape, dtype } = wanted;
   const data = tensor.data as WeightData;
-  if (layout === "panels" && dtype !== "int8")
-    return fillPanels(data, wanted, converted(file.dtype, bytes, dtype), at / shape[1]);
+  if (layout === "panels" && dtype !== "int8") {
+    const rows = { data: converted(file.dtype, bytes, dtype), first: at / shape[1], of: wanted };
+    return stored === "out-in" ? fillColumns(data, rows) : fillPanelRows(data, rows);
+  }
   if (dtype !== "int8") return data.set(converted(file.dtype, bytes, dtype), at);
   const floats = widened(file.dtype, bytes);
   const width = shape[1];
   const rows = toInt8(`loadModel: tensor ${describe(file.name)}`, floats, [floats.length / width, width], stored);
   data.set(layout === stored ? rows.data : transposed(rows.data, width), at);
   tensor.scales!.set(rows.scales, stored === "out-in" ? at / width : 0);
-}
-
-/** Puts rows of a file, from row `first` on, into panels. */
-function fillPanels(panels: WeightData, wanted: NewMatrix, rows: WeightData, first: number): void {
-  const width = wanted.shape[1];
-  const count = rows.length / width;
-  const fill = wanted.stored === "out-in" ? fillColumns : fillPanelRows;
-  fill(panels, rows, { first, count, width, inputs: inputsOf(wanted) });
-  const rest = outputsOf(wanted) % PANEL_WIDTH;
-  if (rest > 0 && first + count === wanted.shape[0]) clearPast(rest, panels.subarray(-PANEL_WIDTH * inputsOf(wanted)));
-}
-
-/** Rows of a file on their way to panels. */
-interface Rows {
-  readonly first: number;
-  readonly count: number;
-  readonly width: number;
-  readonly inputs: number;
-}
-
-/** Each row has the weights of an output: a column of a panel. */
-function fillColumns(panels: WeightData, rows: WeightData, { first, count, width }: Rows): void {
-  for (let r = 0; r < count; r++) {
-    const output = first + r;
-    const column = output % PANEL_WIDTH;
-    let to = (output - column) * width + column;
-    const end = (r + 1) * width;
-    for (let from = r * width; from < end; from++, to += PANEL_WIDTH) panels[to] = rows[from]!;
-  }
-}
-
-/** Each row has the weights of an input: a row of every panel. */
-function fillPanelRows(panels: WeightData, rows: WeightData, { first, count, width, inputs }: Rows): void {
-  for (let r = 0; r < count; r++) {
-    const end = (r + 1) * width;
-    let place = (first + r) * PANEL_WIDTH;
-    for (let from = r * width; from < end; place += PANEL_WIDTH * inputs) {
-      const next = Math.min(from + PANEL_WIDTH, end);
-      for (let to = place; from < next; from++, to++) panels[to] = rows[from]!;
-    }
-  }
-}
-
-/** Zeros in the last panel, past its outputs. */
-function clearPast(outputs: number, panel: WeightData): void {
-  for (let row = 0; row < panel.length; row += PANEL_WIDTH) panel.fill(0, row + outputs, row + PANEL_WIDTH);
 }
 
 /** Columns as rows. */
@@ -179,7 +136,7 @@ export function rowsOf(table: Matrix["tensor"], numbers: RowNumbers): Floats {
   const width = shape[1]!;
   const y = new Float32Array(numbers.data.length * width);
   numbers.data.forEach((row, n) => {
-    const floats = numbersOf<ArrayLike<number>>(storedRow(table, row), dtype);
+    const floats = numbersOf<ArrayLike<number>>(rowOf(table, row), dtype);
     const scale = dtype === "int8" ? scales![row]! : 1;
     for (let i = 0; i < width; i++) y[n * width + i] = floats[i]! * scale;
   });
@@ -187,13 +144,8 @@ export function rowsOf(table: Matrix["tensor"], numbers: RowNumbers): Floats {
 }
 
 /** A row of a table, which may be in panels. */
-function storedRow({ data, shape }: Matrix["tensor"], row: number): WeightData {
+function rowOf({ data, shape }: Matrix["tensor"], row: number): WeightData {
   const width = shape[1]!;
   const numbers = data as WeightData;
-  if (shape.length === 2) return numbers.subarray(row * width, (row + 1) * width);
-  const column = row % PANEL_WIDTH;
-  const first = (row - column) * width + column;
-  const copy = new (numbers.constructor as new (length: number) => WeightData)(width);
-  for (let i = 0; i < width; i++) copy[i] = numbers[first + i * PANEL_WIDTH]!;
-  return copy;
+  return shape.length === 2 ? numbers.subarray(row * width, (row + 1) * width) : columnOf(numbers, row, width);
 }
