@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AssetError, createAttention, toFloat16, type Attention, type CreateOptions, type WasmSource } from "headwise";
 import { formula } from "headwise/formula";
 import { createAttention as createInline } from "headwise/inline";
+import { loadModel } from "headwise/models";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { attentionCases } from "./cases.js";
@@ -19,7 +20,9 @@ import { bits } from "./close.js";
 import { variants } from "./engines.js";
 import { detach } from "./hostileArguments.js";
 import { LATE, PLAIN, type Use } from "./latePartCalls.js";
+import { settingsOf, TOKENS } from "./modelExpected.js";
 import { randomTensor } from "./randomTensor.js";
+import { filesOf } from "./smallModels.js";
 
 const [late, plain] = [Object.entries(LATE), Object.entries(PLAIN)];
 
@@ -155,17 +158,20 @@ test("of two calls at once that find no file, each says so, and neither ends the
   expect(bits(await PLAIN["a cache"]!(hw))).toEqual(await bitsOf(PLAIN["a cache"]!));
 });
 
-/** Answers with the late part when it is told to. */
+/** Answers with the late part when it is told to, and says when it is `asked`. */
 async function slowServer() {
   let answer!: () => void;
+  let hear!: () => void;
   const told = new Promise<void>((resolve) => (answer = resolve));
+  const asked = new Promise<void>((resolve) => (hear = resolve));
   const server = createServer((_, response) => {
+    hear();
     response.writeHead(200, { "content-type": "application/wasm" });
     void Promise.all([readFile(published()), told]).then(([bytes]) => response.end(bytes));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { address: `http://127.0.0.1:${port}/late.wasm`, answer, [Symbol.dispose]: () => void server.close() };
+  return { address: `http://127.0.0.1:${port}/late.wasm`, answer, asked, [Symbol.dispose]: () => void server.close() };
 }
 
 describe.each([1, 2])("a signal that aborts while the late part is loaded (%d threads)", (threads) => {
@@ -378,6 +384,23 @@ test("a worker of the pool that cannot link it is an error of the call, and not 
     });
     expect(bits(await PLAIN["a layer"]!(hw))).toEqual(await bitsOf(PLAIN["a layer"]!));
   }
+});
+
+test("loadModel begins to load it beside the weights, and does not wait for it", async () => {
+  using server = await slowServer();
+  using hw = await createAttention({ backend: "wasm", variant: "simd", threads: 1, wasm: { lateUrl: server.address } });
+  const { config, weights } = settingsOf("gpt2");
+  using model = await loadModel(hw, filesOf(config, weights, "F32"));
+  await server.asked;
+  server.answer();
+  expect((await model.run(TOKENS)).logits!.shape).toEqual([TOKENS.length, 29]);
+});
+
+test("loadModel without it loads the model, whose calls say what is missing", async () => {
+  using hw = await withoutLatePart();
+  const { config, weights } = settingsOf("gpt2");
+  using model = await loadModel(hw, filesOf(config, weights, "F32"));
+  expect(await problemOf(model.run(TOKENS))).toMatchObject({ code: "ASSET_NOT_FOUND" });
 });
 
 test("headwise/worker loads it in its worker", async () => {
