@@ -7,6 +7,8 @@ import { randomTensor } from "./randomTensor.js";
 // Gradients of a loss that reads lse. The same tests run on wasm and on WebGPU.
 
 const [ROWS, KEYS, D] = [6, 9, 4];
+/** The largest float32. */
+const MOST = 3.4028234663852886e38;
 
 async function gradients(hw: Attention, dLse: Float32Array | null) {
   const [query, key, value] = [
@@ -47,6 +49,18 @@ export const lseGradients: Readonly<Record<string, (hw: Attention) => Promise<vo
         dValue: right.dValue.map((x, n) => (n < 4 * D ? NaN : x)),
       };
       expect(found).toEqual(expected);
+    }
+  },
+
+  "A sink far above the scores takes all of dLse": async (hw) => {
+    const x = randomTensor(1, [1, 1, 3, 4]);
+    const bias = tensor(new Float32Array(3).fill(-MOST), [3]); // hides keys as many programs do
+    for (const given of [{ sinks: [1e5 + 1] }, { sinks: [7.3e8] }, { sinks: [MOST] }, { sinks: [300], bias }]) {
+      const { output, lse } = await hw.scaledDotProductAttention(x, x, x, { ...given, returns: { lse: true } });
+      const dLse = tensor(Float32Array.of(1, 2, 4), [1, 1, 3]);
+      const call = { query: x, key: x, value: x, output, lse, dOutput: x, dLse, ...given };
+      const { dSinks } = await hw.attentionBackward({ ...call, returns: { dSinks: true } });
+      expect([given.sinks, float32Of(dSinks)]).toEqual([given.sinks, Float32Array.of(7)]);
     }
   },
 

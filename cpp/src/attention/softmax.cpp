@@ -77,7 +77,7 @@ FinishedSoftmax finish_row(const Call& call, const QueryRow& row, const OnlineSo
                          row.sequence->key_length > 0;
     const std::int64_t at = call.row_index(row);
     call.outputs.lse[at] = uniform ? -kInfinity : finished.lse;
-    if (call.outputs.lse_rest) call.outputs.lse_rest[at] = finished.seen ? finished.lse_rest() : 0.0f;
+    if (call.outputs.lse_rest) call.outputs.lse_rest[at] = finished.seen ? finished.rest : 0.0f;
   }
   if (!call.outputs.output.data) return finished;
   if (finished.seen)

@@ -16,12 +16,8 @@ struct FinishedSoftmax {
   float share;    ///< exp(-log_sum)
   float log_sum;  ///< lse - maximum
   float lse;      ///< ln of the sum of exponentials, the sink's included; -inf if there are none
+  float rest;     ///< what lse has lost to rounding: far from 0 that is the whole sum
   bool seen;
-
-  /// What lse has lost to rounding: far from 0 that is the whole sum.
-  [[nodiscard]] float lse_rest() const {
-    return static_cast<float>(static_cast<double>(maximum) - static_cast<double>(lse) + static_cast<double>(log_sum));
-  }
 };
 
 /// The running statistics of one row: sum = sum_j exp(s_j - maximum) over the keys seen so far.
@@ -57,16 +53,28 @@ struct OnlineSoftmax {
     constexpr float kNothing = -std::numeric_limits<float>::infinity();
     // All scores seen are -inf: there are no weights.
     constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
-    if (seen && maximum == kNothing && sink == kNothing) return {kNoNumber, kNoNumber, kNoNumber, kNoNumber, seen};
-    if (sink == kNothing) return {maximum, 1.0f / sum, std::log(sum), maximum + std::log(sum), seen};
-    if (maximum == kNothing) return {sink, 1.0f, 0.0f, sink, seen};
+    if (seen && maximum == kNothing && sink == kNothing)
+      return {kNoNumber, kNoNumber, kNoNumber, kNoNumber, kNoNumber, seen};
+    if (sink == kNothing) {
+      const float log_sum = std::log(sum), lse = maximum + log_sum;
+      return {maximum, 1.0f / sum, log_sum, lse, rest_of(lse, maximum, log_sum), seen};
+    }
+    if (maximum == kNothing) return {sink, 1.0f, 0.0f, sink, 0.0f, seen};
     // In double: in float32 the difference of a small score and a high sink errs by half an ulp of the sink. Every p
     // would have that error.
     const double above = static_cast<double>(sink) - maximum;
     const double rest = above > 0 ? std::log1p(sum * std::exp(-above)) : std::log(sum + std::exp(above));
-    const double log_sum = std::fmax(above, 0.0) + rest, lse = std::fmax(sink, maximum) + rest;
-    return {maximum, static_cast<float>(std::exp(-log_sum)), static_cast<float>(log_sum), static_cast<float>(lse),
-            seen};
+    const double log_sum = std::fmax(above, 0.0) + rest;
+    const float highest = std::fmax(sink, maximum), lse = static_cast<float>(highest + rest);
+    return {
+        maximum, static_cast<float>(std::exp(-log_sum)), static_cast<float>(log_sum), lse, rest_of(lse, highest, rest),
+        seen};
+  }
+
+ private:
+  /// What a rounded lse lacks of highest + log_sum, where highest may be far from 0.
+  static float rest_of(float lse, float highest, double log_sum) {
+    return static_cast<float>(static_cast<double>(highest) - lse + log_sum);
   }
 };
 
