@@ -148,9 +148,19 @@ describe("kinks:", () => {
     ["sqrt(clamp(s, low, 1))", { low: 0 }, { s: 0, low: Infinity }],
     ["max(s, 0) ** y", { y: 0.5 }, { s: 0, y: 0 }],
     ["pow(s > 0 ? s * a : 0, 0.5)", { a: 2 }, { s: 0, a: 0 }],
+    ["exp(2 * log(max(s, 0)))", {}, { s: 0 }],
+    ["exp(-1 / max(s, 0))", {}, { s: 0 }],
   ])("%s does not change with s where its operand does not, also where it is infinitely steep", (...given) => {
     const [text, parameters, expected] = given;
     expect(derivative(text, parameters, { s: -0.5 })).toEqual(expected);
+  });
+  test.each([
+    ["s / (1 + exp(-s))", { s: 0 }],
+    ["q + s / (1 + exp(s * s))", { s: 0 }],
+    ["s + tanh(exp(-s))", { s: 1 }],
+    ["exp(-exp(-s))", { s: 0 }],
+  ])("of %s where exp overflows is %p", (text, expected) => {
+    expect(derivative(text, {}, { s: -1000 })).toEqual(expected);
   });
   test("a branch that is not taken has no effect, even if its derivative is NaN", () => {
     expect(derivative("s > 0 ? s : a * log(s * s) / sqrt(s)", { a: 2 }, { s: 0.5 })).toEqual({ s: 1, a: 0 });

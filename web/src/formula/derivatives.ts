@@ -137,11 +137,11 @@ class Differential {
       case "sqrt":
         return this.#timesSteep(a, () => this.#make("divide", this.#number(0.5), y));
       case "exp":
-        return this.#times(a, () => y);
+        return this.#timesSteep(a, () => y);
       case "log":
         return this.#over(this.of(a), a);
       case "tanh":
-        return this.#times(a, () => this.#make("subtract", this.#number(1), this.#make("multiply", y, y)));
+        return this.#timesSteep(a, () => this.#make("subtract", this.#number(1), this.#make("multiply", y, y)));
       case "sin":
         return this.#times(a, () => this.#make("cos", a));
       case "cos":
@@ -162,7 +162,7 @@ class Differential {
         return this.#over(
           this.#sum(
             this.of(a),
-            this.#times(b, () => this.#make("negate", y)),
+            this.#timesSteep(b, () => this.#make("negate", y)),
           ),
           b,
         );
@@ -170,7 +170,7 @@ class Differential {
         // a % b = a − n · b, where n = (a − a % b) / b is whole
         return this.#sum(
           this.of(a),
-          this.#times(b, () => this.#make("divide", this.#make("subtract", y, a), b)),
+          this.#timesSteep(b, () => this.#make("divide", this.#make("subtract", y, a), b)),
         );
       case "power":
         return this.#sum(
@@ -189,14 +189,12 @@ class Differential {
   /** b · a^(b − 1); 0 if b is 0 */
   #powerByBase(a: number, b: number): number {
     const lower = this.#make("power", a, this.#make("subtract", b, this.#number(1)));
-    const isZero = this.#make("equal", b, this.#number(0));
-    return this.#make("select", isZero, this.#number(0), this.#make("multiply", b, lower));
+    return this.#zeroIf(this.#isZero(b), this.#make("multiply", b, lower));
   }
 
   /** y · log(a), where y = a^b; 0 if a is 0 */
   #powerByExponent(y: number, a: number): number {
-    const isZero = this.#make("equal", a, this.#number(0));
-    return this.#make("select", isZero, this.#number(0), this.#make("multiply", y, this.#make("log", a)));
+    return this.#zeroIf(this.#isZero(a), this.#make("multiply", y, this.#make("log", a)));
   }
 
   /** The chain rule: the derivative of an operand, times the slope at it. */
@@ -206,18 +204,31 @@ class Differential {
   }
 
   /**
-   * The same for a slope that may be infinite where the value is not: at 0. There ∞·0 would be NaN, but an operand that
-   * does not change changes nothing: the derivative of sqrt(max(s, 0)) is 0 below 0.
+   * The same where one factor may be 0 and the other one infinite, although the value is finite. There 0·∞ would be NaN,
+   * but what does not change changes nothing: the derivative of sqrt(max(s, 0)) is 0 below 0. Nor does what has no effect:
+   * that of 1 / (1 + exp(-s)) is 0 where exp overflows.
    */
   #timesSteep(operand: number, slope: () => number): number | undefined {
-    const product = this.#times(operand, slope);
-    if (product === undefined) return undefined;
-    const isStill = this.#make("equal", this.of(operand)!, this.#number(0));
-    return this.#make("select", isStill, this.#number(0), product);
+    const derivative = this.of(operand);
+    if (derivative === undefined) return undefined;
+    const factor = slope();
+    const product = this.#make("multiply", factor, derivative);
+    if (this.#builder.valueOf(derivative)) return product; // a constant is not infinite
+    return this.#zeroIf(this.#make("or", this.#isZero(factor), this.#isZero(derivative)), product);
   }
 
+  /** The quotient of a derivative; 0 if that is 0, also where the divisor is 0. */
   #over(dividend: number | undefined, divisor: number): number | undefined {
-    return dividend === undefined ? undefined : this.#make("divide", dividend, divisor);
+    if (dividend === undefined) return undefined;
+    return this.#zeroIf(this.#isZero(dividend), this.#make("divide", dividend, divisor));
+  }
+
+  #isZero(node: number): number {
+    return this.#make("equal", node, this.#number(0));
+  }
+
+  #zeroIf(condition: number, otherwise: number): number {
+    return this.#make("select", condition, this.#number(0), otherwise);
   }
 
   #sum(a: number | undefined, b: number | undefined): number | undefined {
