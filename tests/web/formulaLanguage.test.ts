@@ -139,6 +139,7 @@ describe("A formula", () => {
 
   test("may have line breaks and tabs", () => {
     expect(simplified("k <= q\n\t&& q - k < 8")).toBe("k <= q && q - k < 8");
+    expect(simplified("\uFEFFk <=\u00A0q\u2028 &&\u3000q\u00A0-\u00A0k < 8")).toBe("k <= q && q - k < 8");
   });
 
   test("cannot be changed", () => {
@@ -354,6 +355,10 @@ describe("An error", () => {
     ["s = 1", "unexpected =; JavaScript writes ==", 2],
     ["s += 1", "unexpected =; JavaScript writes ==", 3],
     ["k ≤ q", "unexpected ≤; JavaScript writes <=", 2],
+    ["k≤q", "unexpected ≤; JavaScript writes <=", 1],
+    ["s + −q", "unexpected −; JavaScript writes -", 4],
+    ["s ?.5 : 2·q", "unexpected ·; JavaScript writes *", 9],
+    ["s ?.5 : factor·q", "unexpected ·; JavaScript writes *", 14],
     ["k <= q and q < 9", "unexpected and; JavaScript writes &&", 7],
     ["not(s)", "not is not a function; JavaScript writes !", 0],
     ["s & q", "the operator & is not allowed; did you mean &&?", 2],

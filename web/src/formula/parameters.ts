@@ -78,7 +78,7 @@ function fitting(operation: string, { name, rank, integer }: Parameter, read: Re
 function checkName(operation: string, name: string): void {
   if (!/^[A-Za-z_$][\w$]*$/.test(name))
     throw new OptionError(`${operation}: ${describe(name)} cannot be the name of a parameter`, {
-      hint: "A name consists of letters, digits, _ and $.",
+      hint: "A name consists of the letters a to z and A to Z, digits, _ and $, and does not begin with a digit.",
     });
   if (isReserved(name))
     throw new OptionError(`${operation}: a parameter cannot have the name ${name}, which every formula knows`);

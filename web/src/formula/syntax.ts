@@ -133,7 +133,7 @@ class Reader extends Jsep {
   #depth = 0;
 
   constructor(text: string) {
-    super(text.replace(CONDITION, "? "));
+    super(text.replace(CONDITION, "? ").replace(/\s/g, " ")); // JavaScript has more spaces than jsep
     this.#text = text;
     this.#spaces = Array.from(text.matchAll(CONDITION), ({ index }, n) => index + n + 1);
   }
@@ -153,7 +153,12 @@ class Reader extends Jsep {
   }
 
   override gobbleIdentifier(): Syntax {
-    return this.#placed(() => super.gobbleIdentifier());
+    const identifier = this.#placed(() => super.gobbleIdentifier());
+    const { name } = identifier as Identifier;
+    const sign = name.length > 1 ? name.search(SIGN) : -1;
+    if (sign < 0) return identifier;
+    this.index += sign - name.length; // jsep takes k≤q for a name
+    return this.throwError("");
   }
 
   override gobbleBinaryOp(): string | false {
@@ -223,6 +228,12 @@ const WRITTEN: Readonly<Record<string, string>> = {
   mod: "%",
 };
 
+const SIGN = new RegExp(
+  `[${Object.keys(WRITTEN)
+    .filter((word) => word.length === 1)
+    .join("")}]`,
+);
+
 /** "; JavaScript writes &&" for a sign or a word that it writes otherwise; nothing for any other. */
 export function writtenAs(word: string): string {
   return Object.hasOwn(WRITTEN, word) ? `; JavaScript writes ${WRITTEN[word]}` : "";
@@ -230,7 +241,8 @@ export function writtenAs(word: string): string {
 
 function problemAt(rest: string, description: string): string {
   if (description === TOO_DEEP) return description;
-  if (description.startsWith("Variable names cannot")) return "a name cannot start with a digit";
+  if (description.startsWith("Variable names cannot") && !SIGN.test(rest.charAt(0)))
+    return "a name cannot start with a digit";
   if (description.startsWith("Unclosed quote")) return "texts are not allowed";
   if (rest === "") return endingTooEarly(description);
   const word = /^(?:[\w$]+|\+\+|--|.)/su.exec(rest)![0];
