@@ -181,7 +181,7 @@ describe("Parameters", () => {
       float: new Float32Array([0.5]),
       int: new Int32Array([-3, 2 ** 24]),
       bytes: new Uint8Array([1, 0]),
-      plain: [1, true, 0.5] as number[],
+      plain: [1, true, 0.5],
       rows,
       typedRows: [new Float32Array([1, 2]), new Float32Array([3, 4])],
       shaped: { data: new Int32Array([1, 2, 3, 4, 5, 6]), shape: [2, 3] },
@@ -410,6 +410,17 @@ describe("An error", () => {
     const [, line, caret] = errorOf(`${"s + ".repeat(50)}x${" + s".repeat(50)}`).message.split("\n");
     expect(line!.length).toBeLessThan(90);
     expect(line![caret!.indexOf("^")]).toBe("x");
+  });
+
+  test.each([
+    ["(", ")"],
+    ["abs(", ")"],
+    ["t[", "]"],
+    ["(s + ", ")"],
+  ])("allows 128 of %s in each other, and no more", (open, close) => {
+    const nested = (depth: number) => open.repeat(depth) + "s" + close.repeat(depth);
+    expect(formula(nested(128), { t: [1] }).text).toBe(nested(128));
+    expect(errorOf(nested(129), { t: [1] }).message).toContain("the formula is nested more than 128 deep");
   });
 
   test("is an OptionError with a code, the known names as a hint, and the position", () => {

@@ -8,8 +8,11 @@ import type { Parameter, Table } from "./graph.js";
 import { MAX_ELEMENTS, MAX_PARAMETERS, MAX_WHOLE } from "./limits.js";
 import { didYouMean, isReserved } from "./names.js";
 
-/** The numbers of a table in a list. In an Int32Array or a Uint8Array all of them are whole, now and later. */
-export type TableList = Float32Array | Int32Array | Uint8Array | readonly number[];
+/**
+ * The numbers of a table in a list; true is 1 and false is 0. In an Int32Array or a Uint8Array all of them are whole, now and
+ * later.
+ */
+export type TableList = Float32Array | Int32Array | Uint8Array | readonly (number | boolean)[];
 
 /** A table: a list, or the rows of a table with two axes, or the numbers in row-major order and their shape. */
 export type TableValue =

@@ -6,6 +6,9 @@ import { MAX_TEXT } from "./limits.js";
 /** How deep parentheses, calls, look-ups, signs and conditions may be nested. It keeps recursion within the stack. */
 const MAX_DEPTH = 128;
 
+/** A level is an expression and a token. Within the deepest one are an expression, a token and a name. */
+const DEEPEST = 2 * MAX_DEPTH + 3;
+
 /** Where an expression is in the text, from `start` up to `end`. jsep's nodes have no place; `Reader` adds them. */
 interface Place {
   start?: number;
@@ -191,7 +194,7 @@ class Reader extends Jsep {
   #placed<S extends Syntax | false>(read: () => S): S {
     this.#refuseSteps();
     const start = this.index;
-    if (++this.#depth > 2 * MAX_DEPTH) this.throwError(TOO_DEEP); // a level is an expression and a token
+    if (++this.#depth > DEEPEST) this.throwError(TOO_DEEP);
     const syntax = read();
     --this.#depth;
     if (!syntax) return syntax;
