@@ -64,6 +64,28 @@ export const lseGradients: Readonly<Record<string, (hw: Attention) => Promise<vo
     }
   },
 
+  "A row whose scores leave float32 spoils its own gradients and those of the keys that it sees": async (hw) => {
+    const value = randomTensor(1, [1, 1, 3, 4]);
+    const dOutput = randomTensor(2, [1, 1, 2, 4]);
+    const mask = { data: Uint8Array.of(1, 1, 0, 1, 1, 1), shape: [2, 3] }; // row 0 does not see key 2
+    for (const keys of [
+      [1e20, 1e20, 1],
+      [1e20, -1e20, 1],
+      [-1e20, -1e20, 1],
+    ]) {
+      const [query, key] = [
+        tensor(Float32Array.of(1e20, 0), [1, 1, 2, 1]),
+        tensor(keys.map(Math.fround), [1, 1, 3, 1]),
+      ];
+      const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { mask, returns: { lse: true } });
+      const found = await hw.attentionBackward({ query, key, value, output, lse, dOutput, mask });
+      const isNumber = ({ data }: { data: ArrayLike<number> }) => Array.from(data, Number.isFinite);
+      const rowsOf = (all: readonly boolean[]) => [0, 1, 2].map((row) => all.slice(4 * row, 4 * row + 4));
+      expect([keys, isNumber(found.dQuery), isNumber(found.dKey)]).toEqual([keys, [false, true], [false, false, true]]);
+      expect(rowsOf(isNumber(found.dValue)).map((row) => new Set(row))).toEqual([false, false, true].map((each) => new Set([each]))); // oxfmt-ignore
+    }
+  },
+
   "A dLse of another shape or dtype is refused by name": async (hw) => {
     const x = randomTensor(1, [1, 2, 3, 4]);
     const { output, lse } = await hw.scaledDotProductAttention(x, x, x, { returns: { lse: true } });

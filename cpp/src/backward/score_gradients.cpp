@@ -235,7 +235,13 @@ bool ScoreGradients::bring_to_last_stage(std::int64_t r, const RowReach& at, flo
   const bool rescored = scratch_.derivative != nullptr;
   const KeptStages kept{call_.forward.options.softcap > 0.0f ? scratch_.capped : nullptr,
                         rescored ? scratch_.biased : nullptr};
-  const Visibility seen = scratch_.tile.finish(r, at, scores, scratch_.visible, false, kept);
+  // A row that the forward has lost has no weights: a score of -inf is not always a hidden one there.
+  const bool lost = std::isnan(scratch_.lse[r]);
+  std::uint8_t* const visible = scratch_.visible;
+  if (lost) std::fill_n(visible + at.columns.begin, at.keys.size(), std::uint8_t{0});
+  const Visibility seen = scratch_.tile.finish(r, at, scores, visible, lost, kept);
+  for (std::int64_t j = at.columns.begin; lost && j < at.columns.begin + at.keys.size(); ++j)
+    if (visible[j]) scores[j] = kNan;
   const auto is_shown = [](float score) { return score != -kInfinity; };
   return seen.sees && (!rescored || std::any_of(scores + at.columns.begin, scores + at.columns.end, is_shown));
 }
