@@ -160,8 +160,13 @@ describe("the engine's file", () => {
     expect(error.hint).not.toMatch(/Serve/);
   });
 
-  test("moved away from its package by Vite brings the line that cures it", async () => {
-    const error = await rejection({ wasm: { url: `${origin}/node_modules/.vite/deps/wasm/headwise.simd.wasm` } });
+  test.each([
+    ["Vite", "node_modules/.vite"],
+    ["Nuxt", "_nuxt/@fs/app/node_modules/.cache/vite/client"],
+    ["Storybook", "node_modules/.cache/storybook/1a2b/sb-vite"],
+    ["VitePress", "docs/.vitepress/cache"],
+  ])("moved away from its package by %s brings the line that cures it", async (_tool, cache) => {
+    const error = await rejection({ wasm: { url: `${origin}/${cache}/deps/wasm/headwise.simd.wasm` } });
     expect(error.hint).toContain('optimizeDeps: { exclude: ["headwise"] }');
   });
 

@@ -73,6 +73,13 @@ describeWith([tool("parcel")], "Parcel, with package exports turned on", () => {
     expect(outcome).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
   });
 
+  slowTest("a file that Parcel has changed is named, with what computes without it", async () => {
+    const outcome = await outcomeIn(project.browser, await built("mainAuto.js"), {});
+    expect(outcome).toMatchObject({ code: "ASSET_INVALID" });
+    expect(outcome.message).toMatch(/auto-engine\.\w+\.js is not a file of headwise/);
+    expect(outcome.hint).toContain('backend: "wasm"');
+  });
+
   slowTest("headwise computes with the assets copied and their addresses given", async () => {
     const site = await built("mainWithUrls.js");
     await copyAssets(project.consumer, path.join(site, "assets"));

@@ -5,7 +5,8 @@ import path from "node:path";
 
 import { beforeAll, expect, test } from "@jest/globals";
 
-import { expectBothWays } from "../pages.js";
+import { firstRows } from "../expected.js";
+import { closeTo, expectBothWays } from "../pages.js";
 import { pageProject } from "../pageProject.js";
 import { run } from "../programs.js";
 import { describeWith, tool } from "../tools.js";
@@ -35,11 +36,23 @@ describeWith(NEEDED.map(tool), "next build", () => {
     await installNext(project.consumer.folder);
   });
 
-  test.each(["--turbopack", "--webpack"])("%s: headwise and headwise/worker compute", async (bundler) => {
+  const build = async (bundler: string) => {
     const { folder } = project.consumer;
     const next = path.join(folder, "node_modules/next/dist/bin/next");
     const said = await run(process.execPath, [next, "build", bundler], { cwd: folder });
     expect(said).not.toMatch(/warn/i);
-    for (const page of ["", "worker.html"]) await expectBothWays(project.browser, path.join(folder, "site"), page);
+    return path.join(folder, "site");
+  };
+  const BUNDLERS = ["--turbopack", "--webpack"];
+
+  test.each(BUNDLERS)("%s: headwise and headwise/worker compute", async (bundler) => {
+    const site = await build(bundler);
+    for (const page of ["", "worker.html"]) await expectBothWays(project.browser, site, page);
+  });
+
+  test.each(BUNDLERS)("%s: headwise/worker computes on the server, left outside of the bundle", async (bundler) => {
+    await project.consumer.add("nextServer");
+    const answer = await readFile(path.join(await build(bundler), "server.json"), "utf8");
+    expect(JSON.parse(answer)).toMatchObject({ threads: 2, rows: closeTo(firstRows) });
   });
 });

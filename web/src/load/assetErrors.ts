@@ -9,9 +9,12 @@ const GIVE_FILES = "give their folder as `wasm: { baseUrl }`, or their addresses
 /** The files that are not in headwise/wasm/. `wasm` of the options names none of them. */
 const SCRIPT = /\/(?:webgpu-engine|auto-engine|worker-entry)\b[^/]*$/;
 
+/** A folder in which Vite keeps what it has bundled for development. Nuxt, Storybook and VitePress name it otherwise. */
+const VITE_CACHE = /\/[^/]*vite[^/]*\/(?:.*\/)?deps\//;
+
 /** What to do about a file that was not found at its address. */
 export function assetHint(url: string): string {
-  if (url.includes("/.vite/deps/"))
+  if (VITE_CACHE.test(url))
     return 'Vite moved the package away from its files. Add optimizeDeps: { exclude: ["headwise"] } to its configuration.';
   const isScript = SCRIPT.test(url);
   const copy = isScript

@@ -43,6 +43,7 @@ export async function loadPart<P extends { readonly version: string }>(
   } catch (cause) {
     throw await importFailure(operation, url, cause);
   }
+  if (part.version === undefined) throw changedFile(operation, shownAddress(url));
   if (part.version !== version) throw versionError(shownAddress(url), String(part.version), operation);
   return part;
 }
@@ -76,6 +77,16 @@ async function importGlue(
     throwIfAborted(signal);
     throw await importFailure(operation, url, cause, signal);
   }
+}
+
+/** The error for a bundler that changed a part of the package, because it took the part for a module of the page. */
+function changedFile(operation: string, name: string): AssetError {
+  return new AssetError(`${operation}: ${name} is not a file of headwise: it does not export its version`, {
+    code: "ASSET_INVALID",
+    hint:
+      'A bundler may have changed the file, as Parcel does. Compute without it by `backend: "wasm"`, or import ' +
+      "headwise/inline.",
+  });
 }
 
 /** The error for a bundler that changed the loader, because it took the loader for a module of the page. */

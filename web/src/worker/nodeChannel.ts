@@ -11,9 +11,10 @@ import { notStarted } from "./startFailure.js";
 export const spawnNodeWorker =
   (script: string) =>
   (events: ChannelEvents): Channel => {
-    // Without this, workers get the flags of the command line. With some flags (`--input-type` with `--eval`) no worker
-    // starts.
-    const worker = new Worker(new URL(script), { execArgv: [] });
+    // Without `execArgv`, workers get the flags of the command line. With some flags (`--input-type` with `--eval`) no
+    // worker starts. Turbopack takes `new Worker` of an address that it does not know for every file of the folder, and
+    // then refuses the types of the package.
+    const worker = Reflect.construct(Worker, [new URL(script), { execArgv: [] }]);
     let isReady = false;
     worker.on("message", (reply: Reply) => {
       isReady ||= reply.kind === "ready";

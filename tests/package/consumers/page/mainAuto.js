@@ -1,0 +1,5 @@
+import { createAttention } from "headwise/worker";
+
+import { report } from "./compute.js";
+
+report(createAttention({ wasm: { baseUrl: "./assets/" } }));
