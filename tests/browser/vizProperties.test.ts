@@ -307,6 +307,58 @@ test("attributes keep their fallbacks: what is illegal there counts as absent", 
   await close();
 });
 
+test("a threshold below 0 in an attribute counts as absent", async () => {
+  const { page, troubles, close } = await openElement(browser, "attention-heads", PROBS, { bypassCSP: true });
+  for (const value of ["-1", "", "x"]) {
+    await page.evaluate((given) => document.querySelector("attention-heads")!.setAttribute("threshold", given), value);
+    await drawn(page);
+    expect(await page.getByRole("slider").getAttribute("aria-valuetext")).toBe("5\u00a0%");
+  }
+  expect(troubles).toEqual([]);
+  await close();
+});
+
+test("what depends on the numbers is that of the last ones set, drawn or not", async () => {
+  const { page, troubles, close } = await openElement(browser, "attention-map", PROBS, { bypassCSP: true });
+  const read = await page.evaluate(`(() => {
+    const probs = (heads, size) => ({ data: new Float32Array(heads * size * size), shape: [heads, size, size] });
+    map.head = 2;
+    map.probs = probs(2, 8);
+    const links = document.createElement("attention-heads");
+    document.body.append(links);
+    links.probs = probs(4, 2);
+    return { head: map.head, view: map.view, enabled: links.enabled };
+  })()`);
+  expect(read).toEqual({ head: 1, view: { queries: [0, 8], keys: [0, 8] }, enabled: [0, 1, 2, 3] });
+  expect(troubles).toEqual([]);
+  await close();
+});
+
+test("a mask is of the kinds that calls take: numbers that are added to scores are refused", async () => {
+  const { page, troubles, close } = await openElement(browser, "attention-map", PROBS, { bypassCSP: true });
+  const set = (mask: string) =>
+    page.evaluate<string>(`(() => {
+      try {
+        map.mask = ${mask};
+        return "taken";
+      } catch (error) {
+        return error.message;
+      }
+    })()`);
+  expect(await set("{ data: Float32Array.of(0, 0, 0, 0, 0, -Infinity), shape: [6] }")).toMatch(
+    /^headwise\/viz: mask must be of dtype bool, got float32/,
+  );
+  for (const mask of [
+    "{ data: Uint8Array.of(1, 1, 1, 1, 1, 0), shape: [6] }",
+    "[[true, true, true, true, true, false]]",
+    "{ data: BigInt64Array.of(1n, 1n, 1n, 1n, 1n, 0n), dims: [6] }",
+    "null",
+  ])
+    expect(await set(mask)).toBe("taken");
+  expect(troubles).toEqual([]);
+  await close();
+});
+
 test("a callback of the page that throws is the page's error, and the element draws again without it", async () => {
   const { page, troubles, close } = await openElement(browser, "attention-map", PROBS, { bypassCSP: true });
   await page.evaluate('map.isHidden = () => { throw new Error("mine"); }');

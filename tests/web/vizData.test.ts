@@ -200,6 +200,7 @@ describe("a cell in words", () => {
   test("names a token without a letter", () => {
     const named = (queries: readonly string[]) => sentence({ ...reading, query: 0 }, "scores", { queries, keys: [] });
     expect(named([""])).toMatch(/^empty token scores key 3 with/);
+    expect(named(["שלום", "a"])).toMatch(/^“\u2068שלום\u2069” scores key 3 with/); // isolates: numbers stay in their place
     expect(named(["", ""])).toMatch(/^empty token \(0\) scores key 3 with/);
   });
 

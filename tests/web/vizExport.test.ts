@@ -47,6 +47,12 @@ describe("the SVG of a map", () => {
     ]);
   });
 
+  test("keeps its shape inside a page: from left to right, and cut by no other file's rectangle", () => {
+    expect(svg).toMatch(/^<svg [^>]*direction="ltr"/);
+    expect(svg).toContain('<svg width="60" height="40"');
+    expect(svg).not.toContain("clip-path");
+  });
+
   test("has its labels and title as text that cannot break out", () => {
     expect(svg).toContain("<title>&lt;heads&gt; &amp; &quot;tails&quot;</title>");
     expect([...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text)).toEqual([

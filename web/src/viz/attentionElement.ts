@@ -1,5 +1,5 @@
 import { thrownText } from "../base/thrown.js";
-import type { Tensor } from "../tensor/tensor.js";
+import type { MaskLike, Tensor } from "../tensor/tensor.js";
 import { watchPixelRatio } from "./pixelRatio.js";
 import { readChoice, readFunction, readIndex, readText, readTexts } from "./property.js";
 import { Slices, type Slice } from "./slices.js";
@@ -59,7 +59,7 @@ export abstract class AttentionElement extends BaseElement {
   #queryTokens: readonly string[] = [];
   #keyTokens: readonly string[] = [];
   #headNames: readonly string[] = [];
-  #mask: Tensor | undefined;
+  #mask: MaskLike | undefined;
   // As they were read when they were set.
   #readProbs: Tensor<"float32"> | undefined;
   #readSource: AttentionSource | undefined;
@@ -166,13 +166,13 @@ export abstract class AttentionElement extends BaseElement {
     this.toggleAttribute("causal", Boolean(causal));
   }
 
-  /** Which cells are visible: nonzero = may attend; broadcast from the right to `[B, H, Sq, Skv]`. */
-  get mask(): Tensor | undefined {
+  /** Which cells are visible, as the option of calls: true or 1 = may attend; broadcast from the right to `[B, H, Sq, Skv]`. */
+  get mask(): MaskLike | undefined {
     return this.#mask;
   }
-  set mask(mask: Tensor | undefined) {
+  set mask(mask: MaskLike | undefined) {
     const given = mask ?? undefined;
-    this.#readMask = given === undefined ? undefined : readTensor("mask", given);
+    this.#readMask = given === undefined ? undefined : readTensor("mask", given, ["bool"]);
     this.#mask = given;
     this.redraw();
   }
@@ -287,6 +287,16 @@ export abstract class AttentionElement extends BaseElement {
   protected reflect(name: string, value: string | number | undefined): void {
     if (value === undefined) this.removeAttribute(name);
     else this.setAttribute(name, String(value));
+  }
+
+  /** @internal Whether the numbers were changed since they were drawn. */
+  protected get isDataStale(): boolean {
+    return this.#isDataStale;
+  }
+
+  /** @internal The heads of the numbers that are set, drawn or not; undefined if there are none. */
+  protected get headCount(): number | undefined {
+    return this.#readProbs ? tensorSource(this.#readProbs).heads : this.#readSource?.heads;
   }
 
   /** @internal */

@@ -89,8 +89,8 @@ export class AttentionHeads extends AttentionElement {
 
   /** Links with a smaller weight are not drawn. Default 0.05. */
   get threshold(): number {
-    const threshold = Number(this.getAttribute("threshold") ?? THRESHOLD);
-    return Number.isFinite(threshold) ? threshold : THRESHOLD;
+    const threshold = Number.parseFloat(this.getAttribute("threshold") ?? "");
+    return threshold >= 0 && threshold < Infinity ? threshold : THRESHOLD;
   }
   set threshold(threshold: number | undefined) {
     const option = assigned(this.localName, "threshold", threshold);
@@ -101,7 +101,7 @@ export class AttentionHeads extends AttentionElement {
 
   /** The heads whose links are drawn. Default, and if set to undefined: all. */
   get enabled(): readonly number[] {
-    const all = Array.from({ length: this.data?.heads ?? 0 }, (_, head) => head);
+    const all = Array.from({ length: this.headCount ?? 0 }, (_, head) => head);
     return this.#enabled ? all.filter((head) => this.#enabled!.has(head)) : all;
   }
   set enabled(heads: readonly number[] | undefined) {

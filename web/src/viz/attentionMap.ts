@@ -152,7 +152,7 @@ export class AttentionMap extends AttentionElement {
   /** The head that is shown, from 0. Default 0. */
   get head(): number {
     const head = Math.trunc(Number(this.getAttribute("head") ?? 0)) || 0;
-    return Math.max(0, Math.min(head, (this.data?.heads ?? Infinity) - 1));
+    return Math.max(0, Math.min(head, (this.headCount ?? Infinity) - 1));
   }
   set head(head: number | undefined) {
     this.reflect("head", readIndex(this.localName, "head", head));
@@ -213,7 +213,7 @@ export class AttentionMap extends AttentionElement {
 
   /** The visible part. A part that you set is widened to the proportions of the map. */
   get view(): MapView {
-    if (this.#nextView) this.flush();
+    if (this.#nextView || this.isDataStale) this.flush();
     const { rows, columns } = this.#zooming.sight;
     const [queries, keys] = [whole(rows), whole(columns)];
     return { queries: [queries.from, queries.to], keys: [keys.from, keys.to] };
@@ -265,7 +265,6 @@ export class AttentionMap extends AttentionElement {
    *
    * @param options - `pixelRatio`: pixels of the file for each CSS pixel, above 0. Default 2.
    */
-
   async toPNG(options: { readonly pixelRatio?: number | undefined } = {}): Promise<Blob> {
     const call = this.#call("toPNG");
     const pixelRatio = readPixelRatio(call, options);

@@ -45,7 +45,7 @@ export function tensorSource(tensor: Tensor<"float32">, batch = 0): AttentionSou
 }
 
 /** Reads a tensor: its shape and array are read once, its numbers are not copied. */
-export function readTensor<D extends Dtype>(name: string, tensor: Tensor<D>, dtypes?: readonly D[]): CheckedTensor<D> {
+export function readTensor<D extends Dtype>(name: string, tensor: unknown, dtypes: readonly D[]): CheckedTensor<D> {
   return new CallArguments("headwise/viz").tensor(name, tensor, dtypes);
 }
 

@@ -25,19 +25,18 @@ export function mapSvg(map: MapSvg): string {
   const { layout, theme } = map;
   const width = layout.left + layout.width + layout.right;
   const height = layout.top + layout.height;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${escaped(theme.fontFamily)}" font-size="${LABEL_SIZE}">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${escaped(theme.fontFamily)}" font-size="${LABEL_SIZE}" direction="ltr">
 <title>${escaped(map.title)}</title>
 <desc>${escaped(describeBlock(map.block))}</desc>
 <defs>
 <pattern id="hidden" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6 6 0" stroke="${theme.hatch}"/></pattern>
-<clipPath id="plot"><rect width="${layout.width}" height="${layout.height}"/></clipPath>
 </defs>
 <rect width="100%" height="100%" fill="${theme.surface}"/>
 <g transform="translate(${layout.left} ${layout.top})">
-<g clip-path="url(#plot)" shape-rendering="crispEdges">
+<svg width="${layout.width}" height="${layout.height}" shape-rendering="crispEdges">
 ${cells(map).join("\n")}
 ${cellTexts(map).join("\n")}
-</g>
+</svg>
 <g fill="${theme.ink}">
 ${rowLabels(map).join("\n")}
 ${columnLabels(map).join("\n")}

@@ -45,8 +45,16 @@ export function named(axis: "query" | "key", tokens: readonly string[], index: n
 /** The text for a token, with its position from 0 if the token occurs more than once. */
 export function numbered(tokens: readonly string[], index: number, textOf = (token: string) => token): string {
   const token = tokens[index]!;
-  const text = token === "" ? texts().emptyToken : textOf(token);
+  const text = token === "" ? texts().emptyToken : textOf(apart(token));
   return repeated(tokens).has(token) ? `${text} (${index})` : text;
+}
+
+/** Hebrew, Arabic and the other scripts that are written from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** A token that does not turn the words and numbers beside it: one from right to left stands between isolates. */
+function apart(token: string): string {
+  return RIGHT_TO_LEFT.test(token) ? `\u2068${token}\u2069` : token;
 }
 
 const counted = new WeakMap<readonly string[], ReadonlySet<string>>();
