@@ -90,6 +90,18 @@ test("an unknown room is named, and the first one opens", async () => {
   await page.close();
 });
 
+test("a card that a room does not have is named, until the visitor goes on", async () => {
+  const page = await visit("masks?card=99");
+  await page.getByText("This room has no card 99.").waitFor();
+  await go(page, "Train", "train");
+  expect(await page.getByText("This room has no card").count()).toBe(0);
+  await page.evaluate(() => (location.hash = "#/masks?card=2"));
+  await lab.ready("masks", page);
+  await page.waitForFunction(() => document.activeElement?.textContent === "What need not be computed");
+  expect(await page.getByText("This room has no card").count()).toBe(0);
+  await page.close();
+});
+
 test("back returns to the height at which a room was left, and a new room opens at its top", async () => {
   const page = await visit("masks");
   await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));

@@ -31,6 +31,7 @@ export const GERMAN: Texts = {
   "Try again": "Noch einmal versuchen",
   "This did not work: {0}": "Das hat nicht geklappt: {0}",
   "the code of this room could not be loaded ({0})": "der Code dieses Raums konnte nicht geladen werden ({0})",
+  "This room has no card {0}.": "Einen Abschnitt {0} gibt es in diesem Raum nicht.",
   "There is no room “{0}”. This is the first one: {1}.": "Einen Raum „{0}“ gibt es nicht. Dies ist der erste: {1}.",
   "Files belong in the room {0}.": "Dateien gehören in den Raum {0}.",
   Reset: "Zurücksetzen",

@@ -89,13 +89,17 @@ export class Lab {
     if (Object.keys(engineFields).some((field) => query.has(field))) this.#choice.read(query);
     this.#place.read(query);
     this.#lectern.state.read(query);
-    if (name === "" || name === door.id) room.notice();
+    const isKnown = name === "" || name === door.id;
+    if (isKnown) room.notice();
     else room.notice(t`There is no room “${name}”. This is the first one: ${door.title}.`);
     this.#write();
     this.#tour.enter(door.id);
     void this.#lectern.show();
     if (arrival.card === undefined) scrollToHeight(arrival.height);
-    else leadToCard(arrival.card);
+    else {
+      const missing = t`This room has no card ${arrival.card}.`;
+      leadToCard(arrival.card, (isMissing) => isKnown && room.notice(isMissing ? missing : ""));
+    }
   }
 
   #enter(door: Door, query: URLSearchParams): OpenRoom {

@@ -5,7 +5,7 @@ const ACTIONS = ["pointerdown", "keydown", "wheel", "touchstart"] as const;
 let stop = () => {};
 
 /**
- * Goes to a place now, and again whenever the page grows, until the visitor does something. Until then the browser does not
+ * Goes to a place now, and again whenever the page grows or a room is drawn, until the visitor does something. Until then the browser does not
  * keep its place at an element either (scroll anchoring): a room draws its parts one after another, and what grows above
  * would move the page.
  */
@@ -13,14 +13,17 @@ function hold(go: () => void): void {
   stop();
   const { style } = document.documentElement;
   const growth = new ResizeObserver(go);
+  const drawing = new MutationObserver(go);
   stop = () => {
     growth.disconnect();
+    drawing.disconnect();
     style.overflowAnchor = "";
     for (const action of ACTIONS) removeEventListener(action, stop);
   };
   for (const action of ACTIONS) addEventListener(action, stop, { passive: true });
   style.overflowAnchor = "none";
   growth.observe(document.body);
+  drawing.observe(document.body, { subtree: true, attributeFilter: ["aria-busy"] });
 }
 
 /** Scrolls to a height. While the page is not that long yet it scrolls on. */
@@ -31,12 +34,19 @@ export function scrollToHeight(height: number): void {
   });
 }
 
-/** Leads to a card as soon as its room has it: opens it, brings it into view, and gives it the focus. */
-export function leadToCard(number: number): void {
+/**
+ * Leads to a card as soon as its room has it: opens it, brings it into view, and gives it the focus.
+ *
+ * @param onMissing - Called with true if the room is drawn and has no such card, and with false if it has got one since.
+ */
+export function leadToCard(number: number, onMissing: (isMissing: boolean) => void): void {
   let led: Element | undefined;
+  let isMissing = false;
   scrollTo(0, 0);
   hold(() => {
     const card = document.querySelectorAll(CARDS)[number - 1];
+    const isDrawn = document.querySelector("[data-room][aria-busy=false]") !== null;
+    if (isMissing !== (isDrawn && !card)) onMissing((isMissing = !isMissing));
     if (!card) return;
     unfold(card);
     if (!card.checkVisibility()) return;
