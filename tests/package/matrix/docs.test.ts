@@ -15,7 +15,7 @@ import { serveFolder } from "../../browser/staticServer.js";
 import { freshClone } from "../freshClone.js";
 import { run } from "../programs.js";
 
-let [clone, site] = ["", ""];
+let [clone, site, said] = ["", "", ""];
 let pages: Map<string, string>;
 beforeAll(async () => {
   clone = await freshClone("headwise (copy) [1] & ü ");
@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (const built of ["build", "dist", "dist-demo"])
     if (existsSync(built)) await cp(built, path.join(clone, built), { recursive: true });
   await rm(site, { recursive: true, force: true });
-  await run(process.execPath, ["web/build/docs.mjs"], { cwd: clone });
+  said = await run("sh", ["-c", `"${process.execPath}" web/build/docs.mjs 2>&1`], { cwd: clone });
   const names = (await readdir(site, { recursive: true })).filter((name) => name.endsWith(".html"));
   const read = async (name: string) => [path.join(site, name), await readFile(path.join(site, name), "utf8")] as const;
   pages = new Map(await Promise.all(names.map(read)));
@@ -41,6 +41,10 @@ function linksOf(page: string, html: string): { file: string; anchor: string }[]
       return { file: name ? path.join(path.dirname(page), decodeURIComponent(name)) : page, anchor };
     });
 }
+
+test("is made without a warning of TypeDoc", () => {
+  expect(said).not.toContain("[warning]");
+});
 
 test("has the guides, an index of each entry's API, and the demo", async () => {
   const guides = (await readdir("web/docs")).map((name) => path.parse(name).name).filter((name) => name !== "index");

@@ -28,20 +28,20 @@ const MOST = 2 ** 26;
  *   Int8Array, a Uint8Array (bool) or an Int32Array.
  * @param shape - Non-negative integers whose product is `data.length`; `[]` is a scalar. Leave it out for nested
  *   arrays.
- * @param dtype - The dtype of plain arrays. Default: `"float32"` for numbers, `"bool"` for booleans. `"bfloat16"` says that
- *   a Uint16Array holds bfloat16.
  * @throws ShapeError if nested arrays differ in length, if an extent is not a non-negative integer, or if the shape
  *   does not fit `data`.
  * @throws OptionError if `data` is another kind of value, or has an element that the dtype cannot hold.
  */
 export function tensor(data: Float32Array, shape: readonly number[]): TypedTensor<"float32">;
 export function tensor(data: Uint16Array | HalfArray, shape: readonly number[]): TypedTensor<"float16">;
+/** @param dtype - `"bfloat16"` says that the array holds bfloat16. */
 export function tensor(data: Uint16Array, shape: readonly number[], dtype: "bfloat16"): TypedTensor<"bfloat16">;
 export function tensor(data: Int8Array, shape: readonly number[]): TypedTensor<"int8">;
 export function tensor(data: Uint8Array, shape: readonly number[]): TypedTensor<"bool">;
 export function tensor(data: Int32Array, shape: readonly number[]): TypedTensor<"int32">;
 export function tensor(data: readonly number[], shape: readonly number[]): TypedTensor<"float32">;
 export function tensor(data: readonly boolean[], shape: readonly number[]): TypedTensor<"bool">;
+/** @param dtype - The dtype of plain arrays. Default: `"float32"` for numbers, `"bool"` for booleans. */
 export function tensor<D extends Dtype>(
   data: readonly (number | boolean)[],
   shape: readonly number[],
@@ -49,6 +49,7 @@ export function tensor<D extends Dtype>(
 ): TypedTensor<D>;
 export function tensor(data: Nested<number>): TypedTensor<"float32">;
 export function tensor(data: Nested<boolean>): TypedTensor<"bool">;
+/** @param dtype - The dtype of plain arrays. Default: `"float32"` for numbers, `"bool"` for booleans. */
 export function tensor<D extends Dtype>(data: Nested<number | boolean>, dtype: D): TypedTensor<D>;
 export function tensor(data: unknown, second?: unknown, third?: unknown): TypedTensor {
   const call = new CallArguments("tensor");

@@ -101,9 +101,9 @@ export function activation(x: Floats, name: StepActivation, times?: Floats): Flo
  *     dInput = dOutput · times · f′(x)      dTimes = dOutput · f(x)
  *
  * @param dOutput - In the shape of x.
- * @param times - What `activation` was given. Without it there is no dTimes.
  */
 export function activationBackward(x: Floats, name: StepActivation, dOutput: Floats): ActivationGradient;
+/** @param times - What `activation` was given. Without it there is no dTimes. */
 export function activationBackward(x: Floats, name: StepActivation, dOutput: Floats, times: Floats): GatedGradients;
 export function activationBackward(
   x: Floats,
