@@ -151,6 +151,7 @@ describe.each(NAMES)("A model of type %s", (name) => {
     expect([plan.unusedTensors, plan.unknownFields, plan.missingFiles]).toEqual([[], [], []]);
     const model = await loadModel(hw, small(name), { precision: "int8" });
     expect(plan.config).toEqual(model.config);
+    expect(plan.bytes.int8).toBe(model.bytes);
     const { lastHiddenState } = await model.run(TOKENS);
     const { hidden } = computed(name)(exact);
     const far = Math.max(...hidden.flat().map((value, n) => Math.abs(value - lastHiddenState.data[n]!)));

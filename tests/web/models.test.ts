@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { loadModel, type Model, type Tokens } from "headwise/models";
+import { inspectModel, loadModel, type Model, type Tokens } from "headwise/models";
 
 import { sampler } from "../../web/src/models/sampling.js";
 import { differences } from "./close.js";
@@ -330,6 +330,7 @@ describe("Variants of fields", () => {
     for (const type of ["longrope", "su"]) {
       const named = { ...config, rope_scaling: { type, ...rope } };
       const model = await loadModel(hw, filesOf(named, packed));
+      expect((await inspectModel(filesOf(named, packed))).bytes["as-stored"]).toBe(model.bytes);
       const { logits } = await model.run(TOKENS);
       expect(differences(logits, values)).toEqual([]);
       expect(model.config.maxLength).toBe(8);

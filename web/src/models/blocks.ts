@@ -1,3 +1,4 @@
+import type { LayerPosition } from "../layer/layerPosition.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
 import type { Eventually } from "../turn/context.js";
@@ -5,6 +6,8 @@ import type { Arithmetic } from "./arithmetic.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
 import { normOf, type Design } from "./design.js";
 import type { AttentionForm, Biases, HalfNorms, LayerPlace } from "./family.js";
+import type { ModelConfig } from "./modelConfig.js";
+import type { LayerWidths } from "./partBytes.js";
 import type { Linear, Norm, Wanted } from "./parts.js";
 
 /** Half of a block: x ← closing(x + part(x)). */
@@ -94,6 +97,7 @@ function attentionOf(design: Design, place: LayerPlace): AttentionPart {
     // transformers names the layers of encoders without the prefix of models with a head
     `${family.isCausal ? block : block.slice(family.prefix.length)}${form.hook}`,
     weightsOf(design, form, named(block)),
+    { maps: mapsOf(config), others: (queryGain ? 8 * headDim : 0) + factorBytes(position, headDim) },
     (): Omit<LayerOptions, "weights"> => ({
       numHeads,
       numKvHeads,
@@ -108,6 +112,19 @@ function attentionOf(design: Design, place: LayerPlace): AttentionPart {
       ...(window && { window: { left: window - 1, ...(!family.isCausal && { right: window - 1 }) } }),
     },
   );
+}
+
+/** The widths of the maps of queries, keys, values and outputs. */
+function mapsOf({ modelDim, numHeads, numKvHeads, headDim }: ModelConfig): LayerWidths["maps"] {
+  const [queries, keys] = [numHeads * headDim, numKvHeads * headDim];
+  const [query, key] = [queries, keys].map((out) => ({ in: modelDim, out }));
+  return [query!, key!, key!, { in: queries, out: modelDim }];
+}
+
+/** Bytes of both lists of longrope's factors, which layers keep in double precision. */
+function factorBytes(position: LayerPosition | undefined, headDim: number): number {
+  if (position?.kind !== "rotary" || position.scaling?.kind !== "longrope") return 0;
+  return 8 * (position.rotaryDim ?? headDim);
 }
 
 type WantedWeights = { readonly [Name in keyof LayerWeights]: Wanted };

@@ -44,19 +44,22 @@ export function matrixBytes(
   return { kept: numbers + scales, inInstance: isInInstance ? numbers : 0, passing: 0 };
 }
 
+/** What an attention layer keeps, in numbers. */
+export interface LayerWidths {
+  /** The widths of its four maps. */
+  readonly maps: readonly { readonly in: number; readonly out: number }[];
+  /** Bytes of what it keeps besides: gains of norms, and factors of rotary positions. */
+  readonly others: number;
+}
+
 /**
  * Bytes of an attention layer: for each of its four maps from `in` to `out` the numbers, out biases, and unless it keeps
  * float32 room in which it rounds (cpp/src/layer/projection.h). Its tensors are copied before they are packed.
  *
- * @param maps - The widths of its maps.
  * @param tensors - Its tensors in the files.
  */
-export function layerBytes(
-  maps: readonly { readonly in: number; readonly out: number }[],
-  tensors: readonly Shaped[],
-  dtype: WeightDtype,
-): PartBytes {
-  const kept = maps.reduce((sum, map) => sum + mapBytes(map, dtype), 0);
+export function layerBytes({ maps, others }: LayerWidths, tensors: readonly Shaped[], dtype: WeightDtype): PartBytes {
+  const kept = maps.reduce((sum, map) => sum + mapBytes(map, dtype), others);
   const copied = ({ shape }: Shaped) => product(shape) * BYTES[givenDtype(shape, dtype)];
   return { kept, inInstance: kept, passing: tensors.reduce((sum, tensor) => sum + copied(tensor), 0) };
 }

@@ -27,12 +27,12 @@ import {
   matrixBytes,
   sumOf,
   vectorBytes,
+  type LayerWidths,
   type ModelBytes,
   type PartBytes,
 } from "./partBytes.js";
 import { converted, DTYPES, newData, widened, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
-import { times } from "./times.js";
 
 /** How weights are kept: as the files have them, or in another dtype. */
 export type Precision = "as-stored" | WeightDtype;
@@ -215,19 +215,20 @@ export class Parts {
    * An attention layer.
    *
    * @param weights - The tensors of its weights, by the names of `LayerWeights`.
+   * @param widths - What it will keep.
    * @param layerOptions - The other options of `multiHeadAttention`. They may use vectors that were wanted before.
    * @param options - The options of every call of forward.
    */
   attention(
     name: string,
     weights: { readonly [Name in keyof LayerWeights]: Wanted },
+    widths: LayerWidths,
     layerOptions: () => Omit<LayerOptions, "weights">,
     options: AttentionCall,
   ): AttentionPart {
     const tensors = Object.entries<Wanted>(weights).map(([key, each]) => [key, this.#claim(each), each[2]] as const);
     const all = tensors.map(([, tensor]) => tensor);
-    const maps = Object.entries<Wanted>(weights).flatMap(([key, [, shape]]) => mapsOf(key, shape));
-    this.#sizes.push(({ precision }) => layerBytes(maps, all, layerDtypeOf(all, precision)));
+    this.#sizes.push(({ precision }) => layerBytes(widths, all, layerDtypeOf(all, precision)));
     let layer: Layer | undefined;
     this.#loads.push(async ({ hw, precision, read }) => {
       const weightDtype = layerDtypeOf(all, precision);
@@ -382,12 +383,4 @@ function layerDtypeOf(tensors: readonly FileTensor[], precision: Precision): Wei
   const matrices = tensors.filter(({ shape }) => shape.length > 1);
   const dtypes = new Set(matrices.map((tensor) => dtypeOf(tensor, precision)));
   return dtypes.size === 1 ? [...dtypes][0]! : "float32";
-}
-
-/** The widths of the maps in a weight of a layer. `Wqkv` holds three maps side by side. */
-function mapsOf(key: string, shape: readonly number[]) {
-  const [first, second] = shape;
-  if (second === undefined) return [];
-  if (key === "Wqkv") return times(3, () => ({ in: first!, out: second / 3 }));
-  return [key.startsWith("W") ? { in: first!, out: second } : { in: second, out: first! }];
 }
