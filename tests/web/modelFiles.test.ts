@@ -11,7 +11,7 @@ import {
   type Attention,
 } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
-import { loadModel, type LoadModelOptions, type LoadProgress, type ModelFileList } from "headwise/models";
+import { inspectModel, loadModel, type LoadModelOptions, type LoadProgress, type ModelFileList } from "headwise/models";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { safetensors } from "./safetensorsFile.js";
@@ -82,6 +82,25 @@ describe("Files", () => {
     const expected = await logitsOf(files);
     expect(await logitsOf({ ...rest, "my.safetensors": whole! })).toEqual(expected);
     expect(await logitsOf(shardedFilesOf(CONFIGS.gpt2, weights, "F32", 3))).toEqual(expected);
+  });
+
+  test("may have an index that lists a tensor which its file lacks, if the model does not need it", async () => {
+    const sharded = shardedFilesOf(CONFIGS.gpt2, weights, "F32", 2);
+    const shard = "model-00001-of-00002.safetensors";
+    const listed = (names: readonly string[]) => ({
+      ...sharded,
+      "model.safetensors.index.json": textFile({
+        weight_map: {
+          x: "model-00002-of-00002.safetensors",
+          ...Object.fromEntries(names.map((name) => [name, shard])),
+        },
+      }),
+    });
+    const all = listed([...weights.keys(), "lm_head.weight"]); // GPT-2's head is its table of words
+    expect(await logitsOf(all)).toEqual(await logitsOf(files));
+    expect((await inspectModel(all)).unusedTensors).toEqual([]);
+    const other = { ...all, [shard]: safetensors({}) };
+    expect((await errorOf(other)).message).toMatch(/^loadModel: tensor "\S+" is missing in the files$/);
   });
 
   test("of one name are refused if that name is read", async () => {
@@ -491,6 +510,24 @@ describe("A call", () => {
       [Array.from({ length: 33 }, () => 1), {}, "tokens must be at most config.maxLength = 32 long, got 33"],
       [[1], { tokenTypes: [0] }, "tokenTypes must be absent for gpt2"],
       [[1, 2], { attentionMask: [1] }, "attentionMask must have the shape of tokens, [2], got [1]"],
+      [
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        { attentionMask: [[1, 1], [1]] },
+        "attentionMask must have the lengths of tokens, [2, 2], got [2, 1]",
+      ],
+      [
+        [[1, 2], [3]],
+        {
+          attentionMask: [
+            [1, 1],
+            [1, 1],
+          ],
+        },
+        "attentionMask must have the lengths of tokens, [2, 1], got [2, 2]",
+      ],
       [[1, 2], { attentionMask: [1, 2] }, "attentionMask[1] must be an integer from 0 to 2 − 1"],
       [[[1, 2], [3]], { logits: "last" }, 'logits must not be "last" for texts that are filled up'],
       [[1], { logits: "first" }, 'logits must be true, false or "last", got "first"'],

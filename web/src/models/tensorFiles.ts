@@ -79,9 +79,9 @@ export class TensorFiles {
    * @throws OptionError if a file is missing; with code `"CORRUPT_DATA"` if one is damaged.
    */
   static async open(operation: string, files: ModelFiles, mayMiss: boolean): Promise<TensorFiles> {
-    const { names, missing, tensors: listed } = await weightFiles(operation, files);
-    if (!mayMiss && missing.length > 0 && listed.length === 0) throw noWeights(operation, files);
-    const tensors = new Map<string, Placed>(listed.map((name) => [name, undefined]));
+    const { names, missing, missingTensors } = await weightFiles(operation, files);
+    if (!mayMiss && missing.length > 0 && missingTensors.length === 0) throw noWeights(operation, files);
+    const tensors = new Map<string, Placed>(missingTensors.map((name) => [name, undefined]));
     const checks: (() => void)[] = [];
     for (const file of names) {
       if (mayMiss && missing.includes(file)) continue;

@@ -11,8 +11,8 @@ export interface WeightFiles {
   readonly names: readonly string[];
   /** Those of them that are not among the files. */
   readonly missing: readonly string[];
-  /** The names of all tensors, if an index lists them. */
-  readonly tensors: readonly string[];
+  /** The names of tensors that an index says to be in missing files. */
+  readonly missingTensors: readonly string[];
 }
 
 /**
@@ -22,20 +22,21 @@ export interface WeightFiles {
  * @throws OptionError with code `"CORRUPT_DATA"` if the index is damaged; if several files could be meant.
  */
 export async function weightFiles(operation: string, files: ModelFiles): Promise<WeightFiles> {
-  if (files.has(WHOLE)) return { names: [WHOLE], missing: [], tensors: [] };
+  if (files.has(WHOLE)) return { names: [WHOLE], missing: [], missingTensors: [] };
   if (files.has(INDEX)) {
     const index = await files.json(INDEX);
     const names = shardsOf(operation, index);
+    const tensors = Object.entries(index["weight_map"] as Readonly<Record<string, string>>);
     return {
       names,
       missing: names.filter((name) => !files.has(name)),
-      tensors: Object.keys(index["weight_map"] as object),
+      missingTensors: tensors.filter(([, file]) => !files.has(file)).map(([name]) => name),
     };
   }
   const found = files.names.filter((name) => name.endsWith(ENDING) && !name.includes("/"));
-  if (found.length === 1) return { names: found, missing: [], tensors: [] };
+  if (found.length === 1) return { names: found, missing: [], missingTensors: [] };
   if (found.length > 1) throw noWeights(operation, files);
-  return { names: [WHOLE], missing: [WHOLE], tensors: [] };
+  return { names: [WHOLE], missing: [WHOLE], missingTensors: [] };
 }
 
 /**
