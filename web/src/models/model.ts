@@ -265,15 +265,21 @@ export class Model extends Disposing {
   }
 }
 
-/** Numbers of tokens, in the shape of the tokens. */
-function readLike(rule: NumberRule, given: unknown, { shape }: TokenBatch): TokenBatch {
+/** Numbers of tokens, in the shape of the tokens: as many for each text. */
+function readLike(rule: NumberRule, given: unknown, batch: TokenBatch): TokenBatch {
   const numbers = readTokens(rule, given);
-  if (describe(numbers.shape) !== describe(shape))
-    throw new ShapeError(
-      `${rule.operation}: ${rule.argument} must have the shape of tokens, ${describe(shape)}, got ${describe(numbers.shape)}`,
-    );
+  const refuse = (what: string, wanted: readonly number[], seen: readonly number[]) =>
+    new ShapeError(`${rule.operation}: ${rule.argument} must have ${what}, ${describe(wanted)}, got ${describe(seen)}`);
+  if (describe(numbers.shape) !== describe(batch.shape))
+    throw refuse("the shape of tokens", batch.shape, numbers.shape);
+  const [wanted, seen] = [lengthsOf(batch), lengthsOf(numbers)];
+  if (!wanted.every((length, text) => length === seen[text])) throw refuse("the lengths of tokens", wanted, seen);
   return numbers;
 }
+
+/** The length of each text. */
+const lengthsOf = ({ shape, lengths }: TokenBatch) =>
+  lengths ?? Array.from<number>({ length: shape.length > 1 ? shape[0]! : 1 }).fill(shape.at(-1)!);
 
 type BatchMask = MaskLike & { readonly data: Uint8Array };
 
