@@ -161,6 +161,9 @@ describe("a model by its address", () => {
       [3 * MIB, 9 * MIB],
       [9 * MIB - 1, 9 * MIB],
       [7, 7],
+      [9, 2],
+      [-9, -2],
+      [-10 * MIB, 3],
     ] as const)
       expect(areSame(await bytesOf(weights, from, to), pattern(9 * MIB).subarray(from, to))).toBe(true);
     expect(blocksAsked()).toEqual([
@@ -467,7 +470,7 @@ describe("in Node, a folder", () => {
     const bytes = pattern(2 * MIB);
     writeFileSync(path.join(folder, "config.json"), bytes);
     const { "config.json": file } = await openModel(folder);
-    const ranges = [[0, 10], [MIB - 1, MIB + 1], [2 * MIB - 3, 3 * MIB], [5, 5], [3 * MIB, 4 * MIB]] as const; // oxfmt-ignore
+    const ranges = [[0, 10], [MIB - 1, MIB + 1], [2 * MIB - 3, 3 * MIB], [5, 5], [3 * MIB, 4 * MIB], [9, 5], [-7, -2], [-3 * MIB, 4]] as const; // oxfmt-ignore
     const read = await Promise.all(ranges.map(([from, to]) => bytesOf(file!, from, to)));
     for (const [n, [from, to]] of ranges.entries()) expect(areSame(read[n]!, bytes.slice(from, to))).toBe(true);
     expect(areSame(new Uint8Array(await file!.arrayBuffer()), bytes)).toBe(true);

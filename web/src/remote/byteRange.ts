@@ -4,6 +4,26 @@ export interface ByteRange {
   readonly to: number;
 }
 
+/** A file of which any bytes can be read. */
+interface Readable {
+  /** Bytes of the file. */
+  readonly size: number;
+  fill(bytes: Uint8Array<ArrayBuffer>, from: number): Promise<void>;
+}
+
+/** The bytes that `slice(from, to)` of a `Blob` names: numbers below 0 count from its end. */
+export function sliceOf(file: Readable, from = 0, to = file.size): { arrayBuffer(): Promise<ArrayBuffer> } {
+  const { size } = file;
+  const [first, last] = [from, to].map((at) => Math.min(Math.max(Math.trunc(at < 0 ? size + at : at), 0), size));
+  return {
+    async arrayBuffer() {
+      const bytes = new Uint8Array(Math.max(last! - first!, 0));
+      await file.fill(bytes, first!);
+      return bytes.buffer;
+    },
+  };
+}
+
 /** What a server says of the bytes that it sends: `Content-Range: bytes 0-9/100`. */
 export interface SentRange extends ByteRange {
   /** Bytes of the whole file. */

@@ -1,5 +1,6 @@
 import { describe } from "../base/describe.js";
 import { OptionError, type ErrorDetails } from "../base/errors.js";
+import { sliceOf } from "./byteRange.js";
 import type { NodeFs, OpenFile } from "./nodeFs.js";
 
 /** A file of this machine. `slice` and `size` are those of a `Blob`. */
@@ -19,14 +20,8 @@ export class FolderFile {
   }
 
   /** Bytes `from` to before `to`, as the method of `Blob`. */
-  slice(from = 0, to = this.size): { arrayBuffer(): Promise<ArrayBuffer> } {
-    return {
-      arrayBuffer: async () => {
-        const bytes = new Uint8Array(Math.max(Math.min(to, this.size) - from, 0));
-        await this.fill(bytes, from);
-        return bytes.buffer;
-      },
-    };
+  slice(from?: number, to?: number): { arrayBuffer(): Promise<ArrayBuffer> } {
+    return sliceOf(this, from, to);
   }
 
   /** All bytes. */

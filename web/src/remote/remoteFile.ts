@@ -1,4 +1,5 @@
 import { NetworkError } from "../base/errors.js";
+import { sliceOf } from "./byteRange.js";
 import type { KeptBlocks, KeptFile } from "./keptBlocks.js";
 import type { Requests, Sent } from "./requests.js";
 
@@ -70,19 +71,13 @@ export class RemoteFile {
   }
 
   /** Bytes `from` to before `to`, as the method of `Blob`. */
-  slice(from = 0, to = this.size): { arrayBuffer(): Promise<ArrayBuffer> } {
-    return { arrayBuffer: () => this.#read(from, Math.min(to, this.size)) };
+  slice(from?: number, to?: number): { arrayBuffer(): Promise<ArrayBuffer> } {
+    return sliceOf(this, from, to);
   }
 
   /** All bytes. */
   arrayBuffer(): Promise<ArrayBuffer> {
     return this.slice().arrayBuffer();
-  }
-
-  async #read(from: number, to: number): Promise<ArrayBuffer> {
-    const bytes = new Uint8Array(to - from);
-    await this.fill(bytes, from);
-    return bytes.buffer;
   }
 
   /** Fills `bytes` with those of the file from `from` on. */
