@@ -230,6 +230,25 @@ describe("Weights that are damaged or do not fit", () => {
     expect(read).toEqual([8]);
   });
 
+  test("a Blob that gives fewer bytes than it has, more than it is asked for, or none", async () => {
+    const whole = files["model.safetensors"]!;
+    const given = (part: (from: number, to: number) => Blob) =>
+      errorOf({ ...files, "model.safetensors": { size: whole.length, slice: part } });
+    const name = 'loadModel: files["model.safetensors"]';
+    const [header, end] = [8 + new DataView(whole.buffer).getUint32(0, true), whole.length];
+    const less = await given((from, to) => new Blob([whole.subarray(from, to === end ? to - 4 : to)]));
+    expect(less.message).toMatch(
+      /^loadModel: files\["model.safetensors"\] must give the (\d+) bytes from \d+ on, got \d+ bytes$/,
+    );
+    const more = await given((from, to) => new Blob([whole.subarray(from, to < header ? to : to + 4)]));
+    expect(more.message).toContain(`${name} must give the ${header - 8} bytes from 8 on, got ${header - 4} bytes`);
+    expect([OptionError.is(less), less.code, more.code]).toEqual([true, "CORRUPT_DATA", "CORRUPT_DATA"]);
+    const cause = new DOMException("It was removed", "NotFoundError"); // what a browser says of such a File
+    const gone = await given(() => Object.assign(new Blob(), { arrayBuffer: () => Promise.reject(cause) }));
+    expect([gone.message, gone.cause]).toEqual([`${name} could not be read: NotFoundError: It was removed`, cause]);
+    expect(OptionError.is(gone)).toBe(true);
+  });
+
   test("notes of 16 MB in a header are no damage, whatever is in them", async () => {
     const note = '{"a":"\\n'.repeat(2 ** 21); // eight characters
     const noted = entries((all) => Object.assign(all, { __metadata__: { note } }));

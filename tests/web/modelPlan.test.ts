@@ -91,7 +91,8 @@ function emptyFile(config: Config, shapes: Readonly<Record<string, readonly numb
     size: start.length + end,
     slice: (from: number, to: number) => {
       reads.push(to);
-      return new Blob([start]).slice(from, to);
+      const real = start.subarray(from, to);
+      return new Blob([real, new Uint8Array(to - from - real.length)]);
     },
   };
   return { files: { "config.json": textFile(config), "model.safetensors": file }, reads, header: start.length };

@@ -523,6 +523,7 @@ describe("bad arguments", () => {
       ["http://a/", { cache: 7 }],
       "openModel: cache must be a name, { folder } or false, got 7",
     ],
+    ["an address of a file with half a code", ["file:///100%"], "openModel: address could not be read: URI malformed"],
     ["an unknown option", ["http://a/", { token: "a" }], 'openModel: unknown option "token"'],
   ])("of openModel: %s", async (_, args, message) => {
     expect((await errorOf(openModel(...(args as [string])))).message).toContain(message);

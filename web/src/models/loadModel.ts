@@ -93,6 +93,7 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
     throwIfAborted(signal);
   } catch (error) {
     parts.dispose();
+    throwIfAborted(signal);
     throw error;
   }
   return new Model(hw, network, parts, sentence, ready);

@@ -2,7 +2,9 @@ import { describe, isObject, tagOf } from "../base/describe.js";
 import { OptionError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { assertIntact, assertIntactNow } from "../base/intact.js";
+import { thrownText } from "../base/thrown.js";
 import { arrayKind, viewOf } from "../base/typedArray.js";
+import type { ByteRange } from "../remote/byteRange.js";
 import { FolderFile } from "../remote/folderFile.js";
 import { RemoteFile } from "../remote/remoteFile.js";
 import { parsed, parsedObject } from "./jsonText.js";
@@ -179,7 +181,7 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
   if (isBlob(file))
     return {
       size: file.size,
-      bytes: async (from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer()),
+      bytes: (from, to) => bytesOf(operation, name, file, { from, to }),
       fill: isOpened(file) ? (bytes, from) => file.fill(bytes, from) : undefined,
     };
   if (arrayKind(file) === "Uint8Array") {
@@ -201,6 +203,22 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
       hint: READ_FIRST,
     },
   );
+}
+
+/** Bytes of a Blob. A File that was changed or removed after it was chosen rejects, or gives fewer. */
+async function bytesOf(operation: string, name: string, file: BlobLike, { from, to }: ByteRange) {
+  const argument = `${operation}: files[${describe(name)}]`;
+  let bytes: Uint8Array<ArrayBuffer>;
+  try {
+    bytes = new Uint8Array(await file.slice(from, to).arrayBuffer());
+  } catch (cause) {
+    if (isOpened(file)) throw cause; // its errors name the address
+    throw new OptionError(`${argument} could not be read: ${thrownText(cause)}`, { cause });
+  }
+  if (bytes.length === to - from) return bytes;
+  throw new OptionError(`${argument} must give the ${to - from} bytes from ${from} on, got ${bytes.length} bytes`, {
+    code: "CORRUPT_DATA",
+  });
 }
 
 /** Whether `openModel` has opened the file. */

@@ -74,7 +74,13 @@ export async function openModel(address: string | URL, options: OpenModelOptions
   throwIfAborted(signal);
   const text = guarded(OPERATION, "address", () => textOf(address));
   const fs = nodeFs();
-  if (fs && !isWeb(text)) return folderFiles(OPERATION, fs, pathOf(text), (files) => innerFiles(files, [POOLING]));
+  if (fs && !isWeb(text))
+    return folderFiles(
+      OPERATION,
+      fs,
+      guarded(OPERATION, "address", () => pathOf(text)),
+      (files) => innerFiles(files, [POOLING]),
+    );
   const folder = folderAt(text);
   const remote: Remote = {
     operation: OPERATION,
