@@ -1,11 +1,12 @@
 // What model.generate computes as a recorded step, against the same tokens call by call.
 
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { createAttention, OutOfMemoryError, type Attention } from "headwise";
+import { createAttention, DisposedError, OutOfMemoryError, type Attention } from "headwise";
 import { loadModel, type GenerateOptions, type Model } from "headwise/models";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { settingsOf } from "./modelExpected.js";
+import { errorOf } from "./refusal.js";
 import { CONFIGS, DECODERS, filesOf, longFiles, randomWeights, shapesOf, type Kind } from "./smallModels.js";
 
 const TOKENS = 12;
@@ -126,6 +127,36 @@ describe("tokens after the prompt", () => {
     const most = small.allocate([3 * 2 ** 20]); // 12 MiB
     most.dispose();
     small.dispose();
+  });
+
+  test("of a text that is left in the middle leave no memory behind when the model is disposed", async () => {
+    const small = await createAttention({ backend: "wasm", threads: 1, maximumMemory: 24 * 2 ** 20 });
+    const files = longFiles("llama");
+    const prompt = Array.from({ length: 130 }, (_, n) => n % 29);
+    const disposed = [];
+    for (let n = 0; n < 60; n++) {
+      const model = await loadModel(small, files);
+      const options = n % 2 ? {} : ({ returns: { output: true }, layers: [0] } as const);
+      const steps = model.generate(prompt, { maxNewTokens: 9, stopTokens: [], ...options });
+      await steps.next();
+      model.dispose();
+      if (n < 4) disposed.push(await errorOf(steps.next()));
+    }
+    for (const error of disposed) {
+      expect(error.message).toBe("model.generate: the model was disposed");
+      expect(DisposedError.is(error)).toBe(true);
+    }
+    const most = small.allocate([4 * 2 ** 20]); // 16 MiB
+    most.dispose();
+    small.dispose();
+  });
+
+  test("of a text during which the model is disposed end with an error that says so", async () => {
+    const model = await loadModel(hw, filesFor("llama"));
+    const [steps, run] = [generated(model), model.run([3, 17, 5])];
+    model.dispose();
+    expect((await errorOf(steps)).message).toBe("model.generate: the model was disposed");
+    expect((await errorOf(run)).message).toBe("model.run: the model was disposed");
   });
 
   test.each(["run", "generate"])("a step that was kept is given back when model.%s finds no memory", async (method) => {

@@ -72,10 +72,14 @@ export async function inRoom<T>(hw: Attention, compute: () => Promise<T>, decode
   }
 }
 
-/** The decoder that a model keeps from one text to the next: recording a step costs more than a token. */
+/**
+ * The decoder that a model keeps from one text to the next, because recording a step costs more than a token; and those that
+ * its texts use now.
+ */
 export class KeptDecoder {
   readonly #hw: Attention;
   readonly #self = new WeakRef(this);
+  readonly #used = new Set<Decoder>();
   #decoder: Decoder | undefined;
   #isClosed = false;
 
@@ -89,8 +93,22 @@ export class KeptDecoder {
     return this.#given();
   }
 
+  /** Notes that a text uses a decoder, until `keep` or `end`: the text may be left in the middle. */
+  use(decoder: Decoder): Decoder {
+    this.#used.add(decoder);
+    if (this.#isClosed) this.end(decoder);
+    return decoder;
+  }
+
+  /** Disposes a decoder that a text has used. */
+  end(decoder: Decoder): void {
+    this.#used.delete(decoder);
+    decoder.dispose();
+  }
+
   /** Keeps a decoder in place of an earlier one, or disposes it: without a step it is quickly made again. */
   async keep(decoder: Decoder): Promise<void> {
+    this.#used.delete(decoder);
     const { limit = Infinity } = roomOf(this.#hw);
     const bytes = decoder.steps?.bytes;
     const isKept = bytes !== undefined && bytes <= limit * MOST_KEPT && (await isRewound(decoder));
@@ -107,10 +125,16 @@ export class KeptDecoder {
     return decoder !== undefined;
   }
 
-  /** Keeps nothing any more. */
+  /** Whether the model was disposed. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Keeps nothing any more, and gives back what texts use. */
   dispose(): void {
     this.#isClosed = true;
     this.release();
+    for (const decoder of this.#used) this.end(decoder);
   }
 
   /** What was kept, which is then no longer kept. */

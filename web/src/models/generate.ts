@@ -1,4 +1,4 @@
-import { OptionError } from "../base/errors.js";
+import { DisposedError, OptionError } from "../base/errors.js";
 import type { CacheDtype } from "../cache/cacheDtype.js";
 import type { Attention } from "../instance/attention.js";
 import type { ForwardReturns } from "../layer/views.js";
@@ -90,11 +90,12 @@ export async function* generated(
   const choose = sampler(options);
   const isPlain = isRecordable(hw, network, problem);
   const isShared = isPlain && options.headGain === undefined;
-  const decoder =
-    (isShared ? kept.take(dtype) : undefined) ?? (await decoderFor(hw, network, logits, problem, isPlain));
-  const { caches, steps } = decoder;
   let isWhole = true;
+  let decoder: Decoder | undefined;
   try {
+    decoder = isShared ? kept.take(dtype) : undefined;
+    decoder = kept.use(decoder ?? (await decoderFor(hw, network, logits, problem, isPlain)));
+    const { caches, steps } = decoder;
     let tokens = prompt;
     let length = prompt.data.length;
     for (let n = 0; n < maxNewTokens && length <= (network.limit ?? Infinity); n++, length++) {
@@ -123,10 +124,10 @@ export async function* generated(
     }
   } catch (error) {
     isWhole = false;
-    throw error;
+    throw kept.isClosed && DisposedError.is(error) ? modelDisposed("model.generate", error) : error;
   } finally {
-    if (isWhole && isShared) await kept.keep(decoder);
-    else decoder.dispose();
+    if (decoder && isWhole && isShared) await kept.keep(decoder);
+    else if (decoder) kept.end(decoder);
   }
 }
 
@@ -146,6 +147,11 @@ async function decoderFor(
 function isRecordable(hw: Attention, network: Network, { options, patchAt }: GenerateProblem): boolean {
   const isPlain = options.returns === undefined && patchAt === undefined && !network.hasDistances;
   return isPlain && network.attention.every(({ layer }) => layer.placement === hw.stepPlace);
+}
+
+/** @param cause - What a part of the model said, if it was disposed during the call. */
+export function modelDisposed(operation: string, cause?: unknown): DisposedError {
+  return new DisposedError(`${operation}: the model was disposed`, { cause });
 }
 
 function spoiled(position: number): OptionError {

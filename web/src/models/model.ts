@@ -14,6 +14,7 @@ import { tokenAt } from "./elementwise.js";
 import { FAMILIES } from "./families.js";
 import {
   generated,
+  modelDisposed,
   readStepPatches,
   type GeneratedToken,
   type GenerateOptions,
@@ -186,7 +187,11 @@ export class Model extends Disposing {
         layers: pass.results as Record<string, LayerResult<R>>,
       };
     };
-    return inRoom(this.#hw, compute);
+    try {
+      return await inRoom(this.#hw, compute);
+    } catch (error) {
+      throw this.#disposed && DisposedError.is(error) ? modelDisposed(operation, error) : error;
+    }
   }
 
   /**
@@ -230,7 +235,7 @@ export class Model extends Disposing {
     return generated(this.#hw, this.#network, logits, problem, this.#kept) as AsyncGenerator<GeneratedToken<R>, void>;
   }
 
-  /** Gives the memory of the weights and of the kept step back. A second call does nothing. */
+  /** Gives the memory of the weights, of the kept step and of unfinished texts back. A second call does nothing. */
   override dispose(): void {
     this.#disposed = true;
     this.#kept.dispose();
@@ -261,7 +266,7 @@ export class Model extends Disposing {
   }
 
   #assertAlive(operation: string): void {
-    if (this.#disposed) throw new DisposedError(`${operation}: the model was disposed`);
+    if (this.#disposed) throw modelDisposed(operation);
   }
 }
 
