@@ -55,8 +55,25 @@ const filesWith = (config: object, more: Record<string, Uint8Array<ArrayBuffer>>
   ...more,
 });
 
+/** The library, with [UNK] for what the file does not know: for such files it gives undefined. */
+class Library {
+  readonly #library: LibraryTokenizer;
+
+  constructor(...files: ConstructorParameters<typeof LibraryTokenizer>) {
+    this.#library = new LibraryTokenizer(...files);
+  }
+
+  encode(text: string, options?: object): number[] {
+    return this.#library.encode(text, options).ids.map((id: number | undefined) => id ?? WORDS.indexOf("[UNK]"));
+  }
+
+  decode(tokens: number[]): string {
+    return this.#library.decode(tokens);
+  }
+}
+
 const open = (config: object, more?: Record<string, Uint8Array<ArrayBuffer>>) =>
-  loadTokenizer(filesWith(config, more), LibraryTokenizer, { template: Template });
+  loadTokenizer(filesWith(config, more), Library, { template: Template });
 
 const HI: readonly ChatMessage[] = [{ role: "user", content: "hi you" }];
 

@@ -100,6 +100,15 @@ describe("A tokenizer", () => {
     );
   });
 
+  test.each([undefined, null, "4", -1, 1.5, NaN])("of a library that gives %p as a token is refused", async (token) => {
+    const library = { encode: () => [3, token], decode: () => "" };
+    const tokenizer = await loadTokenizer(files, library as never);
+    const error = thrownBy(() => tokenizer.encode("x"));
+    expect(OptionError.is(error)).toBe(true);
+    expect(error.message).toContain("tokenizer.encode: the library must give integers of 0 or more as tokens, got ");
+    expect(error.message).toMatch(/ as token 1$/);
+  });
+
   test("takes one text, and tokens that can be listed", async () => {
     const tokenizer = await loadTokenizer(files, LibraryTokenizer);
     for (const text of [undefined, 5, ["the"]] as never[])

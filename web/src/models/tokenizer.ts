@@ -117,12 +117,21 @@ function tokensOf(encoded: unknown): number[] {
   const { ids, input_ids: inputs } = (isObject(encoded) ? encoded : {}) as Readonly<Record<string, unknown>>;
   const list = ids ?? inputs ?? encoded;
   const all = isArray(list) || arrayKind(list) ? Array.from(list as ArrayLike<unknown>) : undefined;
-  if (all && !all.some(isObject)) return all.map(Number);
+  if (!all || all.some(isObject))
+    throw new OptionError(
+      "tokenizer.encode: the library must give a list of tokens, or an object with it as ids or input_ids, " +
+        `got ${describe(list)}`,
+    );
+  const wrong = all.findIndex((token) => !isToken(token));
+  if (wrong < 0) return all.map(Number);
   throw new OptionError(
-    "tokenizer.encode: the library must give a list of tokens, or an object with it as ids or input_ids, " +
-      `got ${describe(list)}`,
+    `tokenizer.encode: the library must give integers of 0 or more as tokens, got ${describe(all[wrong])} as token ${wrong}`,
+    { hint: "Its tokenizer.json may have no token for what it does not know." },
   );
 }
+
+const isToken = (token: unknown) =>
+  (typeof token === "number" || typeof token === "bigint") && Number.isSafeInteger(Number(token)) && token >= 0;
 
 /** The tokens that `decode` was given. */
 function listOf(tokens: unknown): number[] {
