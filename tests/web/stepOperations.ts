@@ -147,6 +147,11 @@ export const ROW_OPERATIONS: readonly RowOperation[] = [
     of: each((x) => [cap * Math.tanh(x / cap), near(x, cap * Math.tanh(x / cap))]),
   })),
   {
+    name: "a softcap of numbers far below it",
+    build: (recorder, x) => recorder.softcap(recorder.scale(x, 2 ** -60), 1e30),
+    of: each((x) => [1e30 * Math.tanh((x * 2 ** -60) / 1e30), near(x * 2 ** -60, 0)]),
+  },
+  {
     name: "a layer norm",
     build: (recorder, x) => recorder.layerNorm(x, gain, shift, { epsilon: 1e-3 }),
     of: normed(true, 1e-3),

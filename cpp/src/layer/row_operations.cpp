@@ -222,6 +222,13 @@ void top_row(const float* x, std::int64_t width, std::int64_t k, float* values, 
   for (std::int64_t n = 0; n < k; ++n) values[n] = x[indices[n]];
 }
 
+/// scale tanh(x / divisor). A quotient that would be subnormal, and lose bits, is its own tanh.
+template <class F>
+V softcap_of(const MappedRows& call, V x, F tanh) {
+  const V capped = tanh(x / V(call.divisor)) * V(call.scale);
+  return xsimd::select(xsimd::abs(x) <= V(0x1p-125f * call.divisor), x * V(call.scale / call.divisor), capped);
+}
+
 /// Columns [first, end) of a row.
 template <class F>
 void map_piece(const MappedRows& call, std::int64_t row, std::int64_t first, std::int64_t end, F function) {
@@ -232,9 +239,7 @@ void map_piece(const MappedRows& call, std::int64_t row, std::int64_t first, std
   for (std::int64_t i = first; i < end; i += kLanes) {
     const std::int64_t count = end - i;
     V value = load_some(x + i, count);
-    if (call.divisor != 1.0f) value = value / V(call.divisor);
-    value = function(value);
-    if (call.scale != 1.0f) value = value * V(call.scale);
+    value = call.divisor == 1.0f ? function(value) * V(call.scale) : softcap_of(call, value, function);
     if (times) value = value * load_some(times + i, count);
     if (plus) value = value + load_some(plus + i, count);
     store_some(value, y + i, count);
