@@ -1,6 +1,6 @@
 // What the row operations of steps compute, in double precision, with tolerances that follow from float32.
 
-import { quantizeWeight, toBfloat16, toFloat16 } from "headwise";
+import { quantizeWeight, tensor, toBfloat16, toFloat16 } from "headwise";
 import type { Recorder } from "../../web/src/step/recorder.js";
 import { ACTIVATIONS, type StepActivation } from "../../web/src/step/stepProblem.js";
 import type { StepTensor } from "../../web/src/step/stepTensor.js";
@@ -30,6 +30,7 @@ export function operands() {
 const gain = randomTensor(2, [WIDTH]);
 const shift = randomTensor(3, [WIDTH]);
 const other = randomTensor(4, [ROWS, WIDTH]);
+const equal = (size: number) => tensor(new Float32Array(WIDTH).fill(size), [WIDTH]);
 
 /** An operation, and what it makes of a row. */
 export interface RowOperation {
@@ -80,6 +81,12 @@ function normed(centred: boolean, epsilon: number) {
     })(row, 0);
   };
 }
+
+/** The norm of a row of equal numbers; NaN if one was not finite. */
+const flat =
+  (value: (i: number) => number) =>
+  (row: readonly number[]): Expected =>
+    each((_, i) => [row.every(Number.isFinite) ? value(i) : NaN, 0])(row, 0);
 
 function softmax(scale: number) {
   return (row: readonly number[]): Expected => {
@@ -188,6 +195,21 @@ export const ROW_OPERATIONS: readonly RowOperation[] = [
       recorder.layerNorm(recorder.scale(x, 2 ** exponent), gain, shift, { epsilon: 0 }),
     of: (row: readonly number[]) => normed(true, 0)(row.map((value) => Math.fround(value * 2 ** exponent))),
   })),
+  ...[
+    [2 ** 127, 1e-5],
+    [2 ** 13, 1e-38],
+    [1, 1e-50],
+  ].map(([size, epsilon]) => ({
+    name: `a layer norm of equal numbers of ${size} with an epsilon of ${epsilon}`,
+    build: (recorder: Recorder, x: StepTensor) =>
+      recorder.layerNorm(recorder.add(recorder.scale(x, 0), equal(size!)), gain, shift, { epsilon }),
+    of: flat((i) => shift.data[i]!),
+  })),
+  {
+    name: "an RMS norm of zeros with an epsilon below float32",
+    build: (recorder, x) => recorder.rmsNorm(recorder.scale(x, 0), gain, { epsilon: 1e-50 }),
+    of: flat(() => 0),
+  },
   { name: "a softmax", build: (recorder, x) => recorder.softmax(x), of: softmax(1) },
   { name: "a softmax of a multiple", build: (recorder, x) => recorder.softmax(x, { scale: -0.7 }), of: softmax(-0.7) },
 ];

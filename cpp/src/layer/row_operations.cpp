@@ -102,7 +102,9 @@ void norm_row(const NormedRows& call, const float* x, float* y) {
   Moments moments = moments_of(call, x, 1.0f);
   if (!(moments.variance >= kLeast && moments.variance <= kMost))
     moments = moments_of(call, x, factor_of(x, call.width, call.epsilon));
-  const V inverse(1.0f / std::sqrt(moments.variance));
+  // Equal numbers far above epsilon: the power of two has made 0 of epsilon.
+  const bool is_flat = moments.variance == 0 && call.epsilon > 0;
+  const V inverse(is_flat ? 0.0f : 1.0f / std::sqrt(moments.variance));
   for (std::int64_t i = 0; i < call.width; i += kLanes) {
     const std::int64_t count = call.width - i;
     V value = (load_some(x + i, count) * moments.scale - moments.mean) * inverse;

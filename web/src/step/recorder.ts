@@ -37,6 +37,8 @@ export type StepInput = { readonly numbers: StepNumbers } | { readonly floats: S
 
 const NORM_NAMES = ["epsilon"] as const;
 const EPSILON = { layer: 1e-5, rms: 1e-6 } as const;
+/** The least float32 above 0. */
+const LEAST_FLOAT = 2 ** -149;
 
 type TableLike = FloatWeightLike | Int8Weight;
 
@@ -391,6 +393,7 @@ export class Recorder {
     const reader = readOptions(call, options, NORM_NAMES);
     const epsilon = reader.number("epsilon") ?? EPSILON[norm];
     if (epsilon < 0) throw reader.refuse("epsilon", "be a finite number of 0 or more");
+    const added = epsilon > 0 ? Math.max(epsilon, LEAST_FLOAT) : 0; // 0 would make NaN of a row of zeros
     const vector = (argumentName: string, value: unknown) => {
       const read = call.placed(argumentName, value, ["float32"]);
       if (describe(read.shape) !== describe([given.width]))
@@ -403,7 +406,7 @@ export class Recorder {
     const y = this.#tensor(operation, given.shape);
     const { rows, width } = given;
     const places = { x: rowsOf(call, given), y: placed(call, y) };
-    this.#parts.push({ kind: "norm", norm, rows, width, gain: factors, shift, epsilon, ...places });
+    this.#parts.push({ kind: "norm", norm, rows, width, gain: factors, shift, epsilon: added, ...places });
     return y;
   }
 
