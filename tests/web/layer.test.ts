@@ -247,6 +247,12 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       expect(transposed(columns.output as Floats).data).toEqual(rows.output.data);
     });
 
+    test("keeps its sizes", async () => {
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights: square(8) });
+      expect(() => ((layer.shape as { outputDim: number }).outputDim = 1000)).toThrow(TypeError);
+      layer.dispose();
+    });
+
     test("of one batch may leave out its axis", async () => {
       const x = randomTensor(1, [1, 9, 24]);
       const options = { inputDim: 24, numHeads: 3, weights: square(24) };

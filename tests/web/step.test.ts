@@ -342,6 +342,17 @@ describe.each(variants)("a step on %s", (variant) => {
       expect([reads, y.shape]).toEqual([1, [3, 5]]);
     });
 
+    test("a tensor keeps its shape, and a result any name", async () => {
+      const step = await hw.record((recorder) => {
+        const given = recorder.input("x", [2, 2]);
+        for (const { shape } of [given, recorder.topK(given, 1).indices])
+          expect(() => ((shape as number[])[0] = 1000)).toThrow(TypeError);
+        return { ["__proto__"]: recorder.scale(given, 2) };
+      });
+      const results = await step.run({ x: Float32Array.of(1, 2, 3, 4) });
+      expect(Object.getOwnPropertyDescriptor(results, "__proto__")!.value).toMatchObject({ shape: [2, 2] });
+    });
+
     test("what cannot be recorded is refused by name, and nothing stays", async () => {
       const weights = { Wq: randomTensor(40, [37, 8]), Wk: randomTensor(41, [37, 8]), Wv: randomTensor(42, [37, 8]), Wo: randomTensor(43, [8, 37]) }; // oxfmt-ignore
       const layer = await hw.multiHeadAttention({ numHeads: 2, weights });

@@ -239,6 +239,9 @@ describeOnGpu("linear on WebGPU", () => {
   test("an uploaded weight that a call cannot use is refused by name", async () => {
     const { x, weight, dOutput } = tensorsOf(2, 8, 6, "in-out");
     const uploaded = await hw.gpu!.uploadWeight(weight);
+    for (const change of [{ shape: [1000, 1000] }, { dtype: "int8" }, { weightLayout: "out-in" }])
+      expect(() => Object.assign(uploaded, change)).toThrow(TypeError);
+    expect(() => ((uploaded.shape as number[])[0] = 1000)).toThrow(TypeError);
     const other = await createAttention({ backend: "wasm", threads: 1 });
     const { data, shape } = quantizeWeight(weight);
     const refusals: readonly (readonly [Promise<unknown>, string])[] = [

@@ -81,7 +81,7 @@ export class Layer extends Disposing {
     const { kind } = position;
     const turns = position.kind === "rotary" ? position.angles : undefined;
     const positionRows = position.kind === "learned" ? position.table.shape[0]! : undefined;
-    this.#form = { shape, layout, turns, positionRows, usesPositions: kind !== "none" };
+    this.#form = { shape: Object.freeze(shape), layout, turns, positionRows, usesPositions: kind !== "none" };
     this.#layer = layer;
     this.#gradients = gradients;
     this.#createCache = createCache;

@@ -36,10 +36,11 @@ export class UploadedWeight extends Disposing {
   constructor(context: Context, { shape, dtype, weightLayout }: WeightForm, weight: EngineWeight) {
     super();
     this.#context = context;
-    this.shape = [...shape];
+    this.shape = Object.freeze([...shape]);
     this.dtype = dtype;
     this.weightLayout = weightLayout;
     this.#weight = weight;
+    Object.freeze(this);
   }
 
   /** Bytes that it takes on the GPU. Rows and columns are padded to whole tiles. 0 after `dispose()`. */

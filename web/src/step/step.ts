@@ -166,13 +166,11 @@ export class Step<O extends StepOutputs = StepOutputs> extends Disposing {
 
   #results(numbers: readonly StepArray[]): StepResult<O> {
     for (const layer of this.#recorded.layers) layer.note();
-    const results: Record<string, TypedTensor<"float32" | "int32">> = {};
-    let n = 0;
-    for (const [name, x] of this.#recorded.outputs) {
+    const results = [...this.#recorded.outputs].map(([name, x], n) => {
       const dtype = StepTensor.is(x) ? "float32" : "int32";
-      results[name] = { data: numbers[n++]!, shape: [...x.shape], dtype };
-    }
-    return results as StepResult<O>;
+      return [name, { data: numbers[n]!, shape: [...x.shape], dtype }] as const;
+    });
+    return Object.fromEntries(results) as StepResult<O>; // it keeps the name __proto__ too
   }
 }
 

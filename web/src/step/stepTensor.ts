@@ -24,8 +24,9 @@ export class StepTensor {
   /** @internal */
   constructor(maker: Maker, shape: readonly number[], place: StepPlace) {
     this.#maker = maker;
-    this.shape = shape;
+    this.shape = Object.freeze([...shape]);
     this.#place = place;
+    Object.freeze(this);
   }
 
   /** The number of the last axis. */
@@ -85,10 +86,11 @@ export class StepNumbers {
    */
   constructor(maker: Maker, shape: readonly number[], memory: Int32Array, below?: number) {
     this.#maker = maker;
-    this.shape = shape;
+    this.shape = Object.freeze([...shape]);
     this.#memory = memory;
     this.#isComputed = below !== undefined;
     this.#limit = below ?? 2 ** 31;
+    Object.freeze(this);
   }
 
   /** How many there are. */
