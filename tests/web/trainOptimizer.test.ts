@@ -17,6 +17,7 @@ import { differences } from "./close.js";
 import { safetensors } from "./safetensorsFile.js";
 import { thrownBy } from "./thrownBy.js";
 
+type Pair = Record<"a" | "b", Floats>;
 const floats = (data: readonly number[], shape: readonly number[] = [data.length]): Floats => ({
   data: Float32Array.from(data),
   shape,
@@ -70,6 +71,26 @@ describe("adamW", () => {
     adamW(chosen, { learningRate: 1, weightDecay: 0.25, decay: (name) => name === "b" }).step(zerosLike(chosen));
     expect([usual.a, usual.b, chosen.a, chosen.b].flatMap(numbers)).toEqual([0.75, 1, 1, 0.75]);
   });
+
+  test.each(["parameters", "gradients", "state.steps", "state.mean", "state.meanSquare"])(
+    "a step changes nothing if the memory of %s is gone",
+    (gone) => {
+      const [parameters, gradients] = [1, 0.5].map((value) => ({ a: floats([value]), b: floats([value]) })) as [Pair, Pair]; // oxfmt-ignore
+      let lost: Float32Array | undefined;
+      const decay = () => {
+        if (lost) structuredClone(lost, { transfer: [lost.buffer] });
+        lost = undefined;
+        return true;
+      };
+      const optimizer = adamW(parameters, { decay });
+      const { steps, mean, meanSquare } = optimizer.state;
+      const trees = { parameters, gradients, "state.steps": steps, "state.mean": mean, "state.meanSquare": meanSquare };
+      const tree = trees[gone as keyof typeof trees] as Pair | Floats;
+      lost = ("a" in tree ? tree.a : tree).data as Float32Array<ArrayBuffer>;
+      expect(() => optimizer.step(gradients)).toThrow(`adamW.step: the memory of ${gone}`);
+      expect(numbers(parameters.b)).toEqual([1]);
+    },
+  );
 
   test("a step in which decay throws changes nothing", () => {
     const parameters = { a: floats([1], [1, 1]), b: floats([2], [1, 1]) };

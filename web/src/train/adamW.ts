@@ -4,7 +4,7 @@ import { OptionError } from "../base/errors.js";
 import { guarded } from "../base/guarded.js";
 import { isAnyArray } from "../base/typedArray.js";
 import { withDefaults } from "../read/withDefaults.js";
-import { assertNumber, type Floats } from "../tensor/plainTensor.js";
+import { assertAllThere, assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { assertApart, assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
 
 /** Options of adamW. */
@@ -83,6 +83,9 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
       const tensor = named[names[0]!]!;
       return { names, theta: tensor.data, isDecaying: isDecaying(decays(names[0]!, tensor), names[0]!) };
     });
+    // The getters of gradients and `decay` are the caller's code, and so may be what has the state.
+    const running = { "state.steps": state.steps.data, ...dataOf("state.mean", mean), ...dataOf("state.meanSquare", meanSquare) }; // oxfmt-ignore
+    assertAllThere("adamW.step", { ...dataOf("parameters", named), ...dataOf("gradients", given), ...running });
     const t = ++state.steps.data[0]!;
     const pace = rate / (1 - beta1 ** t);
     const correction = 1 / (1 - beta2 ** t);
@@ -105,6 +108,10 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
   };
   return { step, state };
 }
+
+/** The arrays of tensors, by their places in an argument. */
+const dataOf = (argument: string, flat: Flat) =>
+  Object.fromEntries(Object.entries(flat).map(([name, { data }]) => [`${argument}.${name}.data`, data]));
 
 /** What `decay` says of a parameter. A promise would count as true. */
 function isDecaying(said: unknown, name: string): boolean {
