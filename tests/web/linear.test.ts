@@ -187,6 +187,23 @@ describe.each(variants)("linear on %s", (variant) => {
     }
   });
 
+  test("reads panels wherever they begin in a tensor of allocate, also in a step", async () => {
+    const [x, full] = [randomTensor(1, [2, 6]), randomTensor(2, [6, 16])];
+    const expected = bits(await hw.linear(x, full));
+    const own = hw.allocate([100]);
+    for (const start of [1, 4]) {
+      own.data.set(inPanels(full).data, start);
+      const panels = { data: own.data.subarray(start, start + 96), shape: [1, 6, 16] };
+      const step = await hw.record((recorder) => ({
+        y: recorder.linear(recorder.input("x", [2, 6]), panels, undefined, { weightLayout: "panels" }),
+      }));
+      expect(bits(await hw.linear(x, panels, undefined, { weightLayout: "panels" }))).toEqual(expected);
+      expect(bits((await step.run({ x })).y)).toEqual(expected);
+      step.dispose();
+    }
+    own.dispose();
+  });
+
   test("without a bias gives all outputs that the panels hold", async () => {
     const full = randomTensor(2, [6, 3]);
     const y = await hw.linear(randomTensor(1, [2, 6]), inPanels(full), undefined, { weightLayout: "panels" });
@@ -380,6 +397,12 @@ describe.each(variants)("linear on %s", (variant) => {
       "ShapeError",
       /^linear: bias\.shape must be \[outputDim\] with 0 < outputDim <= 16, which the weight's panels hold, got \[17\]/,
     ],
+    ...[[1, 5], []].map((shape): [string, () => Promise<unknown>, string, RegExp] => [
+      `a bias of rank ${shape.length} beside panels`,
+      () => hw.linear(x, randomTensor(1, [1, 6, 16]), randomTensor(1, shape), { weightLayout: "panels" }),
+      "ShapeError",
+      /^linear: bias\.shape must be \[outputDim\] with 0 < outputDim <= 16, which the weight's panels hold, got \[(1, 5)?\]/,
+    ]),
     [
       "rows that do not fit panels",
       () => hw.linear(x, randomTensor(1, [1, 5, 16]), undefined, { weightLayout: "panels" }),

@@ -260,10 +260,10 @@ function panelsOf(operation: string, weight: WeightTensor, bias: PlacedWeights |
       hint: 'WebAssembly reads int8 best with weightLayout "out-in".',
     });
   const all = PANEL_WIDTH * shape[0]!;
-  const outputDim = bias?.shape.length === 1 ? bias.shape[0]! : all;
-  if (outputDim > all || outputDim <= all - PANEL_WIDTH)
+  const [outputDim = 0, ...more] = bias?.shape ?? [all];
+  if (more.length > 0 || outputDim > all || outputDim <= all - PANEL_WIDTH)
     throw new ShapeError(
-      `${operation}: bias.shape must be [outputDim] with ${all - PANEL_WIDTH} < outputDim <= ${all}, which the weight's panels hold, got [${outputDim}]`,
+      `${operation}: bias.shape must be [outputDim] with ${all - PANEL_WIDTH} < outputDim <= ${all}, which the weight's panels hold, got ${describe(bias!.shape)}`,
     );
   return { weight, weightLayout: "panels", inputDim: shape[1]!, outputDim };
 }

@@ -83,7 +83,7 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
       const tensor = named[names[0]!]!;
       return { names, theta: tensor.data, isDecaying: isDecaying(decays(names[0]!, tensor), names[0]!) };
     });
-    // The getters of gradients and `decay` are the caller's code, and so may be what has the state.
+    // Getters of gradients, and `decay`, are code of the caller, who has the state too.
     const running = { "state.steps": state.steps.data, ...dataOf("state.mean", mean), ...dataOf("state.meanSquare", meanSquare) }; // oxfmt-ignore
     assertAllThere("adamW.step", { ...dataOf("parameters", named), ...dataOf("gradients", given), ...running });
     const t = ++state.steps.data[0]!;

@@ -30,7 +30,7 @@ export type HeapArray = TensorDataOf[Dtype];
 const SMALL_BYTES = 16 * 1024;
 const BLOCK_BYTES = 4 * SMALL_BYTES;
 /** Arrays begin at a line of memory, which suits every vector. */
-const LINE = 64;
+export const LINE = 64;
 
 /**
  * The engine's memory. Only this file and callFields.ts look into it.

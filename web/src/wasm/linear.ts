@@ -1,11 +1,13 @@
 import type { PlacedOutput } from "../attention/attentionResult.js";
 import { refuseOverlap } from "../attention/overlap.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
-import { elementCount, type TypedTensor } from "../tensor/tensor.js";
+import type { WeightTensor } from "../linear/weight.js";
+import { product } from "../tensor/product.js";
+import { BYTES, elementCount, type TypedTensor } from "../tensor/tensor.js";
 import type { Eventually } from "../turn/context.js";
 import { placeOutput } from "./attention.js";
 import type { WasmCore } from "./core.js";
-import type { Arena } from "./heap.js";
+import { LINE, type Arena } from "./heap.js";
 import { DTYPE, placeInput } from "./inputs.js";
 import type { LinearCall, LinearMapProperties } from "./module.js";
 
@@ -31,6 +33,7 @@ export function writeLinear(
   call.reset();
   writeMap(call, arena, problem);
   call.inPanels = problem.weightLayout === "panels";
+  if (call.inPanels) call.weight = onLine(core, arena, call.weight, problem.weight);
   if (scales) call.scales = placeInput(arena, scales);
   if (bias) {
     call.bias = placeInput(arena, bias);
@@ -40,6 +43,15 @@ export function writeLinear(
   call.y = y.address;
   call.yDtype = DTYPE[output.dtype];
   return y.collect;
+}
+
+/** Where the kernels can read panels: at a line of memory. A view of a tensor may begin elsewhere; then it is copied. */
+function onLine({ heap }: WasmCore, arena: Arena, address: number, { shape, dtype }: WeightTensor): number {
+  if (address % LINE === 0) return address;
+  const bytes = product(shape) * BYTES[dtype];
+  const copy = arena.bytes(bytes);
+  heap.move(address, bytes, copy);
+  return copy;
 }
 
 export function runLinearBackward(core: WasmCore, problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
