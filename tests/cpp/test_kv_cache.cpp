@@ -566,6 +566,23 @@ TEST(KvCacheRing, RefusesQueriesWhoseKeysAreGone) {
   (void)attend(*cache, call);
 }
 
+TEST(KvCacheRing, AStepRefusesQueriesWhoseKeysAreGone) {
+  const KvCacheShape ring = ring_of(1, 6);
+  const Tokens tokens(ring, 30, 49);
+  const auto cache = make_cache(ring);
+  ASSERT_OK(tokens.append(*cache, 0, 12));
+  Case call = tokens.dense_call(4, 5, 50);
+  call.scalars.causal = Causal::lower_right;
+  Array key, value;
+  Results results(call.shape, call.returns, call.dtype);
+  const NewTokens two = tokens.chunk_of(12, 2, nullptr, &key, &value);
+  expect_refused(cache->step(pool_of(1), two, call.shape, call.inputs(), call.options(), results.view()),
+                 StatusCode::invalid_option,
+                 "the query at position 9 of batch 0 sees keys from position 4 on, and the ring has dropped those "
+                 "before 6");
+  EXPECT_EQ(cache->appended(0), 12);
+}
+
 TEST(KvCacheRing, AStepThatFailsLeavesARingAsItWas) {
   const KvCacheShape ring = ring_of(1, 6);
   const Tokens tokens(ring, 30, 47);

@@ -29,6 +29,8 @@ const POSITIONS: Readonly<Record<string, LayerPosition>> = {
   sinusoidal: { kind: "sinusoidal" },
 };
 
+type Heads = ReturnType<typeof randomTensor>;
+
 /** Whether two results agree but for the order of their sums. */
 function expectClose(actual: ArrayLike<number>, expected: ArrayLike<number>): void {
   expect(largestDifference(actual, expected)).toBeLessThan(1e-5);
@@ -270,6 +272,55 @@ export function ownPositionsTests(instance: () => Attention): void {
     expect(bits(await edited((cache) => cache.keep(0, [])))).toEqual(expected);
     expect(bits(await edited((cache) => cache.remove(0, 4)))).toEqual(expected);
     expect(bits(await edited((cache) => cache.slice(0, 0)))).toEqual(expected);
+  });
+
+  test("a call with positions that fails gives none, so later edits turn keys", async () => {
+    const hw = instance();
+    const [key, value, one] = [40, 41, 42].map((seed, n) => randomTensor(seed, [1, H, n < 2 ? 4 : 1, D])) as [
+      Heads,
+      Heads,
+      Heads,
+    ];
+    const mask = [false, false, false, false, false];
+    const refused = { positions: [9], mask: [mask], emptyRows: "throw" } as const;
+    const edited = async (failing?: (cache: KvCache) => Promise<unknown>) => {
+      const cache = await hw.kvCache({ numKvHeads: H, headDim: D, rotary: {} });
+      await cache.append(key, value);
+      if (failing) await expect(failing(cache)).rejects.toThrow("sees no key");
+      await cache.remove(1, 2);
+      return (await cache.read()).key;
+    };
+    const expected = bits(await edited());
+    expect(bits(await edited((cache) => cache.step(one, one, one, refused)))).toEqual(expected);
+    const layer = await hw.multiHeadAttention({ numHeads: H, weights });
+    const x = randomTensor(43, [1, 1, E]);
+    expect(bits(await edited((cache) => layer.forward(x, { cache, ...refused })))).toEqual(expected);
+  });
+
+  test("a token that stays in a ring after a call that failed stands where it was put", async () => {
+    const hw = instance();
+    const one = randomTensor(44, [1, H, 1, D]);
+    const layer = await hw.multiHeadAttention({ numHeads: H, weights });
+    const [x, alibiSlopes] = [randomTensor(45, [1, 1, E]), [1, 1]];
+    const refused = { positions: [90], alibiSlopes, mask: [[false]], emptyRows: "throw" } as const;
+    for (const failing of [
+      (cache: KvCache) => cache.step(one, one, one, refused),
+      (cache: KvCache) => layer.forward(x, { ...refused, cache }),
+    ]) {
+      const ring = await hw.kvCache({ numKvHeads: H, headDim: D, ring: { window: 1 } });
+      await ring.append(one, one, { positions: [7] });
+      await expect(failing(ring)).rejects.toThrow("sees no key");
+      expect(ring.appended).toEqual([2]);
+      const scores = async (slopes: number[]) => {
+        const options = { positions: [93], alibiSlopes: slopes, returns: { scores: "biased" } } as const;
+        return (await ring.attend(one, options)).scores.data;
+      };
+      const [near, far] = [await scores([0, 0]), await scores(alibiSlopes)];
+      expectClose(
+        far,
+        near.map((score) => score - 3),
+      );
+    }
   });
 
   test("append and attend at positions of each batch", async () => {

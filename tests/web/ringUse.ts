@@ -243,6 +243,26 @@ export const ringUses: Readonly<Record<string, Use>> = {
     await cache.attend(query, { causal: true, window: { left: 3 } });
   },
 
+  "a step or forward of several tokens refuses queries whose keys the ring has dropped": async (hw) => {
+    const cache = await filled(hw, 12);
+    const before = await cache.save();
+    const { query } = tokens(30, 5);
+    const { key, value } = tokens(31, 2);
+    const gone = "position 9 of batch 0 sees keys from position 4 on, and the ring has dropped those before 6";
+    await expect(cache.step(query, key, value, { causal: true })).rejects.toThrow(gone);
+    const weights = {
+      Wq: randomTensor(1, [8, 8]),
+      Wk: randomTensor(2, [8, 4]),
+      Wv: randomTensor(3, [8, 3]),
+      Wo: randomTensor(4, [6, 8]),
+    };
+    const layer = await hw.multiHeadAttention({ numHeads: HQ, weights });
+    const [x, context] = [randomTensor(32, [B, 5, 8]), randomTensor(33, [B, 2, 8])];
+    await expect(layer.forward(x, { key: context, cache, causal: true })).rejects.toThrow(gone);
+    expect(await cache.save()).toEqual(before);
+    await cache.step(query, key, value, { causal: true, window: { left: 2 } });
+  },
+
   "a step of several tokens that fails leaves a ring as it was": async (hw) => {
     const cache = await filled(hw, 12);
     const before = await cache.save();

@@ -229,9 +229,8 @@ Error check_dropped(const AttentionShape& shape, const KvCache& cache, const Att
                     const CacheGrowth& growth) {
   const KvCache::Store& store = cache.store();
   const bool causal = options.causal != Causal::none;
-  if (!store.is_ring() || store.sight > 0 || (!causal && options.window_left < 0 && options.window_right < 0))
-    return {};
-  const std::int64_t kept = store.shape.keep_first, window = store.shape.window;
+  if (!store.is_ring() || (!causal && options.window_left < 0 && options.window_right < 0)) return {};
+  const std::int64_t kept = store.shape.keep_first, window = store.sight > 0 ? store.sight : store.shape.window;
   const std::int64_t reach = options.window_left >= 0 ? std::min(options.window_left, window - 1) : window - 1;
   const std::int64_t unlimited = std::numeric_limits<std::int32_t>::max();
   const std::int64_t right = options.window_right >= 0 ? std::min(options.window_right, unlimited) : unlimited;

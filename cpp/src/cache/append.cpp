@@ -240,6 +240,17 @@ Status KvCache::append(ThreadPool& pool, const NewTokens& tokens) {
   return append_checked(pool, *this, tokens);
 }
 
+Error BeforeAppend::note(const KvCache& cache) {
+  if (Error e = appended_.allocate(cache.shape().batch_size)) return e;
+  for (std::int64_t b = 0; b < appended_.size(); ++b) appended_[b] = static_cast<std::int32_t>(cache.appended(b));
+  has_given_positions_ = cache.store().has_given_positions;
+  return {};
+}
+
+void BeforeAppend::restore(KvCache& cache) const {
+  if (cache.rewind_each(appended_.data()).ok()) cache.store().has_given_positions = has_given_positions_;
+}
+
 std::int64_t most_gained(std::int64_t batch_size, std::int64_t num_tokens, const std::int32_t* lengths) {
   return lengths && batch_size > 0 ? *std::max_element(lengths, lengths + batch_size) : num_tokens;
 }
@@ -259,13 +270,11 @@ Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionS
   AttentionInputs cached = inputs;
   cached.cache = this;
   if (Error e = validate(shape, cached, options, outputs, {tokens.num_tokens, tokens.lengths})) return e;
-  Buffer<std::int32_t> before;
-  if (Error e = before.allocate(shape.batch_size)) return e;
-  for (std::int64_t b = 0; b < shape.batch_size; ++b) before[b] = static_cast<std::int32_t>(appended(b));
+  BeforeAppend before;
+  if (Error e = before.note(*this)) return e;
   if (Error e = append_checked(pool, *this, tokens)) return e;
   Error status = attend(pool, shape, inputs, options, outputs, inside);
-  // A ring that has dropped a token cannot go back. The new one then stays.
-  if (!status.ok()) (void)rewind_each(before.data());
+  if (!status.ok()) before.restore(*this);
   return status;
 }
 

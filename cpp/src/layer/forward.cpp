@@ -102,8 +102,7 @@ Error allocate(Forward& f) {
                            f.lse, f.saves ? query_tokens * f.layer.shape.num_heads : 0,          //
                            f.query_positions, planes * query_tokens,                             //
                            f.key_positions, planes * key_tokens,                                 //
-                           f.sequences, count_sequences(f.shape, f.options),                     //
-                           f.lengths_before, f.inputs.batch_size);
+                           f.sequences, count_sequences(f.shape, f.options));
 }
 
 /// Memory, and where tokens stand.
@@ -147,17 +146,6 @@ void project_inputs(Forward& f) {
   take_head_steps(f, as_const(jobs[1].y), f.layer.shape.num_kv_heads, f.key_steps(), keys);
 }
 
-/// With the lengths before it, for undo_append.
-Error append_tokens(Forward& f) {
-  KvCache& cache = *f.inputs.cache;
-  for (std::int64_t b = 0; b < f.inputs.batch_size; ++b)
-    f.lengths_before[b] = static_cast<std::int32_t>(cache.appended(b));
-  return append_checked(f.pool, cache, f.new_tokens());
-}
-
-/// A ring that has dropped a token for a new one cannot go back. The new one then stays.
-void undo_append(Forward& f) { (void)f.inputs.cache->rewind_each(f.lengths_before.data()); }
-
 Error attend_to_keys(Forward& f) {
   f.attention_inputs.query.data = f.query.data();
   f.attention_inputs.key.data = f.key.data();
@@ -172,9 +160,12 @@ Error attend_to_keys(Forward& f) {
 /// New tokens are in the cache before attention reads it, and gone again if attention fails.
 Error attend(Forward& f) {
   if (!f.appends()) return attend_to_keys(f);
-  if (Error e = append_tokens(f)) return e;
+  KvCache& cache = *f.inputs.cache;
+  BeforeAppend before;
+  if (Error e = before.note(cache)) return e;
+  if (Error e = append_checked(f.pool, cache, f.new_tokens())) return e;
   const Error status = attend_to_keys(f);
-  if (!status.ok()) undo_append(f);
+  if (!status.ok()) before.restore(cache);
   return status;
 }
 

@@ -80,7 +80,6 @@ struct Forward {
   std::span<float> lse;                                    ///< if it is saved
   std::span<std::int64_t> query_positions, key_positions;  ///< [planes, B * S]
   std::span<Sequence> sequences;
-  std::span<std::int32_t> lengths_before;
 
   PositionRows query_position_rows;  ///< what is added to X, or the angles of queries
   PositionRows key_position_rows;    ///< the angles of keys

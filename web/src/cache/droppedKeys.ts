@@ -15,8 +15,8 @@ export function refuseDropped(
   sequences: readonly SequencePositions[],
 ): void {
   const usesPositions = causal !== "none" || window.left !== undefined || window.right !== undefined;
-  if (!ring || ring.sight !== undefined || !usesPositions) return;
-  const reach = Math.min(window.left ?? Infinity, ring.window - 1);
+  if (!ring || !usesPositions) return;
+  const reach = Math.min(window.left ?? Infinity, (ring.sight ?? ring.window) - 1);
   const ahead = causal === "none" ? (window.right ?? Infinity) : 0;
   for (const [b, { numKeys, queryLength, offset }] of sequences.entries()) {
     const dropped = appended[b]! - numKeys;

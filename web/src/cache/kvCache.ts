@@ -45,7 +45,16 @@ import type { CompleteRing } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import { keepsAll, keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
-import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
+import {
+  forgetAppend,
+  lastAppend,
+  noteAppend,
+  noteTokens,
+  noting,
+  selectAppend,
+  withLengthsOf,
+  type Append,
+} from "./lastAppend.js";
 import {
   beforeEdit,
   COPIED,
@@ -58,7 +67,6 @@ import {
   selecting,
   slicing,
   withOwnPositions,
-  type OwnPositions,
 } from "./ownPositions.js";
 import { refuseSliceAcrossGap } from "./ringPlaces.js";
 import { readRows, type CacheRows } from "./savedRows.js";
@@ -462,8 +470,7 @@ export class KvCache extends Disposing {
 
   async #append(problem: AppendProblem): Promise<void> {
     const own = grownPositions(this.#cache, problem);
-    await this.#cache.append(problem);
-    this.#note(problem, own);
+    await noting(this.#cache, problem, own, () => this.#cache.append(problem));
   }
 
   async #attend(problem: AttendProblem): Promise<PlacedResult> {
@@ -474,16 +481,9 @@ export class KvCache extends Disposing {
 
   async #step(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
     const own = grownPositions(this.#cache, append);
-    const result = await this.#cache.step(append, attend);
-    this.#note(append, own);
+    const result = await noting(this.#cache, append, own, () => this.#cache.step(append, attend));
     noteForMerge(result, attend.settings);
     return result;
-  }
-
-  /** Remembers an append, and where the tokens stand after it. */
-  #note(append: AppendProblem, own: OwnPositions | undefined): void {
-    noteAppend(this.#cache, append);
-    keepOwnPositions(this.#cache, own);
   }
 
   /** @internal */
@@ -539,7 +539,7 @@ export class KvCache extends Disposing {
     const { appended } = this.#cache;
     const own = grownPositions(this.#cache, problem);
     const note = () => {
-      if (this.#cache.appended !== appended) this.#note(problem, own);
+      if (this.#cache.appended !== appended) noteTokens(this.#cache, problem, own);
     };
     const { atOnce, results } = this.#cache.recordAppend!(encoder, problem);
     note();

@@ -1,5 +1,7 @@
 import { readPositions, type AttentionSettings } from "../attention/attentionSettings.js";
+import type { Eventually } from "../turn/context.js";
 import type { EngineCache } from "./engineCache.js";
+import { keepOwnPositions, type OwnPositions } from "./ownPositions.js";
 
 /** What is remembered of an append. */
 export interface Append {
@@ -24,6 +26,33 @@ export function noteAppend(cache: EngineCache, { numTokens, lengths }: Append): 
 /** Remembers the append that was the last one before its batches were selected. */
 export function selectAppend(cache: EngineCache, append: Append | undefined, indices: Int32Array): void {
   if (append) noteAppend(cache, { ...append, lengths: append.lengths && indices.map((b) => append.lengths![b]!) });
+}
+
+/** Remembers an append, and where the tokens of the cache stand after it. */
+export function noteTokens(cache: EngineCache, append: Append, own: OwnPositions | undefined): void {
+  noteAppend(cache, append);
+  keepOwnPositions(cache, own);
+}
+
+/**
+ * Runs a call that appends, and notes its tokens. If it fails, they are noted only if they stay: a ring that has dropped a
+ * token for a single new one cannot go back.
+ */
+export async function noting<T>(
+  cache: EngineCache,
+  append: Append,
+  own: OwnPositions | undefined,
+  work: () => Eventually<T>,
+): Promise<T> {
+  const before = cache.appended;
+  try {
+    const result = await work();
+    noteTokens(cache, append, own);
+    return result;
+  } catch (error) {
+    if (cache.appended.some((tokens, b) => tokens > before[b]!)) noteTokens(cache, append, own);
+    throw error;
+  }
 }
 
 export function forgetAppend(cache: EngineCache): void {

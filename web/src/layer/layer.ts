@@ -3,8 +3,8 @@ import { DisposedError, OptionError, UnsupportedError } from "../base/errors.js"
 import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
-import { noteAppend } from "../cache/lastAppend.js";
-import { keepOwnPositions, ownPositions } from "../cache/ownPositions.js";
+import { noteTokens, noting, type Append } from "../cache/lastAppend.js";
+import { ownPositions } from "../cache/ownPositions.js";
 import type { OrAbsent } from "../read/asked.js";
 import type { CallArguments } from "../read/callArguments.js";
 import { recordsNothing, type EncoderChoice, type RecordedOr, type Recording } from "../read/encoder.js";
@@ -256,7 +256,7 @@ export class Layer extends Disposing {
       if (cache?.placement === "webgpu") request.inTurn(now); // WebAssembly checks the same itself
     };
     assertUsable(operation);
-    return { layer: this.#layer, problem, assertAlive, assertUsable, note: () => noteTokens(problem) };
+    return { layer: this.#layer, problem, assertAlive, assertUsable, note: () => noteGain(problem) };
   }
 
   /** @internal */
@@ -281,8 +281,9 @@ export class Layer extends Disposing {
 
   async #compute(request: ForwardRequest, version: number): Promise<unknown> {
     const problem = request.inTurn();
-    const result = await this.#layer.forward(problem);
-    noteTokens(problem);
+    const work = () => this.#layer.forward(problem);
+    const gain = gainOf(problem);
+    const result = await (gain ? noting(problem.cache!, gain, problem.own, work) : work());
     return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
   }
 
@@ -294,7 +295,7 @@ export class Layer extends Disposing {
       const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
       const before = problem.cache?.appended;
       const note = () => {
-        if (problem.cache?.appended !== before) noteTokens(problem);
+        if (problem.cache?.appended !== before) noteGain(problem);
       };
       const { atOnce, results } = layer.record!(encoder, problem);
       note();
@@ -340,9 +341,13 @@ export class Layer extends Disposing {
   }
 }
 
-/** Notes how many tokens a call has appended to its cache, and where they stand. */
-function noteTokens({ cache, attendOnly, contextLength, appendLengths, own }: ForwardProblem): void {
-  if (!cache || attendOnly) return;
-  noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
-  keepOwnPositions(cache, own);
+/** What a call appends to its cache; undefined: nothing. */
+function gainOf({ cache, attendOnly, contextLength, appendLengths }: ForwardProblem): Append | undefined {
+  return cache && !attendOnly ? { numTokens: contextLength, lengths: appendLengths } : undefined;
+}
+
+/** Notes the tokens that a call has appended to its cache. */
+function noteGain(problem: ForwardProblem): void {
+  const gain = gainOf(problem);
+  if (gain) noteTokens(problem.cache!, gain, problem.own);
 }

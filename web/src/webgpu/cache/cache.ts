@@ -638,8 +638,9 @@ export class GpuCache {
    */
   #rewindTo(before: Held): void {
     if (this.#held.origins !== before.origins) return;
-    if (this.#held.appended.every((total, b) => this.#canRewind(b, total, before.appended[b]!)))
-      this.#held = { ...this.#held, appended: before.appended };
+    const { appended, hasGivenPositions } = before;
+    if (this.#held.appended.every((total, b) => this.#canRewind(b, total, appended[b]!)))
+      this.#held = { ...this.#held, appended, hasGivenPositions };
   }
 
   #canRewind(b: number, total: number, length: number): boolean {
