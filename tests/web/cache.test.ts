@@ -17,6 +17,8 @@ import {
 
 import { bits } from "./close.js";
 import { variants } from "./engines.js";
+import { MOST_CACHE_BATCHES } from "../../web/src/cache/cacheBatches.js";
+import { keeping } from "../../web/src/cache/ownPositions.js";
 import { referenceAttention, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
@@ -104,6 +106,14 @@ async function rejection(call: () => Promise<unknown>): Promise<HeadwiseError> {
   }
   throw new Error("nothing was thrown");
 }
+
+test("what an edit of the largest number of batches leaves is found in one pass", () => {
+  const ones = new Int32Array(MOST_CACHE_BATCHES).fill(1);
+  const edit = keeping({ from: new Int32Array(ones.length), counts: ones, rows: ones }); // of two tokens the later one
+  const none = Array.from(ones, () => 0);
+  const origins = edit.origins(none, { form: { ring: undefined, rotary: true }, appended: [] });
+  expect(Int32Array.from(origins)).toEqual(ones);
+});
 
 describe.each(variants)("variant %s", (variant) => {
   let hw: Attention;

@@ -15,6 +15,12 @@ export interface KeptTokens {
   readonly rows: Int32Array;
 }
 
+/** The later tokens that stay, for each batch. */
+export function rowsOfBatches({ counts, rows }: Pick<KeptTokens, "counts" | "rows">): Int32Array[] {
+  let at = 0;
+  return Array.from(counts, (count) => rows.subarray(at, (at += count)));
+}
+
 /** What is known of a cache at the call's turn. */
 interface Cached {
   readonly form: Pick<CacheForm, "ring">;
@@ -75,12 +81,11 @@ export function tokensWithout(
 }
 
 /** Whether every token stays where it is. */
-export function keepsAll({ from, counts, rows }: KeptTokens, appended: readonly number[]): boolean {
-  let at = 0;
-  return appended.every((total, b) => {
-    const list = rows.subarray(at, (at += counts[b]!));
-    return from[b]! + list.length === total && list.every((row, n) => row === n);
-  });
+export function keepsAll(tokens: KeptTokens, appended: readonly number[]): boolean {
+  const lists = rowsOfBatches(tokens);
+  return appended.every(
+    (total, b) => tokens.from[b]! + lists[b]!.length === total && lists[b]!.every((row, n) => row === n),
+  );
 }
 
 /** A list of rows for every batch. */

@@ -4,7 +4,7 @@ import type { SequencePositions } from "../attention/callPositions.js";
 import { OptionError } from "../base/errors.js";
 import type { CacheForm } from "./cacheProblem.js";
 import { gainsTokens, heldLength } from "./heldTokens.js";
-import type { KeptTokens } from "./keptTokens.js";
+import { rowsOfBatches, type KeptTokens } from "./keptTokens.js";
 
 /**
  * Where the tokens of a cache stand, if any was given a position. The cache keeps it for ALiBi: a key that is turned
@@ -153,14 +153,14 @@ export function selecting(indices: Int32Array): Edit {
  * `keep`: a token stays where it stands. If the first tokens of a batch go, the index of a token is less by their number,
  * which is added to the index of later ones.
  */
-export function keeping({ from, counts, rows }: KeptTokens): Edit {
-  const starts = Array.from(counts, (_, b) => counts.subarray(0, b).reduce((sum, count) => sum + count, 0));
-  const chosen = starts.map((start, b) => rows.subarray(start, start + counts[b]!));
+export function keeping(tokens: KeptTokens): Edit {
+  const { from } = tokens;
+  const chosen = rowsOfBatches(tokens);
   return {
     origins: (origins) => origins.map((origin, b) => origin + (from[b] === 0 ? (chosen[b]![0] ?? 0) : 0)),
     rows: (own) =>
       own.rows.map((held, b) => {
-        if (from[b]! + counts[b]! === own.appended[b]!) return held; // no token goes; a ring may have dropped some before
+        if (from[b]! + chosen[b]!.length === own.appended[b]!) return held; // no token goes; a ring may have dropped some before
         return Int32Array.from([...held.subarray(0, from[b]), ...Array.from(chosen[b]!, (n) => held[from[b]! + n]!)]);
       }),
   };

@@ -1,4 +1,4 @@
-import type { KeptTokens } from "../../cache/keptTokens.js";
+import { rowsOfBatches, type KeptTokens } from "../../cache/keptTokens.js";
 import type { Run } from "./cacheStore.js";
 
 /** What stays of one batch: its first `from` tokens, and some of the later ones. */
@@ -46,7 +46,6 @@ export class Branch {
   }
 }
 
-export function branchesOf({ from, counts, rows }: KeptTokens): Branch[] {
-  let at = 0;
-  return Array.from(from, (first, b) => new Branch(first, rows.subarray(at, (at += counts[b]!))));
+export function branchesOf(tokens: KeptTokens): Branch[] {
+  return rowsOfBatches(tokens).map((rows, b) => new Branch(tokens.from[b]!, rows));
 }
