@@ -78,7 +78,7 @@ describe("adamW", () => {
       const [parameters, gradients] = [1, 0.5].map((value) => ({ a: floats([value]), b: floats([value]) })) as [Pair, Pair]; // oxfmt-ignore
       let lost: Float32Array | undefined;
       const decay = () => {
-        if (lost) structuredClone(lost, { transfer: [lost.buffer] });
+        if (lost) structuredClone(lost, { transfer: [lost.buffer as ArrayBuffer] });
         lost = undefined;
         return true;
       };
@@ -86,7 +86,7 @@ describe("adamW", () => {
       const { steps, mean, meanSquare } = optimizer.state;
       const trees = { parameters, gradients, "state.steps": steps, "state.mean": mean, "state.meanSquare": meanSquare };
       const tree = trees[gone as keyof typeof trees] as Pair | Floats;
-      lost = ("a" in tree ? tree.a : tree).data as Float32Array<ArrayBuffer>;
+      lost = ("a" in tree ? tree.a : tree).data;
       expect(() => optimizer.step(gradients)).toThrow(`adamW.step: the memory of ${gone}`);
       expect(numbers(parameters.b)).toEqual([1]);
     },
