@@ -35,7 +35,7 @@ describe("the page of the API has every member of", () => {
 
   /** Members of classes that are marked as internal, or name what was renamed. */
   const INTERNAL =
-    /^(between|locate|afterCalls|stepPlace|recordsInPlace|recorded|close|device|kernelTimes|upload|uploadWeight|download|encode\w*|prepare|loadCache)$/;
+    /^(between|locate|afterCalls|stepPlace|recordsInPlace|expectProducts|recorded|close|device|kernelTimes|upload|uploadWeight|download|encode\w*|prepare|loadCache)$/;
   const publicMembers = (object: object) =>
     [...Object.getOwnPropertyNames(Object.getPrototypeOf(object)), ...Object.keys(object)].filter(
       (name) => name !== "constructor" && !INTERNAL.test(name),

@@ -73,6 +73,10 @@ export class AutoEngine implements Engine {
     return this.#engines.live;
   }
 
+  expectLatePart(operation: string): void {
+    this.#engines.wasm.expectLatePart?.(operation);
+  }
+
   drop(): boolean {
     return this.#engines.wasm.drop?.() ?? false;
   }

@@ -40,6 +40,8 @@ export interface Engine {
   readonly abandons?: boolean;
   /** Drops the running call, which then rejects, if it still waits for code of the engine. Returns whether it does. */
   drop?(): boolean;
+  /** Begins to load code that a later call will need, if the engine has such code. No call waits for it. */
+  expectLatePart?(operation: string): void;
   /**
    * The instance calls this when a call is made. It calls the returned function when it is the call's turn; that
    * function throws if the engine was lost in between.

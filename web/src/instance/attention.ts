@@ -429,6 +429,12 @@ export class Attention extends Disposing {
     return recordStep<O>(call, this.#context, this.#engine, build, signal);
   }
 
+  /** @internal Begins to load what products need, beside other work. A failure is that of the call which needs it. */
+  expectProducts(operation: string): void {
+    void this.#parts.operations.load(operation).catch(() => undefined);
+    this.#engine.expectLatePart?.(operation);
+  }
+
   /** @internal Where steps compute. */
   get stepPlace(): Place {
     return this.#engine.places.includes("wasm") ? "wasm" : "webgpu";

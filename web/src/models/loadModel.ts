@@ -87,7 +87,7 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
   assertRoom(OPERATION, parts, precision, roomOf(hw));
   const ready = tokenizer === undefined ? undefined : await openTokenizer(OPERATION, opened.files, tokenizer, template);
   releaseKept(hw);
-  beginProducts(hw);
+  hw.expectProducts(OPERATION);
   try {
     await parts.load(hw, precision, onProgress, signal);
     throwIfAborted(signal);
@@ -97,14 +97,4 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
     throw error;
   }
   return new Model(hw, network, parts, sentence, ready);
-}
-
-/**
- * Lets the engine load what the first product needs while the weights arrive: the late part of the wasm module. A failure is
- * that of the call which needs it. With WebGPU there is none: kernels depend on the shapes of a call.
- */
-function beginProducts(hw: Attention): void {
-  if (hw.report.backend === "webgpu") return;
-  const one = { data: new Float32Array(1), shape: [1, 1] };
-  void hw.linear(one, one).catch(() => undefined);
 }

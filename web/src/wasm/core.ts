@@ -134,6 +134,11 @@ export class WasmCore {
     this.#late = new LatePart(this.module, this.native, load);
   }
 
+  /** Begins to load the late part, without a call that needs it. */
+  expectLatePart(operation: string): void {
+    this.#late?.expect(operation);
+  }
+
   /** Runs a call that uses the late part of the module. The first such call loads it. */
   withLatePart<T>(operation: string, work: () => Eventually<T>): Eventually<T> {
     const late = this.#late;

@@ -51,6 +51,8 @@ export class LatePart {
   readonly #stop = new AbortController();
   #end: ((operation: string) => HeadwiseError) | undefined;
   #isLinkedHere = false;
+  /** What is on its way before a call needs it; undefined if it does not arrive. */
+  #expected: Promise<WebAssembly.Module | undefined> | undefined;
 
   constructor(module: WasmModule, native: NativeCore, load: LoadLatePart) {
     this.#module = module;
@@ -58,10 +60,15 @@ export class LatePart {
     this.#load = load;
   }
 
+  /** Begins to load it. If that fails, the first call that needs it loads it again. */
+  expect(operation: string): void {
+    this.#expected ??= this.#load(operation, this.#stop.signal).catch(() => undefined);
+  }
+
   /** Loads and links it. After a failure the next call may try again. */
   async link(operation: string): Promise<void> {
     try {
-      const late = await this.#load(operation, this.#stop.signal);
+      const late = (await this.#expected) ?? (await this.#load(operation, this.#stop.signal));
       this.#throwIfEnded(operation);
       await this.#linkHere(operation, late);
       this.#throwIfEnded(operation);

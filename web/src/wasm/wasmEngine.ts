@@ -50,6 +50,10 @@ export class WasmEngine implements Engine {
     return this.#core.drop();
   }
 
+  expectLatePart(operation: string): void {
+    this.#core.expectLatePart(operation);
+  }
+
   attention(problem: AttentionProblem): Eventually<PlacedResult> {
     const work = () => runAttention(this.#core, problem);
     return usesLatePart(problem, problem.key.dtype, problem.value?.dtype)
