@@ -73,8 +73,8 @@ export async function inRoom<T>(hw: Attention, compute: () => Promise<T>, decode
 }
 
 /**
- * The decoder that a model keeps from one text to the next, because recording a step costs more than a token; and those that
- * its texts use now.
+ * The decoder that a model keeps from one text to the next, because recording a step costs more than a token. It also knows
+ * the decoders that texts use now.
  */
 export class KeptDecoder {
   readonly #hw: Attention;

@@ -53,7 +53,7 @@ const NAMES = {
 /**
  * Reads a model from files that the user has chosen: config.json and weights in `.safetensors`. The models are BERT, GPT-2,
  * Llama and others, which the page "Your model" lists. Weights are read piece by piece, straight to where they
- * are kept. It fetches nothing by itself: `openModel` gives the files at an address. `inspectModel` says what it would do.
+ * are kept. It fetches no file of a model: `openModel` gives those at an address. `inspectModel` says what it would do.
  *
  * @param hw - The instance that computes. The weights lie in its memory, which `maximumMemory` limits.
  * @param files - What `<input type="file" webkitdirectory>` or `openModel` gives, an array of `File`s, or `Blob`s or

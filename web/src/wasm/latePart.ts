@@ -51,7 +51,7 @@ export class LatePart {
   readonly #stop = new AbortController();
   #end: ((operation: string) => HeadwiseError) | undefined;
   #isLinkedHere = false;
-  /** What is on its way before a call needs it; undefined if it does not arrive. */
+  /** The late part, if it was asked for before a call needed it; undefined if it did not arrive. */
   #expected: Promise<WebAssembly.Module | undefined> | undefined;
 
   constructor(module: WasmModule, native: NativeCore, load: LoadLatePart) {

@@ -5,9 +5,9 @@ const ACTIONS = ["pointerdown", "keydown", "wheel", "touchstart"] as const;
 let stop = () => {};
 
 /**
- * Goes to a place now, and again whenever the page grows or a room is drawn, until the visitor does something. Until then the browser does not
- * keep its place at an element either (scroll anchoring): a room draws its parts one after another, and what grows above
- * would move the page.
+ * Goes to a place now, and again whenever the page grows or a room is drawn, until the visitor does something. Until then
+ * the browser does not keep its place at an element either (scroll anchoring). A room draws its parts one after another, and
+ * what grows above would move the page.
  */
 function hold(go: () => void): void {
   stop();
