@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 
-import { LabPage } from "./labPage.js";
+import { LabPage, leave } from "./labPage.js";
 
 const lab = new LabPage();
 let page: Page;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 /** Clicks an experiment in a fresh room, and waits for what it has seen. */
 async function tried(name: string): Promise<{ seen: string; control: string; next: string }> {
-  await page.goto("about:blank");
+  await leave(page, lab.url);
   await page.goto(`${lab.url}#/generate`);
   await lab.ready("generate", page);
   await lab.unfold(page);
@@ -62,7 +62,7 @@ test("one click shows a head that looks at the answer, which the model does not 
 });
 
 test("a visitor's own text and words are tried, with their control, by keyboard alone", async () => {
-  await page.goto("about:blank");
+  await leave(page, lab.url);
   await page.goto(`${lab.url}#/generate`);
   await lab.ready("generate", page);
   await lab.unfold(page);
@@ -101,7 +101,7 @@ test("what of a text the model does not know is said beside it, and a text witho
 });
 
 test("an experiment ends what is being written, and sums have none", async () => {
-  await page.goto("about:blank");
+  await leave(page, lab.url);
   await page.goto(`${lab.url}#/generate`);
   await lab.ready("generate", page);
   await lab.unfold(page);

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 
-import { LabPage } from "./labPage.js";
+import { LabPage, leave } from "./labPage.js";
 
 const lab = new LabPage();
 lab.staysFolded = true;
@@ -88,7 +88,7 @@ describe("a folded card", () => {
   });
 
   test("is a figure of its own in another page", async () => {
-    await lab.page.goto("about:blank");
+    await leave(lab.page, lab.url);
     await lab.page.goto(`${lab.url}?embed&card=4#/positions`);
     await lab.ready("positions");
     await lab.page.locator(".card[data-chosen] .sums").waitFor();

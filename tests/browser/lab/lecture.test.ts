@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 
 import { stopAddress, type Lecture } from "../../../web/demo/lab/lecture/lecture.js";
 import { LECTURES } from "../../../web/demo/lab/lecture/lectures.js";
-import { LabPage } from "./labPage.js";
+import { LabPage, leave } from "./labPage.js";
 
 const lab = new LabPage();
 lab.staysFolded = true;
@@ -66,7 +66,7 @@ test("the focus goes to the answer, and to the next stop; an embedded figure has
   await panel(page).getByRole("link", { name: "Next →" }).press("Enter");
   await arrived(matrices, 2, page);
   expect(await focused()).toBe(matrices.stops[1]!.title);
-  await page.goto("about:blank");
+  await leave(page, lab.url);
   await page.goto(`${lab.url}?embed#/masks?left=48&lecture=matrices-8`);
   await lab.ready("masks", page);
   expect(await panel(page).count()).toBe(0);

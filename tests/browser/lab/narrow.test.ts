@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 
-import { LabPage, ROOMS } from "./labPage.js";
+import { LabPage, leave, ROOMS } from "./labPage.js";
 
 const WIDTH = 320;
 const lab = new LabPage();
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 /** Enters a room in German. */
 async function enter(place: string): Promise<void> {
-  await page.goto("about:blank");
+  await leave(page, lab.url);
   await page.goto(`${lab.url}?lang=de#/${place}`);
   await lab.ready(place.split("?")[0]!, page);
   await lab.unfold(page);

@@ -1,7 +1,7 @@
 // node --expose-gc heldByCall.mjs ENTRY: calls whose instance is held by nothing else, while garbage is collected.
 const { createAttention } = await import(process.argv[2]);
 
-const x = { data: new Float32Array(8192 * 64).fill(1), shape: [1, 1, 8192, 64] };
+const x = { data: new Float32Array(4096 * 64).fill(1), shape: [1, 1, 4096, 64] };
 
 /** Each function returns the promise of a call and drops everything else. */
 const CALLS = {
@@ -28,7 +28,7 @@ for (const [name, start] of Object.entries(CALLS)) {
   );
   while (!ending) {
     globalThis.gc();
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
   endings[name] = ending;
 }

@@ -97,11 +97,15 @@ function numbersOf(
   const count = rows * width;
   if (dtype === "float32") return new Float32Array(buffer, 0, count);
   if (dtype === "float16") return fromHalf(new Uint16Array(buffer, 0, count));
-  const view = new DataView(buffer, count);
-  const scales = scalesOf({ dtype }, width);
-  return Float32Array.from(new Int8Array(buffer, 0, count), (integer, n) => {
-    const [row, d] = [Math.floor(n / width), n % width];
-    const scale = row * scales + Math.floor(d / SCALE_BLOCK);
-    return Math.fround(integer * view.getFloat32(scale * FLOAT_BYTES, true)) + (mean[d] ?? 0);
-  });
+  const integers = new Int8Array(buffer, 0, count);
+  const scales = new DataView(buffer, count); // not aligned
+  const scalesOfRow = scalesOf({ dtype }, width);
+  const numbers = new Float32Array(count);
+  for (let row = 0; row < rows; ++row)
+    for (let d = 0; d < width; ++d) {
+      const n = row * width + d;
+      const scale = scales.getFloat32((row * scalesOfRow + Math.floor(d / SCALE_BLOCK)) * FLOAT_BYTES, true);
+      numbers[n] = Math.fround(integers[n]! * scale) + (mean[d] ?? 0);
+    }
+  return numbers;
 }

@@ -42,10 +42,10 @@ export function tokenAt({ data, shape }: Floats, token: number): Floats {
 
 /** factor · x, element by element. */
 export function scaled({ data, shape }: Floats, factor: number): Floats {
-  return { data: Float32Array.from(data, (value) => value * factor), shape };
+  return { data: data.map((value) => value * factor), shape };
 }
 
 /** cap · tanh(x / cap), element by element. */
 export function softcapped({ data, shape }: Floats, cap: number): Floats {
-  return { data: Float32Array.from(data, (value) => cap * Math.tanh(value / cap)), shape };
+  return { data: data.map((value) => cap * Math.tanh(value / cap)), shape };
 }

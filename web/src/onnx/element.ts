@@ -1,11 +1,10 @@
-import { getFloat16, setFloat16 } from "@petamoriken/float16";
-
 import type { FloatResult } from "../attention/attentionResult.js";
 import { describe, isObject } from "../base/describe.js";
 import { OptionError, OutOfMemoryError, ShapeError } from "../base/errors.js";
 import { arrayKind, isAnyArray } from "../base/typedArray.js";
 import { elementsOf } from "../read/anyArray.js";
 import { shapeName, type CallArguments } from "../read/callArguments.js";
+import { fromHalf, toHalf } from "../tensor/half.js";
 import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor/tensor.js";
 
 /** A shape. Tensors of ONNX Runtime and transformers.js name it `dims`. */
@@ -151,18 +150,14 @@ export function checkRank(
 /** The same numbers as float32. */
 export function widen({ data, shape, dtype }: Floats): Floats & { data: Float32Array; dtype: "float32" } {
   if (dtype === "float32") return { data: data as Float32Array, shape, dtype };
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  return { data: Float32Array.from(data, (_, k) => getFloat16(view, 2 * k, true)), shape, dtype: "float32" };
+  return { data: fromHalf(data as Uint16Array), shape, dtype: "float32" };
 }
 
 /** The numbers, rounded to the nearest of type `dtype`. */
 export function convert(tensor: Floats, dtype: Floats["dtype"]): Floats {
   if (tensor.dtype === dtype) return tensor;
   if (dtype === "float32") return widen(tensor);
-  const bits = new Uint16Array(tensor.data.length);
-  const view = new DataView(bits.buffer);
-  tensor.data.forEach((x, k) => setFloat16(view, 2 * k, x, true));
-  return { data: bits, shape: tensor.shape, dtype };
+  return { data: toHalf(tensor.data), shape: tensor.shape, dtype };
 }
 
 /** A result in the kind of array that the caller's input has: a Float16Array if that is one. */

@@ -184,8 +184,10 @@ class Server {
   /** Keeps the object that a call has made: its result, or what it saved beside other results. */
   #kept(result: unknown): { readonly made: number | undefined; readonly sent: unknown } {
     if (isObject(result)) return { made: this.#keep(result), sent: undefined };
-    const { saved, ...sent } = (result ?? {}) as { readonly saved?: EngineSaved };
-    return saved ? { made: this.#keep(saved), sent } : { made: undefined, sent: result };
+    const { saved } = (result ?? {}) as { readonly saved?: EngineSaved };
+    if (!saved) return { made: undefined, sent: result };
+    const { saved: _, ...sent } = result as object & { readonly saved: EngineSaved };
+    return { made: this.#keep(saved), sent };
   }
 
   #keep(object: Made): number {
