@@ -229,6 +229,21 @@ const WRITTEN: Readonly<Record<string, string>> = {
   or: "||",
   not: "!",
   mod: "%",
+  if: "condition ? a : b",
+  where: "condition ? a : b",
+  inf: "Infinity",
+  nan: "NaN",
+  True: "true",
+  False: "false",
+};
+
+/** FlexAttention's names of what a formula reads. */
+const NAMED: Readonly<Record<string, string>> = {
+  score: "s",
+  q_idx: "q",
+  kv_idx: "k",
+  head: "h",
+  batch: "b",
 };
 
 const SIGN = new RegExp(
@@ -237,9 +252,10 @@ const SIGN = new RegExp(
     .join("")}]`,
 );
 
-/** "; JavaScript writes &&" for a sign or a word that it writes otherwise; nothing for any other. */
+/** "; JavaScript writes &&" for a sign, a word or a name that is another one here; nothing for any other. */
 export function writtenAs(word: string): string {
-  return Object.hasOwn(WRITTEN, word) ? `; JavaScript writes ${WRITTEN[word]}` : "";
+  if (Object.hasOwn(WRITTEN, word)) return `; JavaScript writes ${WRITTEN[word]}`;
+  return Object.hasOwn(NAMED, word) ? `; here it is named ${NAMED[word]}` : "";
 }
 
 function problemAt(rest: string, description: string): string {
@@ -250,6 +266,8 @@ function problemAt(rest: string, description: string): string {
   if (rest === "") return endingTooEarly(description);
   const word = /^(?:[\w$]+|\+\+|--|.)/su.exec(rest)![0];
   if (STEP.test(word)) return `unexpected ${word}; two signs need a space between them`;
+  if (word === "," && description.startsWith("Unclosed ["))
+    return "unexpected ,; a table of two axes is read as t[q][k]";
   return `unexpected ${word}${writtenAs(word)}`;
 }
 
