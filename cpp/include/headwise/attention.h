@@ -84,7 +84,7 @@ struct Selection {
 /// Rows of a [B, heads, rows, width] array that a call overwrites: with data, or with a mean. Rows of padding stay as
 /// they are.
 struct Patch {
-  Selection selection;          ///< `queries` are the rows; an index must not occur twice; without `average`
+  Selection selection{};        ///< `queries` are the rows; an index must not occur twice; without `average`
   const float* data = nullptr;  ///< [B, chosen heads, chosen rows, width]
   bool mean = false;            ///< if `data` is null
   [[nodiscard]] bool given() const { return data || mean; }
@@ -93,15 +93,15 @@ struct Patch {
 /// Where to write rows of [B, heads, rows, width] as float32. A null pointer means not wanted.
 struct View {
   float* data = nullptr;
-  Selection selection;  ///< `queries` are the rows; without `average`
+  Selection selection{};  ///< `queries` are the rows; without `average`
 };
 
 /// What a call of a cache or a layer shows from its inside, with the effects of patches. Keys and values are those that
 /// attention reads, of kv heads: with a cache all that it holds, and 0 at padding.
 struct AttentionViews {
-  View query;  ///< as attention sees it, after rotary embedding
-  View key, value;
-  View head_outputs;  ///< after head_gain, width value_dim
+  View query{};  ///< as attention sees it, after rotary embedding
+  View key{}, value{};
+  View head_outputs{};  ///< after head_gain, width value_dim
 };
 
 /// Drops weights at random, in training (Srivastava et al. 2014): a weight is 0 with probability `rate`, and the others
@@ -129,9 +129,9 @@ struct AttentionShape {
 };
 
 struct AttentionInputs {
-  ConstArray query;  ///< [B, num_heads, Sq, D] in `layout`
-  ConstArray key;    ///< [B, num_kv_heads, Skv, D] in `kv_layout`
-  ConstArray value;  ///< [B, num_kv_heads, Skv, Dv] in `kv_layout`
+  ConstArray query{};  ///< [B, num_heads, Sq, D] in `layout`
+  ConstArray key{};    ///< [B, num_kv_heads, Skv, D] in `kv_layout`
+  ConstArray value{};  ///< [B, num_kv_heads, Skv, Dv] in `kv_layout`
   const KvCache* cache =
       nullptr;  ///< keys and values come from here, by KvCache::attend; `key` and `value` are ignored
   /// Of a rotary cache: where the queries stand, [B, Sq], or [3, B, Sq] with sections; null: at their indices. Masks
@@ -142,22 +142,22 @@ struct AttentionInputs {
   /// for ever. KvCache::attend fills it in.
   const float* kept_query = nullptr;
   const std::uint8_t* mask = nullptr;  ///< nonzero = may attend
-  BroadcastExtents mask_extents;
-  ConstArray bias;  ///< added to the scores; -inf hides
-  BroadcastExtents bias_extents;
+  BroadcastExtents mask_extents{};
+  ConstArray bias{};  ///< added to the scores; -inf hides
+  BroadcastExtents bias_extents{};
   /// Overwrites p, [B, num_heads, Sq, Skv]. The mean is that of the row's p over the keys that it sees. Data must be 0
   /// at keys that the batch or sequence does not have. It is used as it is, also at hidden keys. A key with p = 0
   /// contributes nothing. Output, probs, entropy and top-k follow from it; lse and scores do not. A row that is given
   /// data is not empty, also for EmptyRows::fail.
-  Patch probs;
+  Patch probs{};
   Arrival* arrival = nullptr;  ///< if not null, query, key and value are still being written: see arrival.h
 };
 
 struct AttentionOptions {
-  Layout layout = Layout::bhsd;     ///< of query and output
-  std::optional<Layout> kv_layout;  ///< of key and value; default `layout`; ignored when a cache supplies the keys
-  std::optional<float> scale;       ///< finite; default 1/sqrt(head_dim)
-  float softcap = 0.0f;             ///< finite, >= 0; 0 is off
+  Layout layout = Layout::bhsd;       ///< of query and output
+  std::optional<Layout> kv_layout{};  ///< of key and value; default `layout`; ignored when a cache supplies the keys
+  std::optional<float> scale{};       ///< finite; default 1/sqrt(head_dim)
+  float softcap = 0.0f;               ///< finite, >= 0; 0 is off
   Causal causal = Causal::none;
   std::int64_t window_left = -1;   ///< keys visible before the query's position; -1 is unbounded
   std::int64_t window_right = -1;  ///< keys visible after it; -1 is unbounded
@@ -177,7 +177,7 @@ struct AttentionOptions {
   const std::int32_t* alibi_key_positions = nullptr;
   const float* sinks = nullptr;      ///< [num_heads], finite or -inf
   const float* head_gain = nullptr;  ///< [num_heads], finite; 0 gives exact 0
-  Dropout dropout;                   ///< not with a cache, nor with AttentionInputs::probs
+  Dropout dropout{};                 ///< not with a cache, nor with AttentionInputs::probs
 
   /// Formulas for each pair of a query and a key. Positions must be below 2^24.
   const Formula* score = nullptr;    ///< the new score; -inf hides the key; not with EmptyRows::fail
@@ -198,25 +198,25 @@ enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2, form
 /// queries, Skv] over the selected heads and queries, top-k is [B, heads, queries, k], lse and entropy are [B,
 /// num_heads, Sq]. In a ragged batch B is 1, and Sq and Skv are the packed totals.
 struct AttentionOutputs {
-  MutableArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
+  MutableArray output{};  ///< [B, num_heads, Sq, Dv] in `layout`
   float* lse = nullptr;
   /// What float32 lost of lse: the logarithm is lse + lse_rest. Far from 0, lse alone loses the sum. Needs `lse`.
   float* lse_rest = nullptr;
   float* entropy = nullptr;
   float* probs = nullptr;
-  Selection probs_selection;
+  Selection probs_selection{};
   float* scores = nullptr;  ///< raw and softcapped: for every pair, hidden or not (ragged: 0 between sequences);
                             ///< biased, formula: -inf where hidden
   ScoreStage scores_stage = ScoreStage::raw;
-  Selection scores_selection;  ///< `average` is not allowed
+  Selection scores_selection{};  ///< `average` is not allowed
   /// Both or none. Descending; ties go to the lower index; short rows are padded with 0 and -1.
   float* top_k_values = nullptr;
   std::int32_t* top_k_indices = nullptr;  ///< key rows
   std::int64_t top_k = 0;
-  Selection top_k_selection;  ///< `average`: the mean over heads is taken before selecting
+  Selection top_k_selection{};  ///< `average`: the mean over heads is taken before selecting
   /// The Skv that the caller allocated `probs` and `scores` for. A call with another Skv is refused, for example when a
   /// cache has grown since. Absent: not checked.
-  std::optional<std::int64_t> key_room;
+  std::optional<std::int64_t> key_room{};
 };
 
 /// Computes attention. The caller owns every array. Inputs are only read, and outputs must not overlap them. Any length
@@ -232,8 +232,8 @@ struct AttentionOutputs {
 
 /// One part of a merge: the result of attention over some of the keys, with EmptyRows::zero and without sinks.
 struct AttentionPart {
-  ConstArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
-  const float* lse;   ///< [B, num_heads, Sq]
+  ConstArray output{};         ///< [B, num_heads, Sq, Dv] in `layout`
+  const float* lse = nullptr;  ///< [B, num_heads, Sq]
 };
 
 /// Merges parts computed over disjoint sets of keys: w_p = exp(lse_p - lse), o = sum_p w_p o_p,

@@ -39,7 +39,7 @@ struct FormulaRead {
 /// How a score formula is differentiated. `formula.result` is d score / d s. Its instructions also compute what `reads`
 /// name. They may read s: the score before the formula.
 struct ScoreDerivative {
-  Formula formula;
+  Formula formula{};
   const FormulaRead* reads = nullptr;
   std::int64_t num_reads = 0;
 };
@@ -48,10 +48,10 @@ struct ScoreDerivative {
 inline constexpr std::int64_t kMostDerivativeInstructions = 1024;
 
 struct BackwardInputs {
-  AttentionInputs forward;                            ///< as the forward call had them; no cache, no arrival
-  ConstArray output;                                  ///< [B, num_heads, Sq, Dv] in `layout`, the forward's result
+  AttentionInputs forward{};                          ///< as the forward call had them; no cache, no arrival
+  ConstArray output{};                                ///< [B, num_heads, Sq, Dv] in `layout`, the forward's result
   const float* lse = nullptr;                         ///< [B, num_heads, Sq], the forward's result
-  ConstArray output_gradient;                         ///< like `output`
+  ConstArray output_gradient{};                       ///< like `output`
   const ScoreDerivative* score_derivative = nullptr;  ///< given if and only if AttentionOptions::score is
   const float* lse_gradient = nullptr;                ///< [B, num_heads, Sq], of a loss that reads lse; null: 0
 };

@@ -32,15 +32,15 @@ struct KvCacheShape {
   bool cache_positions = false;
   /// If given, keys are turned by their positions when they are appended, and queries in `attend`. Its arrays are
   /// copied: every cache has its own.
-  std::optional<RotaryOptions> rotary;
+  std::optional<RotaryOptions> rotary{};
 };
 
 /// What a call of attend overwrites and shows. The mean is that of a head's rows over the batch, without padding. What
 /// follows from such a row is computed as if the call had computed the data. AttentionInputs::probs overwrites weights.
 struct AttendInside {
-  Patch query;         ///< after rotary embedding
-  Patch head_outputs;  ///< after head_gain
-  AttentionViews views;
+  Patch query{};         ///< after rotary embedding
+  Patch head_outputs{};  ///< after head_gain
+  AttentionViews views{};
 };
 
 /// Tokens to append: key [B, Hkv, S, D] and value [B, Hkv, S, Dv] in `layout`, float32 or float16.

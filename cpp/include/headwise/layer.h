@@ -45,18 +45,18 @@ struct LayerShape {
 /// A weight W [in, out] and its bias [out]; null is no bias. Element (i, o) is weight[i * in_stride + o * out_stride].
 /// The strides describe a slice of packed weights, or a weight stored [out, in], without a copy.
 struct LinearWeights {
-  ConstArray weight;  ///< float32, float16 or bfloat16; so is the bias. `linear` also takes int8
+  ConstArray weight{};  ///< float32, float16 or bfloat16; so is the bias. `linear` also takes int8
   std::int64_t in_stride = 0, out_stride = 1;
-  ConstArray bias;
+  ConstArray bias{};
   const float* scales = nullptr;  ///< int8: [out]. Element (i, o) is multiplied by scales[o]. They are finite
 };
 
 /// The weights are copied at creation.
 struct LayerWeights {
-  LinearWeights query;   ///< [input_dim, num_heads * head_dim]
-  LinearWeights key;     ///< [key_input_dim, num_kv_heads * head_dim]
-  LinearWeights value;   ///< [value_input_dim, num_kv_heads * value_head_dim]
-  LinearWeights output;  ///< [num_heads * value_head_dim, output_dim]; absent without output projection
+  LinearWeights query{};   ///< [input_dim, num_heads * head_dim]
+  LinearWeights key{};     ///< [key_input_dim, num_kv_heads * head_dim]
+  LinearWeights value{};   ///< [value_input_dim, num_kv_heads * value_head_dim]
+  LinearWeights output{};  ///< [num_heads * value_head_dim, output_dim]; absent without output projection
 };
 
 struct LayerOptions {
@@ -77,7 +77,7 @@ struct LayerOptions {
   Dtype weight_dtype = Dtype::float32;
   /// rotary, with its arrays copied. Dynamic ntk and longrope with sequence_length 0 use the call's highest position
   /// + 1. They then refuse caches, whose keys were turned for another length.
-  RotaryOptions rotary;
+  RotaryOptions rotary{};
 };
 
 /// What a call overwrites inside of a layer: queries and keys after norm and rotary embedding, values, and the heads
@@ -85,7 +85,7 @@ struct LayerOptions {
 /// stores. The mean is that of a head's rows over the batch, without padding. A row is computed as if the data had come
 /// about by itself. AttentionInputs::probs overwrites weights. Not with `saved`.
 struct LayerPatches {
-  Patch query, key, value, head_outputs;
+  Patch query{}, key{}, value{}, head_outputs{};
 };
 
 /// What a call shows of the inside of a layer. Queries and keys are shown after norm and rotary embedding.
@@ -97,19 +97,19 @@ struct LayerInputs {
   Layout layout = Layout::bse;  ///< bse: X [B, Sq, I]; bes: X [B, I, Sq]; contexts and Y likewise
   std::int64_t batch_size = 1, query_length = 0;
   std::int64_t key_length = 0;  ///< of the contexts; query_length if keys come from x; ignored without contexts
-  ConstArray x;                 ///< float32 or float16; so are the contexts
-  ConstArray key_context;       ///< null: X
-  ConstArray value_context;     ///< null: the key context
+  ConstArray x{};               ///< float32 or float16; so are the contexts
+  ConstArray key_context{};     ///< null: X
+  ConstArray value_context{};   ///< null: the key context
   /// Keys and values are appended to the cache. The queries then attend to all that it holds. If the call fails the
   /// cache is as before, unless it is a ring that has dropped tokens for the new ones.
   KvCache* cache = nullptr;
   bool attend_only = false;  ///< with a cache: append nothing, attend to what it holds (cross-attention)
   /// [B], the number of leading tokens to append; null: query_lengths if keys come from X, else all.
   const std::int32_t* append_lengths = nullptr;
-  LayerPatches patches;
+  LayerPatches patches{};
   /// [B, Sq]: where the tokens of X stand, for the layer's own positions and those of a rotary cache; null: at their
   /// indices. Queries stand there, and keys that come from X. Masks, windows and ALiBi go on by index.
-  TokenPositions positions;
+  TokenPositions positions{};
   /// [planes, B, Skv], with as many planes as `positions`: where the tokens of the key context stand. It needs both,
   /// and a layer or cache that turns keys.
   const std::int32_t* key_positions = nullptr;
@@ -152,17 +152,17 @@ struct LayerGradients {
   float* input = nullptr;          ///< like X
   float* key_context = nullptr;    ///< like the key context; with the part of the values if they have no other
   float* value_context = nullptr;  ///< like the value context
-  LinearWeightGradients query_weights, key_weights, value_weights, output_weights;
+  LinearWeightGradients query_weights{}, key_weights{}, value_weights{}, output_weights{};
   float* query_gain = nullptr;  ///< [head_dim], also if the layer has none; needs a norm
   float* key_gain = nullptr;
   float* position_table = nullptr;  ///< [position_rows, input_dim]
   /// Those of the attention inside of the layer. Query, key and value are ignored.
-  BackwardOutputs attention;
+  BackwardOutputs attention{};
 };
 
 /// Other weights for a layer. What is null stays as it is.
 struct LayerUpdate {
-  LayerWeights weights;
+  LayerWeights weights{};
   const float* query_gain = nullptr;  ///< only if the layer was made with one; so are the next two
   const float* key_gain = nullptr;
   const float* position_table = nullptr;

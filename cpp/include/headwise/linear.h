@@ -36,8 +36,8 @@ struct LinearShape {
 struct PanelWeights {
   /// [ceil(out / width), in, width], with the width of `panel_width`: float32, float16 or bfloat16. They begin at a
   /// multiple of 64 bytes.
-  ConstArray panels;
-  ConstArray bias;  ///< float32, float16 or bfloat16
+  ConstArray panels{};
+  ConstArray bias{};  ///< float32, float16 or bfloat16
 };
 
 /// Columns of a panel. It depends on the processor, and is 16 under WebAssembly.

@@ -25,7 +25,7 @@ enum class RowNorm : std::int32_t {
 struct NormedRows {
   RowNorm norm = RowNorm::layer;
   std::int64_t rows = 0, width = 1;
-  FloatRows x;
+  FloatRows x{};
   const float* gain = nullptr;   ///< [width]; null is 1
   const float* shift = nullptr;  ///< [width]; null is 0
   float epsilon = 0.0f;          ///< finite and >= 0
@@ -48,11 +48,11 @@ enum class RowFunction : std::int32_t {
 struct MappedRows {
   RowFunction function = RowFunction::identity;
   std::int64_t rows = 0, width = 1;
-  FloatRows x;
+  FloatRows x{};
   float divisor = 1.0f;  ///< finite and > 0
   float scale = 1.0f;    ///< finite
-  FloatRows times;       ///< null is 1
-  FloatRows plus;        ///< null is 0
+  FloatRows times{};     ///< null is 1
+  FloatRows plus{};      ///< null is 0
   float* y = nullptr;    ///< [rows, width]
 };
 [[nodiscard]] Status map_rows(ThreadPool& pool, const MappedRows& call);
@@ -61,7 +61,7 @@ struct MappedRows {
 struct TakenRows {
   std::int64_t rows = 0, width = 1;
   const std::int32_t* numbers = nullptr;  ///< [rows], each in 0..table_rows - 1
-  ConstArray table;                       ///< [table_rows, width], of any type
+  ConstArray table{};                     ///< [table_rows, width], of any type
   std::int64_t table_rows = 0;
   const float* scales = nullptr;  ///< int8: [table_rows], finite
   float scale = 1.0f;             ///< finite
@@ -73,7 +73,7 @@ struct TakenRows {
 /// somewhere gives NaN in every column.
 struct SoftmaxRows {
   std::int64_t rows = 0, width = 1;
-  FloatRows x;
+  FloatRows x{};
   float scale = 1.0f;  ///< finite
   float* y = nullptr;  ///< [rows, width]
 };
@@ -83,7 +83,7 @@ struct SoftmaxRows {
 /// before every number.
 struct TopRows {
   std::int64_t rows = 0, width = 1;  ///< width < 2^31
-  FloatRows x;
+  FloatRows x{};
   std::int64_t k = 1;               ///< 1..width
   float* values = nullptr;          ///< [rows, k]; must not overlap x
   std::int32_t* indices = nullptr;  ///< [rows, k]: the columns of the values

@@ -15,12 +15,17 @@ const env = { CMAKE_GENERATOR: "Ninja" };
 let folder: string;
 const place = (name: string) => path.join(folder, name);
 
-/** Builds a project of tests/package/consumers with the installed library; returns the folder of what it makes. */
-async function built(consumer: string): Promise<string> {
+/**
+ * Builds a project of tests/package/consumers with the installed library, and takes warnings for errors. Returns the folder
+ * of what it makes.
+ */
+async function built(consumer: string, prefix = "prefix"): Promise<string> {
   const source = path.resolve("tests/package/consumers", consumer);
-  await run("cmake", ["-S", source, "-B", place(consumer), `-DCMAKE_PREFIX_PATH=${place("prefix")}`], { env });
-  await run("cmake", ["--build", place(consumer)]);
-  return place(consumer);
+  const folder = place(`${consumer}-with-${prefix}`);
+  const given = [`-DCMAKE_PREFIX_PATH=${place(prefix)}`, "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror"];
+  await run("cmake", ["-S", source, "-B", folder, ...given], { env });
+  await run("cmake", ["--build", folder]);
+  return folder;
 }
 
 beforeAll(async () => {
@@ -38,6 +43,12 @@ test("a C++ project finds the installed library by CMake and computes with it", 
 
 test("a shared library may carry the installed one inside: its code is position-independent", async () => {
   await built("cppPlugin");
+});
+
+test("the headers are found where CMAKE_INSTALL_INCLUDEDIR puts them", async () => {
+  await run("cmake", ["-B", place("build"), "-DCMAKE_INSTALL_INCLUDEDIR=headers"], { env });
+  await run("cmake", ["--install", place("build"), "--prefix", place("elsewhere")]);
+  await built("cpp", "elsewhere");
 });
 
 test("the licences are installed", () => {
