@@ -243,6 +243,8 @@ std::vector<Breach> breaches() {
          static float rest;
          c.outputs.lse = nullptr, c.outputs.lse_rest = &rest;
        }},
+      {"top_k_beyond_memory", Rule::size, "topK",
+       [](Call& c) { c.outputs.top_k = std::numeric_limits<std::int64_t>::max(); }},
       {"top_k_of_none", Rule::top_k, "topK", [](Call& c) { c.outputs.top_k = 0; }},
       {"probs_fewer_heads_than_none", Rule::selected_count, "probs",
        [](Call& c) {
@@ -715,6 +717,25 @@ std::vector<Refusal> refusals() {
          float cosine, sine;
          return rotary_tables({}, 2, nullptr, 1, &cosine, &sine);
        }},
+      {Rule::array_given,
+       [] {
+         double position = 0;
+         return rotary_tables({}, 2, &position, 1, nullptr, nullptr);
+       }},
+      {Rule::array_given, [] { return rotary_frequencies({}, 2, nullptr, nullptr); }},
+      {Rule::array_given, [] { return sinusoidal_positions(1, 4, SinusoidalSplit::halves, 1e4, nullptr); }},
+      {Rule::array_given, [] { return relative_position_bias(nullptr, 4, 8, true, 1, 1, 1, 0, some); }},
+      {Rule::array_given, [] { return relative_position_bias(some, 4, 8, true, 1, 1, 1, 0, nullptr); }},
+      {Rule::array_given, [] { return KvCache::create(kShape, nullptr); }},
+      {Rule::array_given, [] { return KvCache::load(nullptr, 100, nullptr); }},
+      {Rule::array_given, with_cache(kShape, [](KvCache& cache) { return cache.fork(nullptr); })},
+      {Rule::array_given, with_cache(kShape, [](KvCache& cache) { return cache.slice(0, 0, nullptr); })},
+      {Rule::array_given, with_cache(kShape, [](KvCache& cache) { return cache.save(nullptr, cache.saved_size()); })},
+      {Rule::array_given,
+       [] {
+         const layers::Model m = layers::model(16, 2, 8, 16);
+         return Layer::create(m.shape, layers::Weights(m).view(m), m.options, nullptr);
+       }},
       {Rule::ring_dropped, attended(kRing,
                                     [](auto&, AttentionOptions& options, auto&) {
                                       options.causal = Causal::lower_right;
@@ -793,6 +814,12 @@ std::vector<Refusal> refusals() {
       {Rule::positions_rotary_cache, appended(kShape, [](NewTokens& tokens) { tokens.positions = integers({2}); })},
       {Rule::ring_places_positions,
        appended(with_places(kRing), [](NewTokens& tokens) { tokens.positions = integers({2}); })},
+      {Rule::sections_planes,
+       [] {
+         double position = 0;
+         float cosine, sine;
+         return rotary_tables({.temporal_section = 1}, 2, &position, 1, &cosine, &sine);
+       }},
       {Rule::position_planes, appended(with_places(kRing), [](NewTokens& tokens) { tokens.position_planes = 3; })},
       {Rule::position_of_row,
        appended(with_tables(kShape), [](NewTokens& tokens) { tokens.positions = integers({100}); })},

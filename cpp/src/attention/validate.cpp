@@ -143,6 +143,8 @@ Error check_outputs(const AttentionShape& shape, std::int64_t key_length, const 
   if ((outputs.probs || outputs.scores) &&
       !countable({shape.batch_size, shape.num_heads, shape.query_length, key_length}))
     return refuse(Rule::dense_size);
+  if (outputs.top_k_values && !countable({shape.batch_size, shape.num_heads, shape.query_length, outputs.top_k}))
+    return refuse(Rule::size, Argument::top_k);
   return {};
 }
 

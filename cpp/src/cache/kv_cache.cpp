@@ -52,6 +52,7 @@ KvCache::KvCache(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 KvCache::~KvCache() = default;
 
 Status KvCache::create(const KvCacheShape& shape, std::unique_ptr<KvCache>* cache) {
+  if (Error e = check_given({{Argument::output, true, cache}})) return e;
   if (Error e = check_cache_shape(shape)) return e;
   std::unique_ptr<Store> store(new (std::nothrow) Store);
   if (!store) return out_of_memory(sizeof(Store));
@@ -82,6 +83,7 @@ Status KvCache::rewind_to(LengthOf length_of) {
 }
 
 Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
+  if (Error e = check_given({{Argument::output, true, copy}})) return e;
   std::unique_ptr<KvCache> made;
   if (Error e = create(store_->shape, &made)) return e;
   Store& twin = *made->store_;
@@ -99,6 +101,7 @@ Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
 }
 
 Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const {
+  if (Error e = check_given({{Argument::output, true, part}})) return e;
   if (from < 0 || to < from || to > max_length()) return refuse(Rule::slice_range, from, to, max_length());
   std::unique_ptr<KvCache> made;
   if (Error e = create(store_->shape, &made)) return e;

@@ -408,6 +408,7 @@ std::int64_t KvCache::saved_size() const {
 
 Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
   if (size != saved_size()) return refuse(Rule::save_room, saved_size(), size);
+  if (Error e = check_given({{Argument::bytes, true, bytes}})) return e;
   const Store& store = *store_;
   Writer writer(bytes);
   write_header(writer, store.shape, version_of(store.shape.dtype), turns_of(store));
@@ -423,6 +424,7 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
 }
 
 Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache) {
+  if (Error e = check_given({{Argument::bytes, size > 0, bytes}, {Argument::output, true, cache}})) return e;
   const std::int64_t passed = given_position_bytes(bytes, size);
   bytes += passed, size -= passed;
   if (Error e = check_envelope(bytes, size)) return e;

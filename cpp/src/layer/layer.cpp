@@ -98,6 +98,7 @@ Layer::~Layer() = default;
 
 Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options,
                      std::unique_ptr<Layer>* layer) {
+  if (Error e = check_given({{Argument::output, true, layer}})) return e;
   if (Error e = check_layer(shape, weights, options)) return e;
 
   std::unique_ptr<Packed> packed(new (std::nothrow) Packed);

@@ -9,12 +9,12 @@ namespace headwise {
 
 namespace {
 
-/// Whether a table [rows, columns] can be counted.
-Error check_table_size(std::int64_t rows, std::int64_t columns) {
+/// Whether a table [rows, columns] can be counted, and is there.
+Error check_table(std::int64_t rows, std::int64_t columns, const float* to) {
   std::int64_t elements = 0;
   if (rows < 0 || columns < 1) return refuse(Rule::table_extents, rows, columns);
   if (!multiply_sizes(rows, columns, &elements)) return refuse(Rule::size, Argument::table);
-  return {};
+  return check_given({{Argument::output, elements > 0, to}});
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void Sinusoids::write(double position, float* row) const {
 }
 
 Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base, float* table) {
-  if (Error e = check_table_size(length, width)) return e;
+  if (Error e = check_table(length, width, table)) return e;
   if (Error e = check_positive(Argument::base, base)) return e;
 
   Sinusoids sinusoids;
@@ -130,7 +130,8 @@ Status relative_position_bias(const float* table, std::int64_t num_buckets, std:
   if (num_heads < 1 || query_length < 0 || !multiply_sizes(num_heads, query_length, &rows))
     return refuse(Rule::bias_extents, num_heads, query_length);
   if (key_length == 0 || rows == 0) return {};
-  if (Error e = check_table_size(rows, key_length)) return e;
+  if (Error e = check_table(rows, key_length, bias)) return e;
+  if (Error e = check_given({{Argument::table, true, table}})) return e;
 
   const RelativeBuckets bucket(num_buckets, max_distance, bidirectional);
   for (std::int64_t h = 0; h < num_heads; ++h) {

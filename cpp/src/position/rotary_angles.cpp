@@ -82,6 +82,7 @@ Error check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
 }
 
 Error check_positions(const RotaryOptions& options, const double* positions, std::int64_t count) {
+  if (has_sections(options)) return refuse(Rule::sections_planes);
   if (Error e = check_given({{Argument::positions, count > 0, positions}})) return e;
   for (std::int64_t s = 0; s < count; ++s)
     if (!std::isfinite(positions[s])) return refuse(Rule::position, positions[s]);
@@ -256,6 +257,7 @@ void fill_frequencies(const RotaryOptions& options, std::int64_t head_dim, doubl
 Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta, double* amplitude) {
   if (Error e = validate_rotary(options, head_dim)) return e;
   if (options.scaling == RotaryScaling::tables) return refuse(Rule::tables_frequencies);
+  if (Error e = check_given({{Argument::output, true, theta}, {Argument::output, true, amplitude}})) return e;
   fill_frequencies(options, head_dim, theta);
   *amplitude = amplitude_of(options);
   return {};
@@ -319,6 +321,9 @@ Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const 
                      std::int64_t num_positions, float* cosines, float* sines) {
   if (Error e = validate_rotary(options, head_dim)) return e;
   if (Error e = check_positions(options, positions, num_positions)) return e;
+  const bool has_rows = num_positions > 0;
+  if (Error e = check_given({{Argument::cos_and_sin, has_rows, cosines}, {Argument::cos_and_sin, has_rows, sines}}))
+    return e;
   RotaryAngles angles;
   if (Error e = angles.create(options, head_dim)) return e;
   for (std::int64_t s = 0; s < num_positions; ++s)
