@@ -560,6 +560,11 @@ describe("A call", () => {
         'layers[0] must name layers of model.names, such as "transformer.h.0.attn", got "h.0"',
       ],
       [[1], { headGain: { "transformer.h.0.atn": [1, 1, 1, 1] } }, "headGain must name layers"],
+      [
+        [1],
+        { headGain: { "transformer.h.0.attn": [1] } },
+        'model.run: headGain["transformer.h.0.attn"] must have length 4, got 1',
+      ],
       [[1], { patch: { x: {} } }, "patch must name layers"],
       [[1], { returns: { prob: true } }, 'model.run: unknown option "prob" in returns'],
     ];
@@ -571,6 +576,11 @@ describe("A call", () => {
     const refusals: readonly (readonly [unknown, object, string])[] = [
       [[[1], [2]], {}, "model.generate: tokens must be one text, got 2"],
       [[1], { temperature: -1 }, "temperature must be a number of 0 or more, got -1"],
+      [
+        [1],
+        { headGain: { "transformer.h.0.attn": [1, 1, 1, Number.NaN] } },
+        'model.generate: headGain["transformer.h.0.attn"][3] must be finite, got NaN',
+      ],
       [[1], { topK: 0 }, "topK must be an integer of 1 or more, got 0"],
       [[1], { topP: 1.5 }, "topP must be a number above 0 and at most 1, got 1.5"],
       [[1], { seed: -1 }, "seed must be"],

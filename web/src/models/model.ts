@@ -169,7 +169,7 @@ export class Model extends Disposing {
     const mask = readMask(operation, known.attentionMask, batch);
     if (wanted === "last" && (batch.lengths || mask))
       throw new UnsupportedError(`${operation}: logits must not be "last" for texts that are filled up`);
-    const { options: changes, watched } = readPassOptions(reader, this.names);
+    const { options: changes, watched } = readPassOptions(reader, this.names, this.config.numHeads);
     const patch = readPatches(reader.call, "patch", known.patch, this.names);
     const { logits, labels, pooled } = this.#network;
     const input = { ...batch, tokenTypes, shown: mask?.data };
@@ -223,7 +223,7 @@ export class Model extends Disposing {
     if (prompt.shape.length > 1 && prompt.shape[0] !== 1)
       throw new ShapeError(`${operation}: tokens must be one text, got ${prompt.shape[0]}`);
     const { patch: _, ...others } = known;
-    const { options: changes, watched } = readPassOptions(reader, this.names);
+    const { options: changes, watched } = readPassOptions(reader, this.names, this.config.numHeads);
     const problem: GenerateProblem = {
       prompt: { ...prompt, shape: [prompt.data.length] },
       options: { ...others, ...changes, cacheDtype: reader.oneOf("cacheDtype", CACHE_DTYPES, CACHE_DTYPES[0]) },

@@ -7,7 +7,7 @@ import type { Patch } from "../layer/patch.js";
 import { FORWARD_RETURNS, type ForwardReturns, type LayerViewsAt } from "../layer/views.js";
 import { throwIfAborted } from "../read/abort.js";
 import type { CallArguments } from "../read/callArguments.js";
-import type { NumberList, OptionReader } from "../read/options.js";
+import { argument, type NumberList, type OptionReader } from "../read/options.js";
 import { suggestion } from "../read/suggestion.js";
 import type { StepActivation } from "../step/stepProblem.js";
 import type { Floats } from "../tensor/plainTensor.js";
@@ -144,17 +144,28 @@ function present<T extends object>(entries: T): Given<T> {
 export function readPassOptions(
   reader: OptionReader,
   names: readonly string[],
+  numHeads: number,
 ): { readonly options: PassOptions; readonly watched: ReadonlySet<string> } {
   const returns = reader.object("returns", FORWARD_RETURNS);
   const options = {
     returns: returns && Object.fromEntries(FORWARD_RETURNS.map((name) => [name, returns.value(name)])),
-    headGain: readByLayer<NumberList>(reader.call, "headGain", reader.value("headGain"), names),
+    headGain: readHeadGain(reader, names, numHeads),
     signal: reader.signal(),
   };
   const watched = watchedLayers(reader, names);
   if (reader.has("layers") && !returns)
     throw reader.refuse("layers", "be absent without returns, which says what they give");
   return { options: present(options), watched };
+}
+
+/** The factors of the heads of layers, which all have as many heads. */
+function readHeadGain(reader: OptionReader, names: readonly string[], numHeads: number) {
+  const given = readByLayer<unknown>(reader.call, "headGain", reader.value("headGain"), names);
+  const read = ([name, value]: [string, unknown]) => {
+    const option = `headGain[${describe(name)}]`;
+    return [name, argument(reader.call, option, value).floats(option, numHeads)];
+  };
+  return given && (Object.fromEntries(Object.entries(given).map(read)) as Record<string, Float32Array | undefined>);
 }
 
 /** The layers that `layers` names, by name or number. */
