@@ -470,6 +470,10 @@ describe.each(variants)("a step on %s", (variant) => {
       ];
       for (const [build, message] of refused)
         await expect(hw.record((recorder) => build(recorder, recorder.input("x", [3, 37])) as never)).rejects.toThrow(message); // oxfmt-ignore
+      const signal = AbortSignal.abort();
+      await expect(
+        hw.record((recorder) => ({ y: recorder.layer(layer, recorder.input("x", [3, 37]), { signal } as never) })),
+      ).rejects.toMatchObject({ hint: expect.stringContaining("Call step.run with it.") });
       expect(() => kept!.scale(foreign!, 2)).toThrow("recorder.scale: the step was recorded");
       await expect(hw.record(7 as never)).rejects.toThrow("record: build must be a function that records, got 7");
       await expect(hw.record(class {} as never)).rejects.toThrow("record: build must be a function that records, got");

@@ -54,7 +54,12 @@ export function refuseChanging(
 ): void {
   for (const name of NEVER)
     if (options.has(name) && !allowed.includes(name))
-      throw refused(options, name, "a step gives only outputs, and every run is the same", instead);
+      throw refused(
+        options,
+        name,
+        "a step gives only outputs, and every run is the same",
+        name === "signal" ? "step.run" : instead,
+      );
   if (options.has("cache"))
     for (const name of WITHOUT_CACHE)
       if (options.has(name)) throw refused(options, name, "the cache has more keys in every run", instead);
@@ -64,6 +69,6 @@ export function refuseChanging(
 
 function refused({ operation }: OptionReader, name: string, why: string, instead: string): UnsupportedError {
   return new UnsupportedError(`${operation}: ${name} must be absent in a step: ${why}`, {
-    hint: `Call ${instead} for it.`,
+    hint: `Call ${instead} with it.`,
   });
 }
