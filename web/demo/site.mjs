@@ -58,10 +58,14 @@ function writeServiceWorker(site) {
     .map((file) => file.replaceAll(path.sep, "/"))
     .sort();
   const isModel = (file) => /^(model|decoders)\//.test(file);
-  const hash = createHash("sha256");
-  for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(site, file)));
+  const versionOf = (listed) => {
+    const hash = createHash("sha256");
+    for (const file of listed) hash.update(`${file}\0`).update(readFileSync(path.join(site, file)));
+    return hash.digest("hex").slice(0, 16);
+  };
   const filled = readFileSync(path.join(HERE, "offline/serviceWorker.js"), "utf8")
-    .replace("__VERSION__", hash.digest("hex").slice(0, 16))
+    .replace("__VERSION__", versionOf(files))
+    .replace("__MODEL_VERSION__", versionOf(files.filter(isModel)))
     .replace("= __PAGE__", "= " + JSON.stringify(["./", ...files.filter((file) => !isModel(file))]))
     .replace("= __MODEL__", "= " + JSON.stringify(files.filter(isModel)));
   writeFileSync(path.join(site, "serviceWorker.js"), filled);

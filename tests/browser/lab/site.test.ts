@@ -1,10 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { type Server } from "node:http";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type BrowserContext } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 
 import { serve } from "../../../web/demo/cli/server.js";
 import { LabPage } from "./labPage.js";
@@ -82,11 +85,75 @@ describe("the static site, on a host without headers", () => {
     expect(await isKept()).toBe(false);
     await visit.getByLabel("Your sentence").fill("A sentence of mine.");
     await visit.getByText("5 tokens.").waitFor();
-    await visit.waitForFunction(async () => (await caches.match("model/weights-4of4")) !== undefined);
+    while (!(await isKept())) await visit.waitForTimeout(100);
     await context.setOffline(true);
     await visit.reload();
     await visit.getByText("5 tokens.").waitFor();
     await context.setOffline(false);
     await visit.close();
+  });
+});
+
+describe("a new version of the static site, on a host whose files may be kept for ten minutes", () => {
+  let served: string;
+  const [first, second] = ["first", "second"].map((name) => mkdtempSync(path.join(tmpdir(), `headwise-${name}-`))) as [
+    string,
+    string,
+  ];
+  const TYPES: Readonly<Record<string, string>> = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm", ".css": "text/css" }; // oxfmt-ignore
+  const server = createServer((request, response) => {
+    const name = new URL(request.url!, "http://localhost").pathname.slice(1) || "index.html";
+    try {
+      const file = readFileSync(path.join(served, decodeURIComponent(name)));
+      response.writeHead(200, { "Content-Type": TYPES[path.extname(name)] ?? "application/octet-stream", "Cache-Control": "max-age=600" }).end(file); // oxfmt-ignore
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  let url: string;
+  beforeAll(async () => {
+    cpSync(madeWith({}), first, { recursive: true });
+    cpSync(first, second, { recursive: true });
+    const change = (name: string, words: string, others: string) => {
+      const file = path.join(second, name);
+      writeFileSync(file, readFileSync(file, "utf8").replace(words, others));
+    };
+    change("index.html", "<head>", '<head><meta name="second" />');
+    change("serviceWorker.js", "`${NAME}", "`${NAME}second");
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://localhost:${(server.address() as AddressInfo).port}/`;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+    for (const folder of [first, second]) rmSync(folder, { recursive: true });
+  });
+
+  test("comes whole, and keeps the model", async () => {
+    const context = await lab.browser.newContext();
+    served = first;
+    const before = await context.newPage();
+    await before.goto(url);
+    await before.waitForFunction(() => crossOriginIsolated);
+    await before.getByLabel("Your sentence").fill("A sentence of mine.");
+    await before.getByText("5 tokens.").waitFor();
+    const isKept = (page: Page) => page.evaluate(async () => (await caches.match("model/weights-4of4")) !== undefined);
+    while (!(await isKept(before))) await before.waitForTimeout(100);
+
+    served = second;
+    await before.evaluate(async () => (await navigator.serviceWorker.ready).update());
+    const isWaiting = (page: Page) => page.evaluate(async () => (await navigator.serviceWorker.ready).waiting !== null);
+    while (!(await isWaiting(before))) await before.waitForTimeout(100);
+    await before.close();
+    const after = await context.newPage();
+    // The browser ends the old worker some time after its last page is closed. A page that is opened before keeps it.
+    for (await after.goto(url); await isWaiting(after); await after.goto(url)) {
+      await after.goto("about:blank");
+      await after.waitForTimeout(500);
+    }
+    await after.reload();
+    expect(await after.locator("meta[name=second]").count()).toBe(1);
+    expect(await isKept(after)).toBe(true);
+    await context.close();
   });
 });
