@@ -156,6 +156,29 @@ test("a handout has every figure and question; its answers come on a last page, 
   await page.close();
 });
 
+test("one handout is made at a time, and the theme stays", async () => {
+  const [, matrices] = LECTURES as [Lecture, Lecture];
+  const page = await at(matrices, 1);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await panel(page).getByRole("button", { name: "Handout to print" }).dblclick();
+  expect(await panel(page).getByRole("button", { name: "Handout to print" }).isDisabled()).toBe(true);
+  await page.locator("#handout").waitFor();
+  await lab.frames(page);
+  expect(await page.locator("#handout").count()).toBe(1);
+  expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBeUndefined();
+  await page.close();
+});
+
+test("a handout that cannot be made can be tried again", async () => {
+  const [, matrices] = LECTURES as [Lecture, Lecture];
+  const page = await at(matrices, 1);
+  await page.route("**/assets/handout-*.js", (route) => route.abort());
+  await panel(page).getByRole("button", { name: "Handout to print" }).click();
+  await panel(page).getByText("It could not be drawn").waitFor();
+  expect(await panel(page).getByRole("button", { name: "Handout to print" }).isEnabled()).toBe(true);
+  await page.close();
+});
+
 test("a visitor’s own list keeps figures in the order of the visitor, after a reload too", async () => {
   const page = await lab.open();
   const add = async (place: string) => {
@@ -176,6 +199,8 @@ test("a visitor’s own list keeps figures in the order of the visitor, after a 
   const [masks, flash] = await list.allTextContents();
   await page.getByRole("button", { name: `Move “${flash}” up` }).click();
   expect(await list.allTextContents()).toEqual([flash, masks]);
+  const focused = () => page.evaluate(() => document.activeElement!.ariaLabel ?? document.activeElement!.textContent);
+  expect(await focused()).toBe(`Remove “${flash}”`);
   await list.first().click();
   await lab.ready("flash", page);
   await page.waitForFunction(() => location.hash === "#/flash?length=8&lecture=own-1");
@@ -186,6 +211,9 @@ test("a visitor’s own list keeps figures in the order of the visitor, after a 
   await page.getByRole("button", { name: "Lectures" }).click();
   await page.getByRole("button", { name: `Remove “${flash}”` }).click();
   expect(await list.allTextContents()).toEqual([masks]);
+  expect(await focused()).toBe(`Remove “${masks}”`);
+  await page.getByRole("button", { name: `Remove “${masks}”` }).press("Enter");
+  expect(await focused()).toBe("Add what is shown now");
   await page.close();
 });
 

@@ -274,6 +274,20 @@ test("what is no number is marked, and changes nothing", async () => {
   expect(lab.page.url()).not.toContain("x=");
 });
 
+test("a number of many decimals is kept, in the address too", async () => {
+  await lab.enter("matrix");
+  const input = lab.page.getByLabel("X, row 1, column 1", { exact: true });
+  await input.fill("0.0000001");
+  await lab.page.waitForFunction(() => location.hash.includes("x=1e-7"));
+  await lab.ready("matrix");
+  await input.press("ArrowDown");
+  expect(await input.inputValue()).toBe("0");
+  await lab.page.reload();
+  await lab.ready("matrix");
+  await input.focus();
+  expect(await input.inputValue()).toBe("1e−7");
+});
+
 // The dark rows are those of the test of all rooms.
 test.each([
   ["light", "causal=true"],

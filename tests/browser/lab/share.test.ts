@@ -357,3 +357,16 @@ describe("the button of a card", () => {
     expect(await lab.page.evaluate(() => [scrollY, location.hash])).toEqual([0, "#/masks?card=2"]);
   });
 });
+
+test("a second press opens no second dialog", async () => {
+  await lab.enter("masks");
+  await lab.page.evaluate(() => {
+    for (const name of ["Share this figure", "Lectures", "Share this figure"])
+      [...document.querySelectorAll("button")].find(({ textContent }) => textContent === name)!.click();
+  });
+  await lab.page.getByRole("dialog").waitFor();
+  await lab.frames(lab.page);
+  expect(await lab.page.locator("dialog").count()).toBe(1);
+  await lab.page.keyboard.press("Escape");
+  expect(await lab.page.locator("dialog").count()).toBe(0);
+});

@@ -17,6 +17,23 @@ test("every room that computes is near its definition in double precision, and i
   }
 });
 
+test("no verdict on numbers that are not shown any more", async () => {
+  await lab.enter("masks");
+  const busy = await lab.page.evaluate(() => {
+    document.querySelector<HTMLDetailsElement>("details.check")!.open = true;
+    [...document.querySelectorAll("button")].find(({ textContent }) => textContent.startsWith("Compare"))!.click();
+    const said = document.querySelector(".verdict")!.textContent;
+    const slider = document.querySelector<HTMLInputElement>("input[data-field=queries]")!;
+    slider.value = "48";
+    slider.dispatchEvent(new Event("input"));
+    return said;
+  });
+  expect(busy).toContain("Computing");
+  await lab.ready("masks");
+  await lab.page.waitForTimeout(1000);
+  expect(await lab.page.locator(".verdict").textContent()).toBe("");
+});
+
 test.each(["light", "dark"] as const)(
   "axe finds nothing to complain of in %s rooms, and they fit a phone",
   async (colorScheme) => {

@@ -1,5 +1,6 @@
 import { t } from "../../texts/t.js";
 import { button } from "../shell/controls.js";
+import { openDialog } from "../shell/dialog.js";
 import { element } from "../shell/element.js";
 import { counted } from "../shell/numbers.js";
 import "../share/share.css";
@@ -18,12 +19,17 @@ export interface Shown {
 /** Opens a dialog with all lectures, and the visitor's own list. */
 export function chooseLecture(shown: Shown): void {
   const own = element("div", { class: "own-list" });
-  const show = () => own.replaceChildren(...ownList(show));
-  show();
+  const show = () => own.replaceChildren(...ownList(change));
   const add = button(t`Add what is shown now`, () => {
     addToOwn({ title: shown.title, room: shown.room, settings: Object.fromEntries(shown.settings) });
     show();
   });
+  /** The button that was pressed is gone: the focus goes to one of the stop that has its place now. */
+  const change = (at: number) => {
+    show();
+    (own.querySelectorAll("li")[at]?.querySelector<HTMLElement>("button:enabled") ?? add).focus();
+  };
+  show();
   const dialog: HTMLDialogElement = element(
     "dialog",
     { class: "share lectures", "aria-labelledby": "lectures-heading" },
@@ -35,9 +41,7 @@ export function chooseLecture(shown: Shown): void {
     button(t`Close`, () => dialog.close()),
   );
   dialog.onclick = ({ target }) => (target as Element).closest("a") && dialog.close();
-  dialog.onclose = () => dialog.remove();
-  document.body.append(dialog);
-  dialog.showModal();
+  openDialog(dialog);
 }
 
 function lectureEntry(lecture: Lecture): HTMLElement {
@@ -52,12 +56,12 @@ function lectureEntry(lecture: Lecture): HTMLElement {
   );
 }
 
-/** The visitor's own list. A change of it is followed by `onChange`. */
-function ownList(onChange: () => void): HTMLElement[] {
+/** The visitor's own list. A change of it is followed by `onChange`, with the stop that it concerns. */
+function ownList(onChange: (at: number) => void): HTMLElement[] {
   const lecture = ownLecture();
   const entry = (title: string, at: number) => {
-    const up = button("↑", () => (moveUpInOwn(at), onChange()));
-    const remove = button("×", () => (removeFromOwn(at), onChange()));
+    const up = button("↑", () => (moveUpInOwn(at), onChange(at - 1)));
+    const remove = button("×", () => (removeFromOwn(at), onChange(at)));
     up.ariaLabel = t`Move “${title}” up`;
     remove.ariaLabel = t`Remove “${title}”`;
     up.disabled = at === 0;

@@ -24,8 +24,9 @@ export class LecturePanel {
   readonly #big = new BigScreen(() => this.show());
   /** The stop that is shown. */
   #shown = "";
-  /** What is said while a handout is made. */
-  #working = "";
+  /** Whether a handout is made, and what is said of it. */
+  #isWorking = false;
+  #said = "";
 
   constructor(node: HTMLElement, state: LectureState) {
     this.#node = node;
@@ -72,10 +73,10 @@ export class LecturePanel {
   }
 
   #tools(place: Place): HTMLElement {
-    const said = element("span", { role: "status" }, this.#working);
+    const said = element("span", { role: "status" }, this.#said);
     if (this.#big.isOn) return element("div", { class: "lecture-tools" }, said, button(t`Leave full screen`, () => this.#setBig(false))); // oxfmt-ignore
     const handout = button(t`Handout to print`, () => void this.#printed(place));
-    handout.disabled = this.#working !== "";
+    handout.disabled = this.#isWorking;
     const big = button(t`Full screen`, () => this.#setBig(true));
     return element("div", { class: "lecture-tools" }, said, big, handout, this.#leave());
   }
@@ -124,13 +125,15 @@ export class LecturePanel {
   }
 
   async #printed(place: Place): Promise<void> {
-    const say = (words: string) => {
-      this.#working = words;
+    const say = (words: string, isWorking = false) => {
+      this.#isWorking = isWorking;
+      this.#said = words;
       this.show();
     };
+    say(t`Drawing …`, true);
     try {
       const { showHandout } = await import("./handout.js");
-      await showHandout(place, (done) => say(t`Drawing: figure ${done} of ${place.lecture.stops.length}`));
+      await showHandout(place, (done) => say(t`Drawing: figure ${done} of ${place.lecture.stops.length}`, true));
       say("");
     } catch (error) {
       say(t`It could not be drawn: ${inWords(error)}`);

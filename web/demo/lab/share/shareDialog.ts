@@ -2,6 +2,7 @@ import { cardName, CARDS } from "../embed/cards.js";
 import { Embedding } from "../embed/embedding.js";
 import type { ShownFigure } from "../embed/markup.js";
 import { button } from "../shell/controls.js";
+import { openDialog } from "../shell/dialog.js";
 import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { formatAddress, parseAddress, withCard } from "../shell/address.js";
@@ -105,13 +106,11 @@ class ShareDialog {
       this.#status,
       button(t`Close`, () => this.#dialog.close()),
     );
-    this.#dialog.onclose = () => this.#dialog.remove();
     this.#show();
   }
 
   open(): void {
-    document.body.append(this.#dialog);
-    this.#dialog.showModal();
+    openDialog(this.#dialog);
   }
 
   /** Shows the HTML of the figure that was chosen. A folded one is opened, to be drawn. Controls alone make no picture. */

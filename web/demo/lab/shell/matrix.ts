@@ -62,9 +62,9 @@ export function parseMatrix(text: string, rows: number, columns: number, filler:
 /** Sums and products of larger entries would not fit the cells. */
 export const LARGEST_ENTRY = 999;
 
-/** The number that was typed, with any minus sign and decimal mark; undefined if it is none, or too large. */
+/** The number that was typed or written by JavaScript, with any minus sign and decimal mark; undefined if it is none, or too large. */
 export function entryOf(typed: string): number | undefined {
-  const text = typed.trim().replace("−", "-").replace(",", ".");
-  const value = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
+  const text = typed.trim().replaceAll("−", "-").replace(",", ".");
+  const value = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : NaN;
   return Math.abs(value) <= LARGEST_ENTRY ? value : undefined;
 }

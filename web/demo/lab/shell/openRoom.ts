@@ -182,12 +182,17 @@ export class OpenRoom implements RoomView<Fields> {
   onCheck(check: (values: Values<Fields>) => Promise<readonly Difference[]>): void {
     const run = () => {
       this.#say(t`Computing in double precision …`);
-      check(this.state.values).then(
+      const checked = this.state.values;
+      // What comes after a change is about numbers that are not shown any more.
+      const isLate = () => this.state.values !== checked;
+      check(checked).then(
         (differences) => {
+          if (isLate()) return;
           this.#failure.clear();
           this.#say(verdict(differences));
         },
         (error: unknown) => {
+          if (isLate()) return;
           this.#say("");
           this.#fail(error, run);
         },
