@@ -49,6 +49,21 @@ describe(".npy", () => {
     expect(() => readNpy(npy(header, new Uint8Array(length)), "a")).toThrow(words);
   });
 
+  test("a header may be long", () => {
+    const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }${" ".repeat(1_000_000)}\n`;
+    const length = bytesOf(Uint32Array.of(text.length));
+    const parts = [Uint8Array.of(0x93), Buffer.from("NUMPY"), Uint8Array.of(2, 0), length, Buffer.from(text)];
+    const file = Buffer.concat([...parts, bytesOf(Float32Array.of(2.5))]);
+    expect([...readNpy(file, "a").data]).toEqual([2.5]);
+  });
+
+  test.each(["constructor", "toString"])("no type is called %s", (type) => {
+    const header = `{'descr': '${type}', 'fortran_order': False, 'shape': (1,), }`;
+    expect(() => readNpy(npy(header, new Uint8Array(4)), "a")).toThrow(`holds ${type} that this page does not read`);
+    const [entry] = openSafetensors(safetensors({ a: { dtype: type, shape: [1], bytes: new Uint8Array(4) } }));
+    expect(() => entry!.read()).toThrow(`holds “a” as ${type}`);
+  });
+
   test("other files are refused", async () => {
     expect(() => readNpy(Uint8Array.of(1, 2, 3), "a")).toThrow(/does not begin/);
     await expect(openFile(new File(["x"], "x.txt"))).rejects.toThrow("x.txt is neither .npy nor .safetensors");

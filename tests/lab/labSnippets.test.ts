@@ -74,7 +74,7 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
     (layout) =>
       [
         `tensors: ${layout}`,
-        tensors(settings(tensorFields, `mode=attention&layout=${layout}`)),
+        tensors(settings(tensorFields, `mode=attention&scale=2&layout=${layout}`)),
         /\[ 1, 4, 20, 20 \]/,
       ] as const,
   ),
@@ -101,4 +101,9 @@ test.each(CODES)("the code of %s runs as it is copied", (_, code, printed) => {
   expect(stderr).toBe("");
   expect(status).toBe(0);
   expect(stdout).toMatch(printed);
+});
+
+test("the code of own tensors has their scale", () => {
+  expect(tensors(settings(tensorFields, "mode=attention&scale=2"))).toContain("  scale: 2 / Math.sqrt(16),\n");
+  expect(tensors(settings(tensorFields, "mode=attention"))).not.toContain("scale:");
 });

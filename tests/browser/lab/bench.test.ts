@@ -101,9 +101,10 @@ test("hostile files are refused by name, run nothing, and leave what is shown", 
   ]);
   expect(await bars().filter({ hasText: mark }).count()).toBe(example.measurements.length);
   expect(await lab.page.evaluate(() => "hostile" in window)).toBe(false);
-  await lab.page.getByRole("button", { name: "Remove good.json" }).click();
+  await lab.page.getByRole("button", { name: "Remove good.json" }).press("Enter");
   await lab.page.getByText("No file is shown.").waitFor();
-  await lab.page.getByRole("button", { name: "Show the example" }).click();
+  expect(await lab.page.evaluate(() => document.activeElement!.textContent)).toBe("Show the example");
+  await lab.page.keyboard.press("Enter");
   await lab.page.getByText("An example: ").waitFor();
 });
 

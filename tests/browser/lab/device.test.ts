@@ -54,12 +54,15 @@ test("the numbers that are printed are those that are drawn", async () => {
 
 test("a bench that runs can be cancelled, keeps what it has, and leaves the engine usable", async () => {
   await lab.enter("device?seconds=2");
-  await lab.page.getByRole("button", { name: "Run the bench" }).click();
+  const focused = () => lab.page.evaluate(() => document.activeElement!.textContent);
+  await lab.page.getByRole("button", { name: "Run the bench" }).press("Enter");
+  expect(await focused()).toBe("Cancel the bench");
   await lab.page.waitForFunction(() => /BERT, 12 heads × 512/.test(document.querySelector("#busy-what")!.textContent));
-  await lab.page.getByRole("button", { name: "Cancel the bench" }).click();
+  await lab.page.keyboard.press("Enter");
   await lab.page.getByText(/the bench was cancelled when it had measured 1 of \d+ figures\.$/).waitFor();
   expect(await lab.page.locator(".roofline path.mark").count()).toBe(1);
   expect(await lab.page.getByRole("button", { name: "Cancel the bench" }).count()).toBe(0);
+  expect(await focused()).toBe("Run the bench");
   await lab.compare();
   await lab.page.getByText("Against the definition").waitFor();
   expect(await lab.page.getByRole("button", { name: "Run the bench" }).isEnabled()).toBe(true);

@@ -92,7 +92,13 @@ export class Shelf {
   #item(file: BenchFile): HTMLElement {
     const { date, command, headwise, note } = file.document;
     const version = `headwise ${headwise.version}${headwise.commit ? ` (${headwise.commit})` : ""}`;
-    const remove = button(t`Remove`, () => this.#put(this.#files.filter((other) => other !== file)));
+    const remove = button(t`Remove`, () => {
+      const at = this.#files.indexOf(file);
+      this.#put(this.#files.filter((other) => other !== file));
+      // The button is gone: the focus goes to that of the next file, or of the last one.
+      const others = [...this.#list.querySelectorAll("button")];
+      (others[at] ?? others.at(-1) ?? this.#example).focus();
+    });
     remove.setAttribute("aria-label", t`Remove ${file.name}`);
     return element(
       "li",

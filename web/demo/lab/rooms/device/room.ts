@@ -64,8 +64,10 @@ function open(view: RoomView<typeof fields>): void {
   });
 
   async function measure(): Promise<void> {
+    const hadFocus = document.activeElement === run;
     run.disabled = true;
     cancel.hidden = false;
+    if (hadFocus) cancel.focus();
     about.textContent = t`Measuring. Leave this tab in front, and the machine alone.`;
     const order = { engines: engines(), seconds: state.values.seconds };
     try {
@@ -79,6 +81,7 @@ function open(view: RoomView<typeof fields>): void {
       about.textContent = t`The bench was interrupted: ${error instanceof Error ? error.message : String(error)}.`;
     }
     run.disabled = false;
+    if (document.activeElement === cancel) run.focus();
     cancel.hidden = true;
   }
 

@@ -3,7 +3,7 @@ import type { Settings } from "./problem.js";
 
 /** The call as a program, with random tensors in place of the visitor's. */
 export function snippet(settings: Settings): string {
-  const { mode, layout, heads, kvHeads, causal } = settings;
+  const { mode, heads, kvHeads, causal } = settings;
   if (mode === "model") return modelSnippet(settings);
   return `import { createAttention } from "headwise";
 
@@ -12,7 +12,7 @@ const random = (...shape) => ({
   data: Float32Array.from({ length: shape.reduce((n, extent) => n * extent, 1) }, () => Math.random() - 0.5), // yours
   shape,
 });
-${mode === "layer" ? layerLines(heads, kvHeads, causal) : attentionLines(layout, heads, kvHeads, causal)}
+${mode === "layer" ? layerLines(heads, kvHeads, causal) : attentionLines(settings)}
 console.log(output.shape, probs.shape);
 await hw.dispose();
 `;
@@ -38,19 +38,22 @@ const { output, probs } = await layer.forward(random(1, 20, ${width}), {
 });`;
 }
 
-function attentionLines(layout: string, heads: number, kvHeads: number, causal: boolean): string {
+/** The width of a head of the random tensors. */
+const HEAD_DIM = 16;
+
+function attentionLines({ layout, heads, kvHeads, causal, scale }: Settings): string {
   const shape = (count: number) =>
     ({
-      BHSD: `1, ${count}, 20, 16`,
-      BSHD: `1, 20, ${count}, 16`,
-      BSE: `1, 20, ${count * 16}`,
-      BES: `1, ${count * 16}, 20`,
+      BHSD: `1, ${count}, 20, ${HEAD_DIM}`,
+      BSHD: `1, 20, ${count}, ${HEAD_DIM}`,
+      BSE: `1, 20, ${count * HEAD_DIM}`,
+      BES: `1, ${count * HEAD_DIM}, 20`,
     })[layout]!;
   const isPacked = layout === "BSE" || layout === "BES";
   return `const [query, key, value] = [random(${shape(heads)}), random(${shape(kvHeads)}), random(${shape(kvHeads)})];
 const { output, probs } = await hw.scaledDotProductAttention(query, key, value, {
   layout: "${layout}",${isPacked ? `\n  numHeads: ${heads},\n  numKvHeads: ${kvHeads},` : ""}
-  causal: ${causal},
+  causal: ${causal},${scale === 1 ? "" : `\n  scale: ${scale} / Math.sqrt(${HEAD_DIM}),`}
   returns: { output: true, probs: true },
 });`;
 }

@@ -16,8 +16,8 @@ const TYPES: Readonly<Record<string, NumberType>> = {
 
 /** Reads a NumPy `.npy` file, version 1 to 3. */
 export function readNpy(bytes: Uint8Array, name: string): FileTensor {
-  const latin = (from: number, to: number) => String.fromCharCode(...bytes.subarray(from, to));
-  if (latin(0, 6) !== MAGIC) throw new FileError(t`is no .npy file: it does not begin with “${"\\x93NUMPY"}”`);
+  const isNpy = [...MAGIC].every((letter, i) => bytes[i] === letter.charCodeAt(0));
+  if (!isNpy) throw new FileError(t`is no .npy file: it does not begin with “${"\\x93NUMPY"}”`);
   if (bytes.byteLength < 12) throw new FileError(t`is cut short: its header is missing`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const [start, length] = bytes[6] === 1 ? [10, view.getUint16(8, true)] : [12, view.getUint32(8, true)];
@@ -25,10 +25,10 @@ export function readNpy(bytes: Uint8Array, name: string): FileTensor {
     throw new FileError(
       t`is cut short: its header should have ${length} bytes, and ${bytes.byteLength - start} are there`,
     );
-  const header = latin(start, start + length);
+  const header = new TextDecoder().decode(bytes.subarray(start, start + length));
   const [, order, stored] = /'descr':\s*'([<>|=]?)(\w+)'/.exec(header) ?? [];
   const [, extents] = /'shape':\s*\(([\d,\s]*)\)/.exec(header) ?? [];
-  const type = stored === undefined ? undefined : TYPES[stored];
+  const type = stored !== undefined && Object.hasOwn(TYPES, stored) ? TYPES[stored] : undefined;
   if (type === undefined)
     throw new FileError(
       stored === undefined

@@ -67,7 +67,7 @@ function checked(name: string, entry: unknown, bytes: number): Entry {
 
 function entryOf(name: string, { dtype, shape, data_offsets: [from, to] }: Entry, numbers: Uint8Array): FileEntry {
   const read = () => {
-    const type = TYPES[dtype];
+    const type = Object.hasOwn(TYPES, dtype) ? TYPES[dtype] : undefined;
     if (!type) throw new FileError(t`holds “${name}” as ${dtype}; this page reads ${Object.keys(TYPES).join(", ")}`);
     const data = readNumbers(numbers.subarray(from, to), type, elementCount(shape));
     return { name, shape, data, stored: dtype };
