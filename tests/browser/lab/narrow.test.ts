@@ -32,6 +32,18 @@ describe.each(ROOMS)("in the room %s", (room) => {
   });
 });
 
+test.each(["positions?words=", "generate?begin=", "tensors?input=numbers&numbers=", "bench?file=", "nosuch"])(
+  "a word of any length makes no page wider: %s",
+  async (place) => {
+    const isUnknown = place === "nosuch";
+    await page.goto("about:blank");
+    await page.goto(`${lab.url}#/${place}${"z".repeat(600)}`);
+    await lab.ready(isUnknown ? "lesson" : place.split("?")[0]!, page);
+    await lab.unfold(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(WIDTH);
+  },
+);
+
 test("the pill names the engine", async () => {
   await enter("masks");
   const pill = page.locator("#engine summary > span");

@@ -148,3 +148,18 @@ test("the names of matrices have their letter as an index", async () => {
   expect(await lab.page.locator("main").innerText()).not.toMatch(/[A-Z]_[A-Z]/);
   expect(await lab.page.locator(".hint sub").allTextContents()).toEqual(["Q", "Q"]);
 });
+
+test("no more of a text is shown than its address is read with", async () => {
+  await lab.enter("positions");
+  const words = lab.page.getByLabel("Words, some of them twice");
+  await words.fill("a ".repeat(300));
+  expect(await words.inputValue()).toBe("a ".repeat(100));
+  await words.press("End");
+  await words.press("b");
+  expect(await words.inputValue()).toBe("a ".repeat(100));
+  await lab.ready("positions");
+  const shown = await lab.page.locator(".main-finding").textContent();
+  await lab.page.reload();
+  await lab.ready("positions");
+  expect(await lab.page.locator(".main-finding").textContent()).toBe(shown);
+});

@@ -11,6 +11,11 @@ function put<F extends Fields>(state: State<F>, name: string, value: unknown): v
   state.set({ [name]: value } as Partial<Values<F>>);
 }
 
+/** The same with a text: no more of it than the address of the room is read with. */
+function putText<F extends Fields>(state: State<F>, name: string, text: string): void {
+  put(state, name, state.fields[name]!.parse(text));
+}
+
 /** Shows the state in a control, now and after every change. */
 function follow<F extends Fields>(state: State<F>, show: (values: Values<F>) => void): void {
   show(state.values);
@@ -102,10 +107,14 @@ export function lines<F extends Fields, K extends KeyOf<F, Field<string>>>(
   const id = newId();
   const attributes = { id, rows: String(rows), spellcheck: "false", autocomplete: "off", "data-field": name };
   const area = element("textarea", attributes);
-  area.oninput = () => put(state, name, area.value);
-  follow(state, (values) => {
+  const show = (values: Values<F>) => {
     if (area.value !== values[name]) area.value = values[name] as string;
-  });
+  };
+  area.oninput = () => {
+    putText(state, name, area.value);
+    show(state.values);
+  };
+  follow(state, show);
   return element("div", { class: "control lines" }, element("label", { for: id }, label), area);
 }
 
@@ -126,10 +135,14 @@ export function entry<F extends Fields, K extends KeyOf<F, Field<string>>>(
     "data-field": name,
   };
   const input = element("input", attributes);
-  input.oninput = () => put(state, name, input.value.trim());
-  follow(state, (values) => {
+  const show = (values: Values<F>) => {
     if (input.value.trim() !== values[name]) input.value = values[name] as string;
-  });
+  };
+  input.oninput = () => {
+    putText(state, name, input.value.trim());
+    show(state.values);
+  };
+  follow(state, show);
   return element("div", { class: "control entry" }, element("label", { for: id }, label), input);
 }
 
