@@ -48,7 +48,7 @@ function attentionLines({ layout, heads, kvHeads, causal, scale }: Settings): st
       BSHD: `1, 20, ${count}, ${HEAD_DIM}`,
       BSE: `1, 20, ${count * HEAD_DIM}`,
       BES: `1, ${count * HEAD_DIM}, 20`,
-    })[layout]!;
+    })[layout];
   const isPacked = layout === "BSE" || layout === "BES";
   return `const [query, key, value] = [random(${shape(heads)}), random(${shape(kvHeads)}), random(${shape(kvHeads)})];
 const { output, probs } = await hw.scaledDotProductAttention(query, key, value, {
