@@ -1,6 +1,6 @@
 // The declarations of web/src → dist/types: a file for each entry of the package, and files that they share.
 
-import { copyFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { rolldown } from "rolldown";
@@ -21,10 +21,11 @@ export async function emitTypes() {
     for (const folder of [single, path.join(dist, "types")]) rmSync(folder, { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
     await bundleTypes(path.join(single, "entries"));
-    copyFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), path.join(dist, "types/vizReact.d.ts"));
     // TypeScript looks for a file of its own for each way to load a module. A module may import CommonJS, but not the other
     // way round, so the types are those of `require`, and `import` gives them too.
     for (const name of REQUIRED) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.cjs";\n`);
+    const forJsx = readFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), "utf8");
+    writeFileSync(path.join(dist, "types/vizReact.d.cts"), forJsx.replace("./viz.js", "./viz.cjs"));
   });
 }
 

@@ -35,7 +35,7 @@ describeWith([attw], "are the types wrong?", () => {
   });
 
   test("They are not, for every way to resolve what has a build for require", async () => {
-    const required = ["inline", "formula", "onnx", "train", "models", "inspect", "viz", "react"];
+    const required = ["inline", "formula", "onnx", "train", "models", "inspect", "viz", "viz/react", "react"];
     expect(await reportOf("--profile", "node16", "--entrypoints", ...required)).toContain("🟢 (CJS)");
   });
 });

@@ -21,8 +21,8 @@ const EXPECTED = [
   /^dist\/wasm\/headwise\.((simd|relaxed)\.((late\.)?wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/demo\/firstScreen\.png$/, // the picture of the README
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
-  /^dist\/types\/(index|worker|webgpu|inline|formula|onnx|train|models|inspect|viz|vizReact|react)\.d\.ts$/,
-  /^dist\/types\/(inline|formula|onnx|train|models|inspect|viz|react)\.d\.cts$/,
+  /^dist\/types\/(index|worker|webgpu|inline|formula|onnx|train|models|inspect|viz|react)\.d\.ts$/,
+  /^dist\/types\/(inline|formula|onnx|train|models|inspect|viz|vizReact|react)\.d\.cts$/,
   /^dist\/types\/shared\/[\w-]+\.d\.cts$/,
 ];
 

@@ -80,7 +80,7 @@ type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "loca
 };
 
 /** Options that `step` has in addition to the options of `attend`. */
-interface StepOptions extends Pick<AppendOptions, "lengths"> {
+export interface StepOptions extends Pick<AppendOptions, "lengths"> {
   /** Memory order of key and value. Default `layout`. */
   readonly kvLayout?: Layout | undefined;
 }

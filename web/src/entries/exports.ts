@@ -21,7 +21,7 @@ export type {
   GradientsAt,
   UsualGradients,
 } from "../attention/backwardProblem.js";
-export type { AttentionSettingsOptions, EmptyRows, Window } from "../attention/attentionOptions.js";
+export type { AttentionSettingsOptions, Dropout, EmptyRows, Window } from "../attention/attentionOptions.js";
 export { combineMasks } from "../attention/combineMasks.js";
 export {
   maskFromHiddenKeys,
@@ -39,9 +39,10 @@ export type { AttendOptions } from "../cache/attendProblem.js";
 export type { CacheContent } from "../cache/cacheContent.js";
 export type { CacheDtype } from "../cache/cacheDtype.js";
 export type { CompleteRing, KvCacheOptions, Ring } from "../cache/cacheProblem.js";
-export type { KvCache } from "../cache/kvCache.js";
+export type { KvCache, StepOptions } from "../cache/kvCache.js";
 export type { SavedCacheOptions } from "../cache/savedCache.js";
 export type { EncoderChoice, RecordedOr, Recording } from "../read/encoder.js";
+export type { LocationOption } from "../read/location.js";
 export { toBfloat16, toFloat16, toFloat32 } from "../read/float16.js";
 export { tensor } from "../read/newTensor.js";
 export type { NumberList } from "../read/options.js";
@@ -117,7 +118,7 @@ export {
 } from "../position/position.js";
 export type { RotaryOptions } from "../position/rotaryProblem.js";
 export type { FrequencyList, RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
-export type { GivenPositions } from "../position/tokenPositions.js";
+export type { GivenPositions, Int64Tensor } from "../position/tokenPositions.js";
 export type { RecordedAttentionOptions, RecordedLayerOptions, RecordedRotaryOptions } from "../step/recordedOptions.js";
 export type { Recorder } from "../step/recorder.js";
 export type { Step, StepInputs, StepOutputs, StepResult } from "../step/step.js";

@@ -4,6 +4,7 @@ import { AttentionHeads } from "../viz/attentionHeads.js";
 import { AttentionMap } from "../viz/attentionMap.js";
 
 export { AttentionHeads, type AttentionHeadsEvents } from "../viz/attentionHeads.js";
+export type { Listen } from "../viz/attentionElement.js";
 export { AttentionMap, type AttentionMapEvents } from "../viz/attentionMap.js";
 export { type Kind, type Palette } from "../viz/colours.js";
 export { type Cell } from "../viz/cursor.js";

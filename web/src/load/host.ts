@@ -38,8 +38,8 @@ export interface WasmSource {
   readonly glueUrl?: string | URL | undefined;
   /** The bytes of the `.wasm` file. */
   readonly binary?: ArrayBuffer | Uint8Array | undefined;
-  /** The compiled module. */
-  readonly module?: WebAssembly.Module | undefined;
+  /** The compiled module, a WebAssembly.Module. Projects for Node without the DOM's types do not know that name. */
+  readonly module?: object | undefined;
   /**
    * Address of the late part of the module, `headwise.<variant>.late.wasm`, of the same build as the module. The first call
    * that needs it loads it.
@@ -47,8 +47,8 @@ export interface WasmSource {
   readonly lateUrl?: string | URL | undefined;
   /** The bytes of the late part. */
   readonly lateBinary?: ArrayBuffer | Uint8Array | undefined;
-  /** The compiled late part. */
-  readonly lateModule?: WebAssembly.Module | undefined;
+  /** The compiled late part, a WebAssembly.Module. */
+  readonly lateModule?: object | undefined;
 }
 
 /** A WasmSource after checking: addresses are strings, bytes are our own copy. */

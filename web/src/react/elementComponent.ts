@@ -30,9 +30,7 @@ export interface ElementParts {
 export type ComponentProps<Element, Own> = Own & Omit<HTMLAttributes<Element>, keyof Own | "children">;
 
 /** A component whose `ref` is the element. */
-export type ElementComponent<Element, Own> = ForwardRefExoticComponent<
-  ComponentProps<Element, Own> & RefAttributes<Element>
->;
+export type ElementComponent<Element, Props> = ForwardRefExoticComponent<Props & RefAttributes<Element>>;
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -43,9 +41,9 @@ const useEffectBeforePaint = typeof document === "undefined" ? useEffect : useLa
  * Makes a component of a custom element. It sets the properties itself, each one when its value has changed: React 18
  * knows only attributes, and React 19 too while the element is not registered.
  */
-export function elementComponent<Element extends HTMLElement, Own>(
+export function elementComponent<Element extends HTMLElement, Props>(
   parts: ElementParts,
-): ElementComponent<Element, Own> {
+): ElementComponent<Element, Props> {
   const { name, tag, define, events } = parts;
   const properties = Object.keys(parts.properties);
   const own = new Set([...properties, ...Object.keys(events)]);
@@ -72,7 +70,7 @@ export function elementComponent<Element extends HTMLElement, Own>(
     return createElement(tag, { ...attributesOf(given, own), ref: element });
   };
   Component.displayName = name;
-  return forwardRef(Component);
+  return forwardRef(Component) as ElementComponent<Element, Props>;
 }
 
 /** What is set on the element. `tokens` are the tokens of each axis that has none of its own. */

@@ -48,14 +48,19 @@ type Handlers<Names extends Types<Events>, Events> = {
 type OwnOfMap = MapProperties & Handlers<typeof MAP_EVENTS, AttentionMapEvents>;
 type OwnOfHeads = HeadsProperties & Handlers<typeof HEADS_EVENTS, AttentionHeadsEvents>;
 
+// Interfaces, because TypeScript writes their names into the types of a library that exports a component again.
+// oxlint-disable typescript/no-empty-object-type -- they only name what they extend
+
 /** Properties of the component `AttentionMap`. */
-export type AttentionMapProps = ComponentProps<MapElement, OwnOfMap>;
+export interface AttentionMapProps extends ComponentProps<MapElement, OwnOfMap> {}
 
 /** Properties of the component `AttentionHeads`. */
-export type AttentionHeadsProps = ComponentProps<HeadsElement, OwnOfHeads>;
+export interface AttentionHeadsProps extends ComponentProps<HeadsElement, OwnOfHeads> {}
+
+// oxlint-enable typescript/no-empty-object-type
 
 /** `<attention-map>` of `headwise/viz` as a component: a heatmap. `ref` gives the element, with its methods. */
-export const AttentionMap: ElementComponent<MapElement, OwnOfMap> = /* @__PURE__ */ elementComponent({
+export const AttentionMap: ElementComponent<MapElement, AttentionMapProps> = /* @__PURE__ */ elementComponent({
   name: "AttentionMap",
   tag: "attention-map",
   define: () => MapElement.define(),
@@ -64,7 +69,7 @@ export const AttentionMap: ElementComponent<MapElement, OwnOfMap> = /* @__PURE__
 });
 
 /** `<attention-heads>` of `headwise/viz` as a component: links between tokens. `ref` gives the element. */
-export const AttentionHeads: ElementComponent<HeadsElement, OwnOfHeads> = /* @__PURE__ */ elementComponent({
+export const AttentionHeads: ElementComponent<HeadsElement, AttentionHeadsProps> = /* @__PURE__ */ elementComponent({
   name: "AttentionHeads",
   tag: "attention-heads",
   define: () => HeadsElement.define(),

@@ -1,6 +1,5 @@
 import { UnsupportedError } from "../base/errors.js";
 import { CallArguments } from "../read/callArguments.js";
-import type { Optional } from "../read/withDefaults.js";
 import { AttentionElement, messageOf, type Listen } from "./attentionElement.js";
 import { whole } from "./axis.js";
 import type { ByAxis } from "./bins.js";
@@ -289,7 +288,7 @@ export class AttentionMap extends AttentionElement {
    *
    * @param part - The rows and columns, `[from, to]` each. Default: those of the view.
    */
-  async toCSV(part: Optional<MapView> = {}): Promise<string> {
+  async toCSV(part: { readonly [Axis in keyof MapView]?: MapView[Axis] | undefined } = {}): Promise<string> {
     const { data, map, head } = this.#drawn("toCSV");
     const { queries, keys } = { ...this.view, ...readPart(this.#call("toCSV"), part, data) };
     const answer = await data.rows(head, queries[0], queries[1]);
