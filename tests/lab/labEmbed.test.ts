@@ -7,7 +7,7 @@ import { expect, test } from "@jest/globals";
 
 import { listings } from "../package/listings.js";
 
-import { figureAddress } from "../../web/demo/embed/figureAddress.js";
+import { figureAddress, labAddress } from "../../web/demo/embed/figureAddress.js";
 import { heightIn } from "../../web/demo/embed/heightMessage.js";
 import { elementMarkup, frameMarkup } from "../../web/demo/lab/embed/markup.js";
 
@@ -36,6 +36,16 @@ test("the address of a lab may name its file", () => {
     card: "",
   };
   expect(figureAddress(figure)).toBe("https://your.host/lab/index.html?embed#/masks");
+});
+
+test.each(["http://", "javascript:alert(1)", "data:text/html,a"])("%s is no address of a lab", (given) => {
+  expect(() => labAddress(given, LAB)).toThrow(
+    `<headwise-figure>: lab must be the address of a page, got ${JSON.stringify(given)}`,
+  );
+});
+
+test("the address of a lab is read in relation to its page", () => {
+  expect(labAddress("../lab/", "https://your.host/texts/one.html")).toBe("https://your.host/lab/");
 });
 
 test("a height is read from a message of a figure, and from no other", () => {

@@ -395,6 +395,18 @@ describe("<headwise-figure>", () => {
     await page.close();
   });
 
+  test("with a wrong address of the lab its content stays, until the address is right", async () => {
+    const complaints: string[] = [];
+    const page = await visit(script() + figure('lab="http://"'), {
+      prepare: (fresh) => Promise.resolve(fresh.on("pageerror", ({ message }) => complaints.push(message))),
+    });
+    await expectContent(page);
+    expect(complaints).toEqual(['<headwise-figure>: lab must be the address of a page, got "http://"']);
+    await page.evaluate((lab) => document.querySelector("headwise-figure")!.setAttribute("lab", lab), site.url);
+    await shown(page);
+    await page.close();
+  });
+
   test("without JavaScript its content stays", async () => {
     await visit(script() + figure()).then((page) => page.close());
     const context = await lab.browser.newContext({ javaScriptEnabled: false });

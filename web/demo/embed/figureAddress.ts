@@ -10,6 +10,17 @@ export interface Figure {
   readonly card: string;
 }
 
+/**
+ * The address of the lab that an attribute gives.
+ *
+ * @throws TypeError if it is not the address of a page. The element then shows its content.
+ */
+export function labAddress(given: string, base: string): string {
+  const address = URL.canParse(given, base) ? new URL(given, base) : undefined;
+  if (address && /^(https?|file):$/.test(address.protocol)) return address.href;
+  throw new TypeError(`<headwise-figure>: lab must be the address of a page, got ${JSON.stringify(given)}`);
+}
+
 /** The address of the page that shows only this figure. */
 export function figureAddress({ lab, room, settings, theme, card }: Figure): string {
   const address = new URL(lab);

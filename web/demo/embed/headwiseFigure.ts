@@ -1,7 +1,7 @@
 // The element <headwise-figure>: a room of the lab, or one card of it, as a figure of any page. This file becomes
 // embed.js, which stands beside the lab's index.html. It can be imported in Node, where it defines nothing.
 
-import { figureAddress, type Figure } from "./figureAddress.js";
+import { figureAddress, labAddress, type Figure } from "./figureAddress.js";
 import { heightIn } from "./heightMessage.js";
 
 export type { HeightMessage } from "./heightMessage.js";
@@ -45,15 +45,17 @@ export class HeadwiseFigure extends Base {
   }
 
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {
-    if (!this.#frame || before === after) return;
-    if (name === "label") this.#frame.title = this.#title;
+    const isShown = this.shadowRoot?.firstChild;
+    if (!isShown || before === after) return;
+    if (!this.#frame) this.#open(); // `lab` was no address
+    else if (name === "label") this.#frame.title = this.#title;
     else if (name === "settings") this.#set(this.#frame);
     else this.#open();
   }
 
   get #figure(): Figure {
     return {
-      lab: new URL(this.getAttribute("lab") ?? "./", this.hasAttribute("lab") ? this.baseURI : import.meta.url).href,
+      lab: labAddress(this.getAttribute("lab") ?? "./", this.hasAttribute("lab") ? this.baseURI : import.meta.url),
       room: this.getAttribute("room") ?? "",
       settings: this.getAttribute("settings") ?? "",
       theme: this.getAttribute("theme") ?? "auto",
@@ -67,6 +69,9 @@ export class HeadwiseFigure extends Base {
 
   /** Makes the frame. A new frame, unlike a new address in an old one, adds no step to the history of the page. */
   #open(): void {
+    const content = document.createElement("slot");
+    this.#frame = undefined;
+    this.shadowRoot!.replaceChildren(content);
     const frame = document.createElement("iframe");
     frame.title = this.#title;
     frame.loading = "lazy";
@@ -74,7 +79,7 @@ export class HeadwiseFigure extends Base {
     if (crossOriginIsolated) frame.setAttribute("credentialless", "");
     frame.src = figureAddress(this.#figure);
     this.#frame = frame;
-    this.shadowRoot!.replaceChildren(frame, document.createElement("slot"));
+    content.before(frame);
   }
 
   /**
