@@ -10,7 +10,7 @@ import { firstRows } from "../expected.js";
 import { closeTo, expectAlone, expectBothWays, expectThreaded, outcomeAt, outcomeIn } from "../pages.js";
 import { bundle, copyAssets, distOf, pageProject } from "../pageProject.js";
 import { run } from "../programs.js";
-import { describeWith, tool } from "../tools.js";
+import { describeWith, runtime, tool } from "../tools.js";
 import { withViteServer } from "../viteServer.js";
 
 const project = pageProject();
@@ -41,9 +41,9 @@ describe.each(["mainCore.js", "mainWorker.js", "mainOwnWorker.js"])("%s", (main)
   });
 });
 
-// These two leave `new URL(…, import.meta.url)` alone: the assets are the page's own business.
-function testAssets(bundler: string): void {
-  const bundled = (main?: string) => bundle(bundler, project.consumer, main);
+// These leave `new URL(…, import.meta.url)` alone: the assets are the page's own business.
+function testAssets(bundler: string, ...options: readonly string[]): void {
+  const bundled = (main?: string) => bundle(bundler, project.consumer, main, ...options);
 
   test("with the assets copied beside the bundle", async () => {
     const site = await bundled();
@@ -62,7 +62,7 @@ function testAssets(bundler: string): void {
     const { code, message, hint } = await outcomeIn(project.browser, await bundled("mainWorker.js"), {});
     expect(code).toBe("ASSET_NOT_FOUND");
     expect(message).toMatch(/worker did not start: http:\S+\/worker-entry\.js was not found: HTTP 404/);
-    expect(hint).toContain("headwise/wasm/");
+    expect(hint).toContain("copy it there from node_modules/headwise/dist");
   });
 
   test("with the assets copied elsewhere and their addresses given", async () => {
@@ -96,3 +96,8 @@ describeWith([tool("webpack")], "webpack for Node: no configuration, no warning,
 
 describe("esbuild", () => testAssets("esbuild"));
 describeWith([tool("rollup"), tool("@rollup/plugin-node-resolve")], "Rollup", () => testAssets("rollup"));
+
+const bun = runtime("@oven/bun-linux-x64/bin/bun");
+describeWith([bun], "Bun's bundler", () => testAssets("bun", bun));
+const deno = runtime("@deno/linux-x64-glibc/deno");
+describeWith([deno], "Deno's bundler", () => testAssets("deno", deno));
