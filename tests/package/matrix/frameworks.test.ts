@@ -74,7 +74,9 @@ describeWith([tool("parcel")], "Parcel, with package exports turned on", () => {
   });
 
   slowTest("a file that Parcel has changed is named, with what computes without it", async () => {
-    const outcome = await outcomeIn(project.browser, await built("mainAuto.js"), {});
+    const site = await built("mainAuto.js");
+    await copyAssets(project.consumer, path.join(site, "assets"));
+    const outcome = await outcomeIn(project.browser, site, {});
     expect(outcome).toMatchObject({ code: "ASSET_INVALID" });
     expect(outcome.message).toMatch(/auto-engine\.\w+\.js is not a file of headwise/);
     expect(outcome.hint).toContain('backend: "wasm"');
