@@ -187,8 +187,8 @@ export class LabPage {
 const roomOf = (place: string) => place.split("?")[0]!;
 
 /**
- * Shows next to nothing: a file of the site with few characters. The site is loaded anew from there, in the process that Chromium
- * has for it. From about:blank it would start another one, with half a second more work.
+ * Shows next to nothing: a file of the site with few characters. From there the site is loaded anew, in the process that
+ * Chromium has for it. From about:blank Chromium would start another process, with half a second more work.
  */
 export const leave = (page: Page, site: string) => page.goto(new URL("elsewhere.js", site).href);
 

@@ -36,7 +36,7 @@ test.each(["positions?words=", "generate?begin=", "tensors?input=numbers&numbers
   "a word of any length makes no page wider: %s",
   async (place) => {
     const isUnknown = place === "nosuch";
-    await page.goto("about:blank");
+    await leave(page, lab.url);
     await page.goto(`${lab.url}#/${place}${"z".repeat(600)}`);
     await lab.ready(isUnknown ? "lesson" : place.split("?")[0]!, page);
     await lab.unfold(page);

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { BrowserContext, Page } from "playwright-core";
 
 import { serve } from "../../../web/demo/cli/server.js";
+import { serveFolder } from "../staticServer.js";
 import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
@@ -95,59 +95,46 @@ describe("the static site, on a host without headers", () => {
 });
 
 describe("a new version of the static site, on a host whose files may be kept for ten minutes", () => {
-  let served: string;
-  const [first, second] = ["first", "second"].map((name) => mkdtempSync(path.join(tmpdir(), `headwise-${name}-`))) as [
-    string,
-    string,
-  ];
-  const TYPES: Readonly<Record<string, string>> = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm", ".css": "text/css" }; // oxfmt-ignore
-  const server = createServer((request, response) => {
-    const name = new URL(request.url!, "http://localhost").pathname.slice(1) || "index.html";
-    try {
-      const file = readFileSync(path.join(served, decodeURIComponent(name)));
-      response.writeHead(200, { "Content-Type": TYPES[path.extname(name)] ?? "application/octet-stream", "Cache-Control": "max-age=600" }).end(file); // oxfmt-ignore
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
-  let url: string;
+  let folder: string;
+  let host: Awaited<ReturnType<typeof serveFolder>>;
   beforeAll(async () => {
-    cpSync(madeWith({}), first, { recursive: true });
-    cpSync(first, second, { recursive: true });
+    folder = mkdtempSync(path.join(tmpdir(), "headwise-site-"));
+    cpSync(madeWith({}), folder, { recursive: true });
+    host = await serveFolder(folder, { "Cache-Control": "max-age=600" });
+  });
+  afterAll(() => {
+    host.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Puts another version in the place of the first. */
+  function replaceSite(): void {
     const change = (name: string, words: string, others: string) => {
-      const file = path.join(second, name);
+      const file = path.join(folder, name);
       writeFileSync(file, readFileSync(file, "utf8").replace(words, others));
     };
     change("index.html", "<head>", '<head><meta name="second" />');
     change("serviceWorker.js", "`${NAME}", "`${NAME}second");
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    url = `http://localhost:${(server.address() as AddressInfo).port}/`;
-  });
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-    for (const folder of [first, second]) rmSync(folder, { recursive: true });
-  });
+  }
 
   test("comes whole, and keeps the model", async () => {
     const context = await lab.browser.newContext();
-    served = first;
     const before = await context.newPage();
-    await before.goto(url);
+    await before.goto(host.url);
     await before.waitForFunction(() => crossOriginIsolated);
     await before.getByLabel("Your sentence").fill("A sentence of mine.");
     await before.getByText("5 tokens.").waitFor();
     const isKept = (page: Page) => page.evaluate(async () => (await caches.match("model/weights-4of4")) !== undefined);
     while (!(await isKept(before))) await before.waitForTimeout(100);
 
-    served = second;
+    replaceSite();
     await before.evaluate(async () => (await navigator.serviceWorker.ready).update());
     const isWaiting = (page: Page) => page.evaluate(async () => (await navigator.serviceWorker.ready).waiting !== null);
     while (!(await isWaiting(before))) await before.waitForTimeout(100);
     await before.close();
     const after = await context.newPage();
     // The browser ends the old worker some time after its last page is closed. A page that is opened before keeps it.
-    for (await after.goto(url); await isWaiting(after); await after.goto(url)) {
+    for (await after.goto(host.url); await isWaiting(after); await after.goto(host.url)) {
       await after.goto("about:blank");
       await after.waitForTimeout(500);
     }

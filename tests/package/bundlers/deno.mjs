@@ -1,4 +1,5 @@
-// node deno.mjs FOLDER DENO: Deno's bundler for browsers, with the packages that npm has installed and the page beside the bundle.
+// node deno.mjs FOLDER DENO: Deno's bundler for browsers, with the packages that npm has installed. The page lies beside the
+// bundle.
 
 import { execFileSync } from "node:child_process";
 

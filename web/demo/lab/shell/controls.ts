@@ -11,15 +11,27 @@ function put<F extends Fields>(state: State<F>, name: string, value: unknown): v
   state.set({ [name]: value } as Partial<Values<F>>);
 }
 
-/** The same with a text: no more of it than the address of the room is read with. */
-function putText<F extends Fields>(state: State<F>, name: string, text: string): void {
-  put(state, name, state.fields[name]!.parse(text));
-}
-
 /** Shows the state in a control, now and after every change. */
 function follow<F extends Fields>(state: State<F>, show: (values: Values<F>) => void): void {
   show(state.values);
   state.onChange(() => show(state.values));
+}
+
+/** Ties a text to the state. The field shows no more of it than the address of the room is read with. */
+function followText<F extends Fields>(
+  state: State<F>,
+  name: KeyOf<F, Field<string>>,
+  input: HTMLInputElement | HTMLTextAreaElement,
+  typed: () => string,
+): void {
+  const show = (values: Values<F>) => {
+    if (typed() !== values[name]) input.value = values[name] as string;
+  };
+  input.oninput = () => {
+    put(state, name, state.fields[name]!.parse(typed()));
+    show(state.values);
+  };
+  follow(state, show);
 }
 
 /** A slider for a number, with its value beside it. */
@@ -107,14 +119,7 @@ export function lines<F extends Fields, K extends KeyOf<F, Field<string>>>(
   const id = newId();
   const attributes = { id, rows: String(rows), spellcheck: "false", autocomplete: "off", "data-field": name };
   const area = element("textarea", attributes);
-  const show = (values: Values<F>) => {
-    if (area.value !== values[name]) area.value = values[name] as string;
-  };
-  area.oninput = () => {
-    putText(state, name, area.value);
-    show(state.values);
-  };
-  follow(state, show);
+  followText(state, name, area, () => area.value);
   return element("div", { class: "control lines" }, element("label", { for: id }, label), area);
 }
 
@@ -135,14 +140,7 @@ export function entry<F extends Fields, K extends KeyOf<F, Field<string>>>(
     "data-field": name,
   };
   const input = element("input", attributes);
-  const show = (values: Values<F>) => {
-    if (input.value.trim() !== values[name]) input.value = values[name] as string;
-  };
-  input.oninput = () => {
-    putText(state, name, input.value.trim());
-    show(state.values);
-  };
-  follow(state, show);
+  followText(state, name, input, () => input.value.trim());
   return element("div", { class: "control entry" }, element("label", { for: id }, label), input);
 }
 

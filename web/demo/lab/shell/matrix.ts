@@ -62,7 +62,10 @@ export function parseMatrix(text: string, rows: number, columns: number, filler:
 /** Sums and products of larger entries would not fit the cells. */
 export const LARGEST_ENTRY = 999;
 
-/** The number that was typed or written by JavaScript, with any minus sign and decimal mark; undefined if it is none, or too large. */
+/**
+ * The number that was typed, or that JavaScript has written. Any minus sign and decimal mark is read. Undefined if it is
+ * none, or too large.
+ */
 export function entryOf(typed: string): number | undefined {
   const text = typed.trim().replaceAll("−", "-").replace(",", ".");
   const value = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : NaN;
