@@ -714,6 +714,10 @@ TEST(KvCache, SlicesShorterBatchesToWhatTheyHave) {
   ASSERT_OK(cache->slice(30, 90, &part));
   EXPECT_EQ(part->length(0), 60);
   EXPECT_EQ(part->length(1), 10);
+  for (const std::int64_t b : {std::int64_t{-1}, std::int64_t{2}}) {  // it has no such batch
+    EXPECT_EQ(part->length(b), 0);
+    EXPECT_EQ(part->appended(b), 0);
+  }
   EXPECT_EQ(held_rows(*part, 1, 0)[9].key[2], tokens.key(1, 0, 39, 2));
 }
 

@@ -146,6 +146,12 @@ std::vector<Breach> breaches() {
        }},
       {"scale_nan", Rule::scale, "scale", [](Call& c) { c.options.scale = kNan; }},
       {"scale_infinite", Rule::scale, "scale", [](Call& c) { c.options.scale = kInfinity; }},
+      {"layout_unknown", Rule::choice, "layout must be one of its choices, 0 to 3, got 4",
+       [](Call& c) { c.options.layout = Layout{4}; }},
+      {"kv_layout_unknown", Rule::choice, "kvLayout", [](Call& c) { c.options.kv_layout = Layout{-1}; }},
+      {"causal_unknown", Rule::choice, "causal", [](Call& c) { c.options.causal = Causal{3}; }},
+      {"empty_rows_unknown", Rule::choice, "emptyRows", [](Call& c) { c.options.empty_rows = EmptyRows{4}; }},
+      {"stage_unknown", Rule::choice, "scores.stage", [](Call& c) { c.outputs.scores_stage = ScoreStage{4}; }},
       {"softcap_negative", Rule::softcap, "got -1", [](Call& c) { c.options.softcap = -1; }},
       {"softcap_nan", Rule::softcap, "softcap", [](Call& c) { c.options.softcap = kNan; }},
       {"softcap_infinite", Rule::softcap, "softcap", [](Call& c) { c.options.softcap = kInfinity; }},
@@ -654,11 +660,11 @@ std::function<Status()> buckets(std::int64_t count, std::int64_t distance, bool 
 
 /// Turns one token of four features by a table of rows.
 std::function<Status()> turned(std::int64_t batches, Dtype dtype, std::int64_t rows, const std::int32_t* row,
-                               const float* x = floats({1, 1, 1, 1})) {
+                               const float* x = floats({1, 1, 1, 1}), Layout layout = Layout::bhsd) {
   return [=] {
     const float* table = floats({1, 1, 1, 1});
     float y[4];
-    return rotary_embedding(pool_of(1), Layout::bhsd, batches, 1, 1, 4, 4, false, {x, dtype}, table, table, rows, row,
+    return rotary_embedding(pool_of(1), layout, batches, 1, 1, 4, 4, false, {x, dtype}, table, table, rows, row,
                             {y});
   };
 }
@@ -681,10 +687,10 @@ std::vector<Refusal> refusals() {
     options.*field = value;
     return frequencies(options);
   };
-  const auto merged = [](std::int64_t parts, Dtype dtype, bool has_lse = true) {
+  const auto merged = [](std::int64_t parts, Dtype dtype, bool has_lse = true, Layout layout = Layout::bhsd) {
     return [=] {
       const AttentionPart part{{some, dtype}, has_lse ? some : nullptr};
-      return merge_attention(pool_of(1), {1, 1, 1, 1, 1, 1, 1}, Layout::bhsd, &part, parts, nullptr, {some}, some);
+      return merge_attention(pool_of(1), {1, 1, 1, 1, 1, 1, 1}, layout, &part, parts, nullptr, {some}, some);
     };
   };
   return {
@@ -724,6 +730,8 @@ std::vector<Refusal> refusals() {
        }},
       {Rule::array_given, [] { return rotary_frequencies({}, 2, nullptr, nullptr); }},
       {Rule::array_given, [] { return sinusoidal_positions(1, 4, SinusoidalSplit::halves, 1e4, nullptr); }},
+      {Rule::array_given, [] { return alibi_slopes(8, nullptr); }},
+      {Rule::least, [] { return alibi_slopes(-1, some); }},
       {Rule::array_given, [] { return relative_position_bias(nullptr, 4, 8, true, 1, 1, 1, 0, some); }},
       {Rule::array_given, [] { return relative_position_bias(some, 4, 8, true, 1, 1, 1, 0, nullptr); }},
       {Rule::array_given, [] { return KvCache::create(kShape, nullptr); }},
@@ -951,6 +959,22 @@ std::vector<Refusal> refusals() {
       {Rule::row_extents, normed([](NormedRows& call) { call.width = 0; })},
       {Rule::row_size, mapped([](MappedRows& call) { call.rows = std::int64_t{1} << 60; })},
       {Rule::row_arrays, mapped([](MappedRows& call) { call.x.data = nullptr; })},
+      {Rule::choice, normed([](NormedRows& call) { call.norm = RowNorm{2}; })},
+      {Rule::choice, mapped([](MappedRows& call) { call.function = RowFunction{7}; })},
+      {Rule::choice, taken([](TakenRows& call) { call.table.dtype = Dtype{4}; })},
+      {Rule::choice, layer_created([](auto&, auto&, Options& o) { o.qk_norm = QkNorm{3}; })},
+      {Rule::choice, layer_created([](auto&, auto&, Options& o) { o.position = LayerPosition{4}; })},
+      {Rule::choice, layer_created([](auto&, auto&, Options& o) { o.sinusoidal_split = SinusoidalSplit{2}; })},
+      {Rule::choice, layer_created([](auto&, auto&, Options& o) { o.weight_dtype = Dtype{4}; })},
+      {Rule::choice, appended(kShape, [](NewTokens& tokens) { tokens.layout = Layout{4}; })},
+      {Rule::choice, merged(1, Dtype::float32, true, Layout{4})},
+      {Rule::choice, turned(1, Dtype::float32, 1, nullptr, some, Layout{4})},
+      {Rule::choice, [] { return sinusoidal_positions(1, 4, SinusoidalSplit{2}, 1e4, some); }},
+      {Rule::choice,
+       [] {
+         const double position = 0.0;
+         return rotary_embedding_at(pool_of(1), Layout{-1}, 1, 1, 1, 4, {}, {some}, &position, {some});
+       }},
       {Rule::row_epsilon, normed([](NormedRows& call) { call.epsilon = -1; })},
       {Rule::row_divisor, mapped([](MappedRows& call) { call.divisor = 0; })},
       {Rule::row_scale, taken([](TakenRows& call) { call.scale = std::numeric_limits<float>::infinity(); })},

@@ -534,6 +534,26 @@ export function alibiPositionsTests(instance: () => Attention): void {
     cache.dispose();
   });
 
+  test("ALiBi is refused as long as a cache holds a token of three positions, also in copies of it", async () => {
+    const hw = instance();
+    const [query, key] = [heads(1, HQ, 3), heads(2, HKV, 4)];
+    const alibi = { alibiSlopes: SLOPES };
+    const refusal = /alibiSlopes must be absent: tokens of the cache were given positions of three planes/;
+    const cache = await hw.kvCache({ ...form, rotary: { sections: [1, 2, 1] } });
+    await cache.append(key, key);
+    const counted = await cache.attend(query, alibi);
+    await cache.append(key, key, { positions: { data: new Int32Array(3 * B * 4), shape: [3, B, 4] } });
+    const copies = [await cache.fork(), await cache.slice(3, 8), await hw.kvCache({ from: await cache.save() })];
+    for (const held of [cache, ...copies]) {
+      await expect(held.attend(query, alibi)).rejects.toThrow(refusal);
+      await expect(held.step(heads(3, HQ, 1), heads(4, HKV, 1), heads(5, HKV, 1), alibi)).rejects.toThrow(refusal);
+      expect((await held.attend(query)).output.shape).toEqual(query.shape);
+    }
+    await cache.rewind(4);
+    expect(bits((await cache.attend(query, alibi)).output)).toEqual(bits(counted.output));
+    for (const held of [cache, ...copies]) held.dispose();
+  });
+
   test("a saved cache with positions is refused if a byte of it is missing or wrong", async () => {
     const hw = instance();
     const [plain, bytes] = [await (await filled(hw, {})).save(), await (await filled(hw)).save()];

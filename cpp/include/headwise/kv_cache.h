@@ -137,6 +137,7 @@ class KvCache {
   [[nodiscard]] static Status load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache);
 
   [[nodiscard]] const KvCacheShape& shape() const;
+  /// Of a batch that the cache has not they are 0.
   [[nodiscard]] std::int64_t length(std::int64_t b) const;    ///< tokens held
   [[nodiscard]] std::int64_t appended(std::int64_t b) const;  ///< tokens ever appended, without those that were rewound
   [[nodiscard]] std::int64_t max_length() const;              ///< over all batches; 0 if there is no batch

@@ -94,7 +94,7 @@ enum class SinusoidalSplit : std::int32_t {
 
 /// ALiBi slopes (Press et al. 2022) for any number of heads n. If n is a power of two, slope h is 2^(-8(h+1)/n).
 /// Otherwise they are the slopes of the next lower power of two, followed by every second slope of the next higher one.
-void alibi_slopes(std::int64_t num_heads, float* slopes);
+[[nodiscard]] Status alibi_slopes(std::int64_t num_heads, float* slopes);
 
 /// T5's relative-position bias [num_heads, Sq, Skv] from a table [num_buckets, num_heads] (Raffel et al. 2020).
 [[nodiscard]] Status relative_position_bias(const float* table, std::int64_t num_buckets, std::int64_t max_distance,

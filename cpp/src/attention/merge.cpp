@@ -112,6 +112,7 @@ Error check_parts(const AttentionPart* parts, std::int64_t num_parts, bool has_r
 Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout layout, const AttentionPart* parts,
                        std::int64_t num_parts, const float* sinks, MutableArray output, float* lse) {
   if (Error e = validate_shape(shape)) return e;
+  if (Error e = check_layout(Argument::layout, layout)) return e;
   const std::int64_t rows = shape.batch_size * shape.num_heads * shape.query_length;
   if (Error e = check_parts(parts, num_parts, rows > 0, output.data)) return e;
   if (Error e = check_sinks(sinks, shape.num_heads)) return e;

@@ -78,6 +78,10 @@ Error check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, c
 }
 
 Error check_values(const AttentionShape& shape, const AttentionOptions& options) {
+  if (Error e = check_layout(Argument::layout, options.layout)) return e;
+  if (Error e = check_layout(Argument::kv_layout, options.kv_layout.value_or(options.layout))) return e;
+  if (Error e = check_choice(Argument::causal, options.causal, Causal::lower_right)) return e;
+  if (Error e = check_choice(Argument::empty_rows, options.empty_rows, EmptyRows::fail)) return e;
   if (options.scale && !std::isfinite(*options.scale)) return refuse(Rule::scale, *options.scale);
   if (!is_not_negative(options.softcap)) return refuse(Rule::softcap, options.softcap);
   if (options.window_left < -1 || options.window_right < -1)
@@ -133,6 +137,7 @@ Error check_outputs(const AttentionShape& shape, std::int64_t key_length, const 
     return wanted ? validate_selection(name, selection, shape.num_heads, shape.query_length) : Error();
   };
   if (Error e = check(Argument::probs, outputs.probs, outputs.probs_selection)) return e;
+  if (Error e = check_choice(Argument::scores_stage, outputs.scores_stage, ScoreStage::formula)) return e;
   if (outputs.scores && outputs.scores_selection.average) return refuse(Rule::average, Argument::scores);
   if (Error e = check(Argument::scores, outputs.scores, outputs.scores_selection)) return e;
   if (outputs.lse_rest && !outputs.lse) return refuse(Rule::array_given, Argument::lse);

@@ -63,6 +63,16 @@ struct [[nodiscard]] Error : Status {
 [[nodiscard]] inline bool is_not_negative(double x) { return std::isfinite(x) && x >= 0.0; }
 
 [[nodiscard]] Error check_dtype(Argument argument, Dtype dtype);
+/// Whether an enumeration, which counts from 0, has `value`. `last` is the last that it has.
+template <class Choice>
+[[nodiscard]] Error check_choice(Argument argument, Choice value, Choice last) {
+  return value >= Choice{} && value <= last
+             ? Error()
+             : refuse(Rule::choice, argument, static_cast<std::int32_t>(last), static_cast<std::int32_t>(value));
+}
+[[nodiscard]] inline Error check_layout(Argument argument, Layout layout) {
+  return check_choice(argument, layout, Layout::bes);
+}
 /// A length, width or count, and the least that it may be.
 struct Extent {
   Argument argument;

@@ -183,6 +183,7 @@ Error check_new_positions(const KvCache::Store& store, const NewTokens& tokens) 
 }  // namespace
 
 Error check_append(const KvCache& cache, const NewTokens& tokens) {
+  if (Error e = check_layout(Argument::layout, tokens.layout)) return e;
   if (Error e = validate_shape(arrays_shape(cache.shape(), tokens.num_tokens))) return e;
   if (Error e = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths)) return e;
   if (Error e = check_new_positions(cache.store(), tokens)) return e;

@@ -122,8 +122,8 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
 }
 
 const KvCacheShape& KvCache::shape() const { return store_->shape; }
-std::int64_t KvCache::length(std::int64_t b) const { return store_->length(b); }
-std::int64_t KvCache::appended(std::int64_t b) const { return store_->appended[b]; }
+std::int64_t KvCache::length(std::int64_t b) const { return store_->has(b) ? store_->length(b) : 0; }
+std::int64_t KvCache::appended(std::int64_t b) const { return store_->has(b) ? store_->appended[b] : 0; }
 
 std::int64_t KvCache::max_length() const {
   std::int64_t most = 0;

@@ -50,6 +50,10 @@ Error check_weights(const LayerShape& shape, const LayerWeights& weights) {
 }
 
 Error check_layer_options(const LayerShape& shape, const LayerOptions& options) {
+  if (Error e = check_choice(Argument::qk_norm, options.qk_norm, QkNorm::l2)) return e;
+  if (Error e = check_choice(Argument::layer_position, options.position, LayerPosition::rotary)) return e;
+  if (Error e = check_choice(Argument::split, options.sinusoidal_split, SinusoidalSplit::halves)) return e;
+  if (Error e = check_choice(Argument::weight_dtype, options.weight_dtype, Dtype::bfloat16)) return e;
   if (Error e = check_not_negative(Argument::qk_norm_epsilon, options.qk_norm_epsilon)) return e;
   if (options.qk_norm == QkNorm::none && (options.query_gain || options.key_gain)) return refuse(Rule::gain_norm);
   if (options.position == LayerPosition::table && (!options.position_table || options.position_rows < 1))

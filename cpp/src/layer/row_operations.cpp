@@ -252,6 +252,7 @@ void map_piece(const MappedRows& call, std::int64_t row, std::int64_t first, std
 
 Status norm_rows(ThreadPool& pool, const NormedRows& call) {
   if (Error e = check_rows(call.rows, call.width, {call.x.data, call.y})) return e;
+  if (Error e = check_choice(Argument::row_norm, call.norm, RowNorm::rms)) return e;
   if (!is_not_negative(call.epsilon)) return refuse(Rule::row_epsilon, call.epsilon);
   pool.parallel_for(call.rows, [&](std::int64_t row, int) {
     norm_row(call, call.x.data + row * call.x.stride, call.y + row * call.width);
@@ -261,6 +262,7 @@ Status norm_rows(ThreadPool& pool, const NormedRows& call) {
 
 Status map_rows(ThreadPool& pool, const MappedRows& call) {
   if (Error e = check_rows(call.rows, call.width, {call.x.data, call.y})) return e;
+  if (Error e = check_choice(Argument::row_function, call.function, RowFunction::tanh)) return e;
   if (!is_positive(call.divisor)) return refuse(Rule::row_divisor, call.divisor);
   if (!std::isfinite(call.scale)) return refuse(Rule::row_scale, call.scale);
   const std::int64_t pieces = divide_up(call.width, kPiece);
@@ -276,6 +278,7 @@ Status map_rows(ThreadPool& pool, const MappedRows& call) {
 Status take_rows(ThreadPool& pool, const TakenRows& call) {
   if (Error e = check_rows(call.rows, call.width, {call.numbers, call.table.data, call.y})) return e;
   if (Error e = check_rows(call.table_rows, call.width, {})) return e;
+  if (Error e = check_choice(Argument::table_dtype, call.table.dtype, Dtype::bfloat16)) return e;
   if (Error e = check_indices(Rule::row_number, Argument::none, call.numbers, call.rows, call.table_rows - 1)) return e;
   if (!std::isfinite(call.scale)) return refuse(Rule::row_scale, call.scale);
   if (call.table.dtype == Dtype::int8)

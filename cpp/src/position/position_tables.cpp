@@ -44,6 +44,7 @@ void Sinusoids::write(double position, float* row) const {
 
 Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base, float* table) {
   if (Error e = check_table(length, width, table)) return e;
+  if (Error e = check_choice(Argument::split, split, SinusoidalSplit::halves)) return e;
   if (Error e = check_positive(Argument::base, base)) return e;
 
   Sinusoids sinusoids;
@@ -61,11 +62,14 @@ float power_of_two_slope(std::int64_t h, std::int64_t n) {
 
 }  // namespace
 
-void alibi_slopes(std::int64_t num_heads, float* slopes) {
+Status alibi_slopes(std::int64_t num_heads, float* slopes) {
+  if (Error e = check_least({{Argument::num_heads, num_heads, 0}})) return e;
+  if (Error e = check_given({{Argument::alibi_slopes, num_heads > 0, slopes}})) return e;
   std::int64_t power = 1;
   while (power <= num_heads / 2) power *= 2;
   for (std::int64_t h = 0; h < num_heads; ++h)
     slopes[h] = h < power ? power_of_two_slope(h, power) : power_of_two_slope(2 * (h - power), 2 * power);
+  return {};
 }
 
 namespace {

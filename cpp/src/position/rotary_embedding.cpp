@@ -147,6 +147,7 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
                         std::int64_t length, std::int64_t head_dim, std::int64_t rotary_dim, bool interleaved,
                         ConstArray x, const float* cosines, const float* sines, std::int64_t table_rows,
                         const std::int32_t* rows, MutableArray y) {
+  if (Error e = check_layout(Argument::layout, layout)) return e;
   if (Error e = check_array(batch_size, num_heads, length, head_dim)) return e;
   if (Error e = check_rotary_dim(rotary_dim, head_dim)) return e;
   const bool has_elements = batch_size > 0 && num_heads > 0 && length > 0;
@@ -200,6 +201,7 @@ Error turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int
 Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
                            std::int64_t length, std::int64_t head_dim, const RotaryOptions& options, ConstArray x,
                            const double* positions, MutableArray y) {
+  if (Error e = check_layout(Argument::layout, layout)) return e;
   if (Error e = check_array(batch_size, num_heads, length, head_dim)) return e;
   if (Error e = validate_rotary(options, head_dim)) return e;
   if (Error e = check_positions(options, positions, batch_size * length)) return e;

@@ -101,6 +101,7 @@ struct KvCache::Store {
 
   /// Whether `keep` turns the keys that it moves.
   [[nodiscard]] bool turns_moved_keys() const { return shape.rotary.has_value() && !has_given_positions; }
+  [[nodiscard]] bool has(std::int64_t b) const { return b >= 0 && b < shape.batch_size; }
   [[nodiscard]] bool is_ring() const { return shape.window > 0; }
   /// The most tokens that may be appended to a batch in all.
   [[nodiscard]] std::int64_t most_tokens() const {

@@ -8,6 +8,7 @@ import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../
 import { FLOATS, type PlacedFloats } from "../tensor/tensor.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 import { gainsTokens } from "./heldTokens.js";
+import { ownOf } from "./ownPositions.js";
 import { readCachePositions } from "./readCachePositions.js";
 
 /** Options of `KvCache.append`. */
@@ -101,7 +102,7 @@ export function appendProblem(
     value,
     lengths,
     positions: form.rotary ? given : undefined,
-    own: given?.planes === 1 ? given.data : undefined,
+    own: ownOf(given),
     signal: options.signal(),
   };
 }

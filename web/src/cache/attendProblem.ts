@@ -171,7 +171,13 @@ export function attendRequest(
       const shape = withKeyLength(extents, longest(now, appended));
       const plain = settled(read.settings);
       const sequences = cachePositions(now, appended, plain, shape.queryLength);
-      const settings = withAlibiPositions(plain, given?.data, own, { form: now, appended, origins, sequences, shape });
+      const settings = withAlibiPositions(operation, plain, given?.data, own, {
+        form: now,
+        appended,
+        origins,
+        sequences,
+        shape,
+      });
       refuseDropped(operation, now, appended, settings, sequences);
       checkKeys(operation, settings, shape, sequences);
       checkViewedKeys(operation, views, shape.keyLength);

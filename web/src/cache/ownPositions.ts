@@ -2,6 +2,7 @@ import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { SequencePositions } from "../attention/callPositions.js";
 import { OptionError } from "../base/errors.js";
+import { LEAST_POSITION, type TokenPositions } from "../position/tokenPositions.js";
 import type { CacheForm } from "./cacheProblem.js";
 import { gainsTokens, heldLength } from "./heldTokens.js";
 import { rowsOfBatches, type KeptTokens } from "./keptTokens.js";
@@ -18,6 +19,9 @@ export interface OwnPositions {
   /** For each batch: what is added to the index of a token that is given no position. */
   readonly origins: readonly number[];
 }
+
+/** In place of the position of a token that was given three: ALiBi's distances are of one number. */
+const THREE = LEAST_POSITION - 1;
 
 /** An append, and where its tokens stand: `[B, S]`; undefined: at their indices. */
 export interface OwnAppend {
@@ -38,6 +42,11 @@ const notes = new WeakMap<Held, OwnPositions>();
 
 /** The origins of rotary caches whose tokens were given no positions, as the engines keep them for the angles. */
 const turning = new WeakMap<Held, readonly number[]>();
+
+/** What a cache keeps of the positions that tokens were given, `[B, S]`. */
+export function ownOf(given: TokenPositions | undefined): Int32Array | undefined {
+  return given && given.planes > 1 ? new Int32Array(given.data.length / given.planes).fill(THREE) : given?.data;
+}
 
 /** The positions of a cache's tokens; undefined: all stand at their indices. */
 export function ownPositions(cache: Held): OwnPositions | undefined {
@@ -181,8 +190,13 @@ export function slicing(from: number, to: number): Edit {
   };
 }
 
-/** The settings of a call, with what its ALiBi reads: where the tokens of the cache stand, and the queries. */
+/**
+ * The settings of a call, with what its ALiBi reads: where the tokens of the cache stand, and the queries.
+ *
+ * @throws OptionError if a token of the cache stands at three positions.
+ */
 export function withAlibiPositions(
+  operation: string,
   settings: AttentionSettings,
   given: Int32Array | undefined,
   own: OwnPositions | undefined,
@@ -196,6 +210,11 @@ export function withAlibiPositions(
 ): AttentionSettings {
   if (!settings.alibiSlopes || (!own && !given)) return settings;
   const { rows, origins } = own ?? indexPositions(at.form, at.appended, at.origins);
+  if (rows.some((held) => held.includes(THREE)))
+    throw new OptionError(
+      `${operation}: alibiSlopes must be absent: tokens of the cache were given positions of three planes`,
+      { hint: "Its distances are of one number." },
+    );
   const { keyLength, queryLength } = at.shape;
   const alibiKeyPositions = new Int32Array(rows.length * keyLength);
   rows.forEach((held, b) => alibiKeyPositions.set(held, b * keyLength));

@@ -13,7 +13,7 @@ import type { EngineCache } from "../cache/engineCache.js";
 import { formWhileGaining, longest, tokensAfter } from "../cache/heldTokens.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
-import { grownPositions, originsOf, ownPositions, withAlibiPositions } from "../cache/ownPositions.js";
+import { grownPositions, originsOf, ownOf, ownPositions, withAlibiPositions } from "../cache/ownPositions.js";
 import { followsLength } from "../position/checkedAngles.js";
 import type { CallArguments } from "../read/callArguments.js";
 import { encoderOf } from "../read/encoder.js";
@@ -193,7 +193,11 @@ function problemOf(layer: LayerForm, read: Read): ForwardProblem {
     ? cachePositions(after.form, after.appended, read.settings, shape.queryLength)
     : callPositions(shape, read.settings, ragged);
   const settings = after
-    ? withAlibiPositions(read.settings, places.queries?.data, after.ownInForm, { ...after, sequences, shape })
+    ? withAlibiPositions(operation, read.settings, places.queries?.data, after.ownInForm, {
+        ...after,
+        sequences,
+        shape,
+      })
     : { ...read.settings, ...(read.settings.alibiSlopes && givenAlibi(places.queries, places.keys)) };
   if (after) refuseDropped(operation, after.form, after.appended, read.settings, sequences);
   checkTokens(layer, read, shape, sequences);
@@ -229,7 +233,7 @@ function problemOf(layer: LayerForm, read: Read): ForwardProblem {
 /** The cache while the call attends to it: its form, its tokens, and where those of their own positions stand. */
 function cacheAfter(cache: EngineCache, { gain, places: { keys }, attendOnly }: Read) {
   const form = formWhileGaining(cache.form, cache.appended, gain);
-  const gained = { ...gain, own: keys?.planes === 1 ? keys.data : undefined };
+  const gained = { ...gain, own: ownOf(keys) };
   const own = attendOnly ? ownPositions(cache) : grownPositions(cache, gained);
   const ownInForm = form === cache.form ? own : grownPositions(cache, gained, form);
   return { form, appended: tokensAfter(cache.appended, gain), own, ownInForm, origins: originsOf(cache) };

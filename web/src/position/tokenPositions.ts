@@ -25,7 +25,8 @@ interface Tokens {
   readonly length: number;
 }
 
-const LEAST = -(2 ** 31);
+/** One number below it is left for what has no position. */
+export const LEAST_POSITION = 1 - 2 ** 31;
 const MOST = 2 ** 31 - 1;
 
 /**
@@ -86,10 +87,10 @@ const readPosition =
   (operation: string, name: string) =>
   (position: unknown, n: number): number => {
     const number = typeof position === "bigint" ? Number(position) : position;
-    if (Number.isInteger(number) && (number as number) >= LEAST && (number as number) <= MOST)
+    if (Number.isInteger(number) && (number as number) >= LEAST_POSITION && (number as number) <= MOST)
       return (number as number) + 0;
     throw new OptionError(
-      `${operation}: ${name}[${n}] must be an integer from ${LEAST} to ${MOST}, got ${describe(position)}`,
+      `${operation}: ${name}[${n}] must be an integer from ${LEAST_POSITION} to ${MOST}, got ${describe(position)}`,
     );
   };
 
