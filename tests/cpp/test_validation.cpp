@@ -664,8 +664,7 @@ std::function<Status()> turned(std::int64_t batches, Dtype dtype, std::int64_t r
   return [=] {
     const float* table = floats({1, 1, 1, 1});
     float y[4];
-    return rotary_embedding(pool_of(1), layout, batches, 1, 1, 4, 4, false, {x, dtype}, table, table, rows, row,
-                            {y});
+    return rotary_embedding(pool_of(1), layout, batches, 1, 1, 4, 4, false, {x, dtype}, table, table, rows, row, {y});
   };
 }
 
