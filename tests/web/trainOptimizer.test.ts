@@ -43,6 +43,21 @@ describe("adamW", () => {
     expect(numbers(state.steps)).toEqual([2]);
   });
 
+  test("with an epsilon of 0 leaves what had no gradient, and does not hide NaN", () => {
+    const parameters = { rows: floats([1, 2, 3]) };
+    const { step } = adamW(parameters, { learningRate: 0.1, epsilon: 0 });
+    step({ rows: floats([0, 4, 0]) });
+    expect(numbers(parameters.rows)).toEqual([1, 2 - 0.1, 3].map(Math.fround));
+    step({ rows: floats([0, 0, NaN]) });
+    expect(numbers(parameters.rows)).toEqual([1, expect.closeTo(1.833, 3), NaN]);
+    // its square is 0 in float32
+    const small = { row: floats([1]) };
+    const second = adamW(small, { learningRate: 0.1, epsilon: 0 });
+    second.step({ row: floats([1e-25]) });
+    second.step({ row: floats([0]) });
+    expect(numbers(small.row)).toEqual([Math.fround(0.9)]);
+  });
+
   test("agrees with its formula in double precision over 50 steps", () => {
     const [source, gradients] = [random(1), random(2)];
     const theta = source.normal([3, 4]);

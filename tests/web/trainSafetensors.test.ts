@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { OptionError, toFloat16, UnsupportedError } from "headwise";
+import { OptionError, OutOfMemoryError, toBfloat16, toFloat16, UnsupportedError } from "headwise";
 import { flatten, loadSafetensors, random, saveSafetensors } from "headwise/train";
 
 import { openSafetensors } from "../../web/demo/lab/rooms/tensors/files/safetensors.js";
@@ -43,6 +43,22 @@ describe("Weights as .safetensors", () => {
     });
     const { half } = flatten(loadSafetensors(file));
     expect(half!.data).toEqual(numbers);
+  });
+
+  test("of bfloat16 become float32, exactly, and no longer share the file's bytes", () => {
+    const numbers = Float32Array.of(1, -0.5, 2 ** 127, 2 ** -133, Infinity);
+    const file = safetensors({ brain: { dtype: "BF16", shape: [5], bytes: bytesOf(toBfloat16(numbers)) } });
+    const { brain } = flatten(loadSafetensors(file));
+    file.fill(0);
+    expect(brain).toEqual({ data: numbers, shape: [5] });
+  });
+
+  test("that no array holds are refused", () => {
+    const large = { data: new Float32Array(2 ** 24), shape: [2 ** 24] };
+    const names = Array.from({ length: 2 ** 15 }, (_, n) => [`${n}`, large] as const); // 2 TiB
+    const error = thrownBy(() => saveSafetensors(Object.fromEntries(names)));
+    expect(OutOfMemoryError.is(error)).toBe(true);
+    expect(error.message).toMatch(/^saveSafetensors: a file of \d+ bytes does not fit the memory of JavaScript$/);
   });
 
   test("are copies, also of a Buffer", () => {
@@ -96,11 +112,11 @@ describe("Weights as .safetensors", () => {
       // oxfmt-ignore
       const bytes = new Uint8Array(shape.includes(0 as never) ? 0 : 4);
       const other = thrownBy(() => loadSafetensors(safetensors({ x: { dtype, shape, bytes } })));
-      expect(other.message).toBe(`loadSafetensors: tensor "x" must be F32, F16, got ${dtype}`);
+      expect(other.message).toBe(`loadSafetensors: tensor "x" must be F32, F16, BF16, got ${dtype}`);
     }
     const file = safetensors({ ids: { dtype: "I32", shape: [1], bytes: bytesOf(Int32Array.of(1)) } });
     const integers = thrownBy(() => loadSafetensors(file));
-    expect(integers.message).toBe('loadSafetensors: tensor "ids" must be F32, F16, got I32');
+    expect(integers.message).toBe('loadSafetensors: tensor "ids" must be F32, F16, BF16, got I32');
     expect(UnsupportedError.is(integers)).toBe(true);
     expect(OptionError.is(thrownBy(() => loadSafetensors(file.buffer as never)))).toBe(true);
   });

@@ -16,7 +16,8 @@ import type { Floats } from "../tensor/plainTensor.js";
 import type { FloatTensor, TypedTensor } from "../tensor/tensor.js";
 import { columnOf, fillColumns, fillPanelRows } from "./panels.js";
 import { keepsPanels } from "./partBytes.js";
-import { converted, newData, widened, type WeightData } from "./storedNumbers.js";
+import { widened } from "../train/storedFloats.js";
+import { converted, newData, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, Piece } from "./tensorFiles.js";
 
 /** A matrix in JavaScript, or in the engine's memory where JavaScript sees it. */

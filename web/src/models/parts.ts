@@ -7,6 +7,7 @@ import { throwIfAborted } from "../read/abort.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { product } from "../tensor/product.js";
 import type { TypedTensor } from "../tensor/tensor.js";
+import { widened } from "../train/storedFloats.js";
 import type { Eventually } from "../turn/context.js";
 import type { Arithmetic, Weight } from "./arithmetic.js";
 import type { AttentionCall, AttentionPart } from "./attentionPart.js";
@@ -31,7 +32,7 @@ import {
   type ModelBytes,
   type PartBytes,
 } from "./partBytes.js";
-import { converted, DTYPES, newData, widened, type WeightData } from "./storedNumbers.js";
+import { converted, DTYPES, newData, type WeightData } from "./storedNumbers.js";
 import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
 
 /** How weights are kept: as the files have them, or in another dtype. */

@@ -3,8 +3,8 @@ import { OptionError, ShapeError, UnsupportedError, type ErrorDetails } from "..
 import { throwIfAborted } from "../read/abort.js";
 import { product } from "../tensor/product.js";
 import { assertNoHoles, headerPlace, storedTensors, type StoredTensor } from "../train/safetensorsHeader.js";
+import { STORED_BYTES, widened, type StoredDtype } from "../train/storedFloats.js";
 import type { ModelFiles, Source } from "./modelFiles.js";
-import { STORED_BYTES, widened, type StoredDtype } from "./storedNumbers.js";
 import { noWeights, weightFiles } from "./weightFiles.js";
 
 /**

@@ -57,6 +57,8 @@ export interface AdamW {
  *     v ← β₂·v + (1 − β₂)·g²       v̂ = v / (1 − β₂ᵗ)
  *     θ ← θ − η·( m̂ / (√v̂ + ε) + λ·θ )
  *
+ * Where √v̂ + ε is 0, m̂ counts as 0.
+ *
  * @param parameters - A tree of tensors. `step` changes their numbers in place. An array that stands there under several
  *   names (tied weights) is one parameter: its gradient is the sum of the different arrays under these names.
  */
@@ -98,7 +100,8 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
         const second = beta2 * v[i]! + (1 - beta2) * slope * slope;
         m[i] = first;
         v[i] = second;
-        theta[i] = theta[i]! * shrink - (pace * first) / (Math.sqrt(second * correction) + epsilon);
+        const spread = Math.sqrt(second * correction) + epsilon;
+        theta[i] = theta[i]! * shrink - (spread === 0 ? 0 : (pace * first) / spread);
       }
       for (const tied of names.slice(1)) {
         mean[tied]!.data.set(m);

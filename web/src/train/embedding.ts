@@ -9,6 +9,7 @@ import {
   type Floats,
   type Indices,
 } from "../tensor/plainTensor.js";
+import { zeros } from "../tensor/zeros.js";
 
 /**
  * Looks tokens up in a table: row t of the table for each token t.
@@ -19,7 +20,7 @@ import {
  */
 export function embedding(table: Floats, tokens: Indices): Floats {
   const { rows, width, ids, shape } = checkedLookup("embedding", table, tokens);
-  const y = new Float32Array(ids.length * width);
+  const { data: y } = zeros("embedding", "the result", [ids.length, width]);
   for (let n = 0, at = 0; n < ids.length; n++) {
     const start = ids[n]! * width;
     for (let i = 0; i < width; i++, at++) y[at] = rows[start + i]!;

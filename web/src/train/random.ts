@@ -5,6 +5,7 @@ import { arrayKind } from "../base/typedArray.js";
 import { extentsIn, assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { product } from "../tensor/product.js";
 import { MAX_EXTENT } from "../tensor/tensor.js";
+import { zeros } from "../tensor/zeros.js";
 
 const WORD = 2 ** 32;
 
@@ -61,7 +62,7 @@ export function random(seed: number | Uint32Array): Random {
       throw new OptionError(`${operation}: shape must be an array of integers of 0 or more, got ${describe(shape)}`);
     if (product(extents) > MAX_EXTENT)
       throw new OptionError(`${operation}: shape must have at most ${MAX_EXTENT} elements, got ${describe(extents)}`);
-    const data = new Float32Array(product(extents));
+    const { data } = zeros(operation, "shape", extents);
     for (let i = 0; i < data.length; i++) data[i] = draw();
     return { data, shape: extents };
   };

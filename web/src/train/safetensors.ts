@@ -1,16 +1,11 @@
 import { describe } from "../base/describe.js";
-import { OptionError, UnsupportedError } from "../base/errors.js";
+import { OptionError, OutOfMemoryError, UnsupportedError } from "../base/errors.js";
 import { assertIntactNow } from "../base/intact.js";
 import { arrayKind, viewOf } from "../base/typedArray.js";
-import { fromHalf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { flatNamed, treeOf, type Tree } from "./parameterTree.js";
 import { assertNoHoles, headerPlace, METADATA, storedTensors, type StoredTensor } from "./safetensorsHeader.js";
-
-/** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
-const BYTES = { F32: 4, F16: 2 } as const;
-
-type Stored = keyof typeof BYTES;
+import { STORED_BYTES, widened, type StoredDtype } from "./storedFloats.js";
 
 /** The numbers begin at a multiple of it, as the format asks. */
 const ALIGNMENT = 8;
@@ -21,6 +16,7 @@ const ALIGNMENT = 8;
  * numbers, all little-endian.
  *
  * @throws OptionError if a name is the beginning of another one: `loadSafetensors` would refuse the file.
+ * @throws OutOfMemoryError if JavaScript has no memory for so many bytes.
  */
 export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
   const flat = flatNamed("saveSafetensors", "tree", tree);
@@ -33,15 +29,15 @@ export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
   let offset = 0;
   const entries = tensors.map(([name, { data, shape }]) => {
     const from = offset;
-    offset += data.length * BYTES.F32;
+    offset += data.length * STORED_BYTES.F32;
     return [name, { dtype: "F32", shape, data_offsets: [from, offset] }] as const;
   });
   const header = new TextEncoder().encode(JSON.stringify(Object.fromEntries(entries)));
   const start = Math.ceil((8 + header.length) / ALIGNMENT) * ALIGNMENT;
-  const file = new Uint8Array(start + offset);
+  const file = newFile(start + offset);
   new DataView(file.buffer).setBigUint64(0, BigInt(start - 8), true);
   file.fill(0x20, 8, start).set(header, 8);
-  let at = start / BYTES.F32;
+  let at = start / STORED_BYTES.F32;
   for (const [, { data }] of tensors) {
     new Float32Array(file.buffer).set(data, at);
     at += data.length;
@@ -49,8 +45,19 @@ export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
   return file;
 }
 
+function newFile(size: number): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(size);
+  } catch (cause) {
+    throw new OutOfMemoryError(`saveSafetensors: a file of ${size} bytes does not fit the memory of JavaScript`, {
+      cause,
+    });
+  }
+}
+
 /**
- * The tensors of a `.safetensors` file as a tree: `unflatten` of their names. F16 becomes float32. The tensors are copies.
+ * The tensors of a `.safetensors` file as a tree: `unflatten` of their names. F16 and BF16 become
+ * float32, which is exact. The tensors are copies.
  *
  * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are no such file, or are damaged.
  * @throws OptionError if a name is the beginning of another one.
@@ -71,14 +78,9 @@ export function loadSafetensors(bytes: Uint8Array): { [name: string]: Tree } {
 const NAME = { operation: "loadSafetensors", file: "bytes" };
 
 function read(name: string, { dtype, shape, from, to }: StoredTensor, file: Uint8Array): Floats {
-  if (!Object.hasOwn(BYTES, dtype))
+  if (!Object.hasOwn(STORED_BYTES, dtype))
     throw new UnsupportedError(
-      `loadSafetensors: tensor ${describe(name)} must be ${Object.keys(BYTES).join(", ")}, got ${dtype}`,
+      `loadSafetensors: tensor ${describe(name)} must be ${Object.keys(STORED_BYTES).join(", ")}, got ${dtype}`,
     );
-  return { data: READERS[dtype as Stored](file.slice(from, to).buffer), shape };
+  return { data: widened(dtype as StoredDtype, file.slice(from, to)), shape };
 }
-
-const READERS: Readonly<Record<Stored, (buffer: ArrayBuffer) => Float32Array>> = {
-  F32: (buffer) => new Float32Array(buffer),
-  F16: (buffer) => fromHalf(new Uint16Array(buffer)),
-};
