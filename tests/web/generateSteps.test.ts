@@ -1,5 +1,8 @@
 // What model.generate computes as a recorded step, against the same tokens call by call.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { createAttention, DisposedError, OutOfMemoryError, type Attention } from "headwise";
 import { loadModel, type GenerateOptions, type Model } from "headwise/models";
@@ -148,6 +151,25 @@ describe("tokens after the prompt", () => {
     }
     const most = small.allocate([4 * 2 ** 20]); // 16 MiB
     most.dispose();
+    small.dispose();
+  });
+
+  test("of a text whose iterator is dropped in the middle leave no memory behind", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const small = await createAttention({ backend: "wasm", threads: 1, maximumMemory: 24 * 2 ** 20 });
+    const model = await loadModel(small, longFiles("llama"));
+    const prompt = Array.from({ length: 130 }, (_, n) => n % 29);
+    for (let n = 0; n < 150; n++) {
+      const options = n % 2 ? {} : ({ returns: { output: true }, layers: [0] } as const);
+      await model.generate(prompt, { maxNewTokens: 9, stopTokens: [], ...options }).next();
+      await new Promise((resolve) => setTimeout(resolve, 0)); // nothing on the stack holds the iterator
+      collect();
+      await new Promise((resolve) => setTimeout(resolve, 0)); // what was collected is told
+    }
+    const kept = await generated(model);
+    expect(kept).toHaveLength(TOKENS); // the model's own step is not harmed
+    small.allocate([4 * 2 ** 20]).dispose(); // 16 MiB
     small.dispose();
   });
 

@@ -523,6 +523,11 @@ describe("bad arguments", () => {
       ["http://a/", { cache: 7 }],
       "openModel: cache must be a name, { folder } or false, got 7",
     ],
+    [
+      "an address of another machine",
+      ["file://other/models"],
+      'openModel: address could not be read: File URL host must be "localhost" or empty on linux',
+    ],
     ["an address of a file with half a code", ["file:///100%"], "openModel: address could not be read: URI malformed"],
     ["an unknown option", ["http://a/", { token: "a" }], 'openModel: unknown option "token"'],
   ])("of openModel: %s", async (_, args, message) => {

@@ -77,16 +77,42 @@ export function readStepPatches(reader: OptionReader, names: readonly string[]):
   return async (step) => readPatches(reader.call, "patch()", await patchOf(step), names);
 }
 
+/** What a text uses between its tokens. */
+interface Text {
+  readonly kept: KeptDecoder;
+  decoder?: Decoder | undefined;
+}
+
+/** Gives back what a text uses whose iterator was dropped in the middle, without `return()`. */
+const dropped =
+  typeof FinalizationRegistry === "function"
+    ? /* @__PURE__ */ new FinalizationRegistry<Text>(({ kept, decoder }) => decoder && kept.end(decoder))
+    : undefined;
+
 /** Generates tokens, one after another, with the keys and values of earlier ones in caches. */
-export async function* generated(
+export function generated(
   hw: Attention,
   network: Network,
   logits: Linear,
   problem: GenerateProblem,
   kept: KeptDecoder,
 ): AsyncGenerator<GeneratedToken, void> {
+  const text: Text = { kept };
+  const tokens = tokensOf(hw, network, logits, problem, text);
+  dropped?.register(tokens, text);
+  return tokens;
+}
+
+async function* tokensOf(
+  hw: Attention,
+  network: Network,
+  logits: Linear,
+  problem: GenerateProblem,
+  text: Text,
+): AsyncGenerator<GeneratedToken, void> {
   const { prompt, options, watched, patchAt, maxNewTokens, stopTokens } = problem;
   const { signal, cacheDtype: dtype } = options;
+  const { kept } = text;
   const choose = sampler(options);
   const isPlain = isRecordable(hw, network, problem);
   const isShared = isPlain && options.headGain === undefined;
@@ -95,6 +121,7 @@ export async function* generated(
   try {
     decoder = isShared ? kept.take(dtype) : undefined;
     decoder = kept.use(decoder ?? (await decoderFor(hw, network, logits, problem, isPlain)));
+    text.decoder = decoder;
     const { caches, steps } = decoder;
     let tokens = prompt;
     let length = prompt.data.length;
@@ -126,6 +153,7 @@ export async function* generated(
     isWhole = false;
     throw kept.isClosed && DisposedError.is(error) ? modelDisposed("model.generate", error) : error;
   } finally {
+    text.decoder = undefined;
     if (decoder && isWhole && isShared) await kept.keep(decoder);
     else if (decoder) kept.end(decoder);
   }

@@ -6,7 +6,7 @@ import { throwIfAborted } from "../read/abort.js";
 import { keptBlocks, type BlockPlace } from "../remote/blockPlace.js";
 import type { FolderFile } from "../remote/folderFile.js";
 import { folderFiles } from "../remote/folderFiles.js";
-import { nodeFs } from "../remote/nodeFs.js";
+import { nodeFs, pathOfUrl } from "../remote/nodeFs.js";
 import { RemoteFile, type OpenProgress, type Remote } from "../remote/remoteFile.js";
 import { Requests } from "../remote/requests.js";
 import { TEMPLATE, TOOL_TEMPLATE } from "./chatTemplate.js";
@@ -136,7 +136,7 @@ function textOf(address: unknown): string {
 }
 
 const isWeb = (text: string) => /^https?:/i.test(text);
-const pathOf = (text: string) => (text.startsWith("file:") ? decodeURIComponent(new URL(text).pathname) : text);
+const pathOf = (text: string) => (/^file:/i.test(text) ? pathOfUrl(text) : text);
 
 /** The folder of an address. In a page it may be relative to the page. */
 function folderAt(text: string): URL {

@@ -25,9 +25,16 @@ interface Runtime {
   readonly process?: { getBuiltinModule?(name: string): unknown };
 }
 
+const builtin = (name: string): unknown => (globalThis as Runtime).process?.getBuiltinModule?.(name);
+
 /** The files of the machine; undefined in pages. */
-export const nodeFs = (): NodeFs | undefined =>
-  (globalThis as Runtime).process?.getBuiltinModule?.("node:fs") as NodeFs | undefined;
+export const nodeFs = (): NodeFs | undefined => builtin("node:fs") as NodeFs | undefined;
+
+/** The path of an address such as `file:///models/small`, as the system writes it: on Windows it begins with a drive. */
+export function pathOfUrl(url: string): string {
+  const { fileURLToPath } = builtin("node:url") as { fileURLToPath(url: string): string };
+  return fileURLToPath(url);
+}
 
 /** @throws UnsupportedError in pages. */
 export function requiredFs(operation: string, what: string): NodeFs {
