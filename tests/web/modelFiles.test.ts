@@ -155,6 +155,16 @@ describe("A configuration that is not supported is refused by the name of its fi
     ["gpt2", { activation_function: "mish" }, 'activation_function must be "gelu" or "gelu_new"'],
     ["gpt2", { add_cross_attention: true }, "add_cross_attention must be false, got true"],
     ["gpt2", { scale_attn_weights: "yes" }, 'scale_attn_weights must be true or false, got "yes"'],
+    [
+      "llama",
+      { rope_scaling: { factor: 2 } },
+      "rope_scaling.rope_type must be given, because factor is, got undefined",
+    ],
+    [
+      "llama",
+      { rope_scaling: { original_max_position_embeddings: 16, low_freq_factor: 1 } },
+      "rope_scaling.rope_type must be given, because low_freq_factor is, got undefined",
+    ],
     ["gpt2", { eos_token_id: "end" }, 'eos_token_id must be a token or a list of tokens, got "end"'],
     ["gpt2", { quantization_config: { bits: 4 } }, "quantization_config must be absent, got an object with bits"],
     [

@@ -416,6 +416,49 @@ describe("Fields of config.json", () => {
     expect((await inspectModel(without)).config.stopTokens).toEqual([2]);
   });
 
+  test.each([
+    ["gpt2", 50256],
+    ["llama", 2],
+    ["mistral", 2],
+    ["phi3", 32000],
+    ["gemma", 1],
+    ["gemma3_text", 1],
+    ["qwen2", undefined],
+    ["bert", undefined],
+  ] as const)("%s ends with the token of transformers if no file says one, and null is none", async (type, token) => {
+    const config: Config = { ...CONFIGS[type === "gpt2" || type === "bert" ? type : "llama"], model_type: type };
+    const stopTokens = async (eos: null | undefined) =>
+      (await inspectModel({ "config.json": textFile({ ...config, eos_token_id: eos }) })).config.stopTokens;
+    expect(await stopTokens(undefined)).toEqual(token === undefined ? [] : [token]);
+    expect(await stopTokens(null)).toEqual([]);
+  });
+
+  test.each([
+    ["llama", "model.layers.1.self_attn.q_proj", [16]],
+    ["llama", "model.layers.0.mlp.down_proj", [16]],
+    ["llama", "model.norm", [16]],
+    ["llama", "lm_head", [29]],
+  ] as const)("%s is refused with a bias of %s that config.json does not know", async (kind, stem, shape) => {
+    const more = new Map([...weightsOf(kind), ...randomWeights({ [`${stem}.bias`]: shape })]);
+    const error = await errorOf(loadModel(hw, filesOf(CONFIGS[kind], more)));
+    expect(error.message).toBe(
+      `loadModel: tensor "${stem}.bias" must be absent, because config.json says that "${stem}" has no bias`,
+    );
+    expect(UnsupportedError.is(error)).toBe(true);
+  });
+
+  test("a buffer of GPT-2 and a second name of BERT's bias are no biases of matrices", async () => {
+    const gpt2 = new Map([...weightsOf("gpt2"), ...randomWeights({ "transformer.h.0.attn.bias": [1, 1, 32, 32] })]);
+    expect((await inspectModel(filesOf(CONFIGS.gpt2, gpt2))).unusedTensors).toEqual(["transformer.h.0.attn.bias"]);
+    const second = "cls.predictions.decoder";
+    const bert = new Map([
+      ...weightsOf("bert"),
+      ...randomWeights({ [`${second}.weight`]: [29, 16], [`${second}.bias`]: [29] }),
+    ]);
+    const untied = filesOf({ ...CONFIGS.bert, tie_word_embeddings: false }, bert);
+    expect((await inspectModel(untied)).unusedTensors).toEqual([`${second}.bias`]);
+  });
+
   test("generation ends at each token of that list", async () => {
     const tokensOf = async (files: ModelFileList, options: { readonly stopTokens?: readonly number[] }) => {
       const model = await loadModel(hw, files);

@@ -56,6 +56,7 @@ export async function checkedModel(
   refuseQuantised(operation, json, files, tensors.names);
   const parts = new Parts(tensors);
   const { config, ...network } = checkedNetwork(operation, modelType, json, parts);
+  refuseOtherBiases(operation, modelType, tensors, parts);
   const sentence = await sentenceOf(operation, files, config.modelDim);
   tensors.assertNoHoles();
   const { unread } = json;
@@ -68,6 +69,27 @@ export async function checkedModel(
     unknownFields: unread.filter(([name]) => !isIgnored(name)),
     ignoredFields: unread.map(([name]) => name).filter(isIgnored),
   };
+}
+
+/** Throws if a matrix or a gain of the model has a bias in the files that config.json does not know. */
+function refuseOtherBiases(
+  operation: string,
+  modelType: ModelType,
+  tensors: TensorFiles,
+  { tensors: used }: Parts,
+): void {
+  const read = new Set(used.map(({ name }) => name));
+  const { decoder, bias: hasOther } = FAMILIES[modelType].heads.words ?? {};
+  for (const name of read) {
+    const [, stem] = /^(.*)\.weight$/.exec(name) ?? [];
+    if (stem === undefined || (stem === decoder && hasOther)) continue; // its bias is read by another name
+    const bias = `${stem}.bias`;
+    if (tensors.has(bias) && !read.has(bias))
+      throw new UnsupportedError(
+        `${operation}: tensor ${describe(bias)} must be absent, because ${CONFIG} says that ${describe(stem)} has no bias`,
+        { hint: "If the model has it, a field of config.json may say so, such as attention_bias or mlp_bias." },
+      );
+  }
 }
 
 /** Throws if config.json has a field that nothing reads and that may change what the model computes. */

@@ -189,9 +189,9 @@ export function texts(name: string): Field<readonly string[]> {
 }
 
 /** One token, or a list of tokens. Absent: none. */
-export function tokens(name: string): Field<readonly number[]> {
+export function tokens(name: string, absent: readonly number[] = []): Field<readonly number[]> {
   return (json) => {
-    const list = [json.value(name) ?? []].flat();
+    const list = json.isNull(name) ? [] : [json.value(name) ?? absent].flat();
     if (list.every((token): token is number => Number.isSafeInteger(token))) return list;
     throw refuse(json, name, "be a token or a list of tokens");
   };

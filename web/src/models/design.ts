@@ -2,7 +2,7 @@ import type { StepActivation } from "../step/stepProblem.js";
 import { ACTIVATIONS } from "./activations.js";
 import type { Json } from "./configField.js";
 import { FAMILIES } from "./families.js";
-import { STOP_TOKENS, type Family } from "./family.js";
+import { stopTokens, type Family } from "./family.js";
 import {
   labelClassOf,
   labelsOf,
@@ -48,7 +48,7 @@ export function designOf(modelType: ModelType, json: Json, parts: Parts): Design
     maxLength: fields.maxLength(json),
     activation,
     epsilon: fields.epsilon(json),
-    stopTokens: STOP_TOKENS(json),
+    stopTokens: (fields.stopTokens ?? stopTokens())(json),
     labels: labelClass ? labelsOf(json) : [],
   };
   family.fixed.forEach((read) => read(json));

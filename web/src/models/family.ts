@@ -61,6 +61,8 @@ export interface FamilyFields {
   readonly epsilon: Field<number>;
   /** Whether the head multiplies by the table of words. */
   readonly isTied: Field<boolean>;
+  /** Tokens that end a text. Default: `stopTokens()`. */
+  readonly stopTokens?: Field<readonly number[]>;
 }
 
 export interface NormForm {
@@ -212,8 +214,8 @@ export function kvHeads(absent: number): Field<number | undefined> {
   return (json) => (json.isNull(name) ? undefined : count(name, absent)(json));
 }
 
-/** Tokens that end a text. */
-export const STOP_TOKENS = tokens("eos_token_id");
+/** Tokens that end a text: `absent` if nothing says it, none if it is `null`. */
+export const stopTokens = (...absent: number[]) => tokens("eos_token_id", absent);
 
 /** Fields that every family has. */
 export const FIXED = [

@@ -10,6 +10,7 @@ import {
   positive,
   positives,
   readFields,
+  refuse,
   word,
   type Field,
   type FieldName,
@@ -33,10 +34,13 @@ const YARN = {
   truncate: flag("truncate", true),
 };
 
+/** The length of the training, which may stand where nothing is scaled. */
+const LENGTH = "original_max_position_embeddings";
+
 /** Fields that some kinds of scaling use. The others ignore them, as transformers does. */
 const OF_SOME_KINDS = [
   "factor",
-  "original_max_position_embeddings",
+  LENGTH,
   "low_freq_factor",
   "high_freq_factor",
   "beta_fast",
@@ -139,7 +143,7 @@ function readScaling(json: Json, outer: Json, form: RotaryForm, pairs: number): 
   if (kind === "longrope") return longrope(json, outer, form, pairs);
   const factor = positive("factor")(json);
   if (kind === "linear") return { kind, factor };
-  const originalLength = count("original_max_position_embeddings", form.maxLength)(json);
+  const originalLength = count(LENGTH, form.maxLength)(json);
   checkOrder(json, kind);
   return { kind, factor, originalLength, ...given(json, kind === "yarn" ? YARN : LLAMA3) };
 }
@@ -158,12 +162,13 @@ function checkOrder(json: Json, kind: "yarn" | "llama3"): void {
 
 /** The length of the training may stand outside of `rope_scaling`; the factor then follows from it. */
 function longrope(json: Json, outer: Json, form: RotaryForm, pairs: number): RotaryScaling {
-  const name = "original_max_position_embeddings";
-  const inner = optional(name, count(name))(json);
-  const outerLength = optional(name, count(name))(outer) ?? (inner ? undefined : form.longrope?.originalLength);
+  const inner = optional(LENGTH, count(LENGTH))(json);
+  const outerLength = optional(LENGTH, count(LENGTH))(outer) ?? (inner ? undefined : form.longrope?.originalLength);
   const originalLength = outerLength ?? inner ?? form.maxLength;
   if (originalLength === 1)
-    throw new UnsupportedError(`${(outerLength ? outer : json).at}${name} must be greater than 1 with longrope, got 1`);
+    throw new UnsupportedError(
+      `${(outerLength ? outer : json).at}${LENGTH} must be greater than 1 with longrope, got 1`,
+    );
   const follows = form.maxLength / originalLength;
   return {
     kind: "longrope",
@@ -181,6 +186,9 @@ function kindOf(json: Json, { longrope }: RotaryForm): (typeof KINDS)[number] {
   const kinds = longrope ? (["default", "longrope", ...longrope.names] as const) : KINDS;
   const older = word<string>("type", kinds, "default")(json);
   const kind = word<string>("rope_type", kinds, older)(json);
+  const isNamed = ["type", "rope_type"].some((name) => json.value(name) !== undefined);
+  const scales = OF_SOME_KINDS.find((name) => name !== LENGTH && json.value(name) !== undefined);
+  if (!isNamed && scales !== undefined) throw refuse(json, "rope_type", `be given, because ${scales} is`);
   return longrope?.names.includes(kind) ? "longrope" : (kind as (typeof KINDS)[number]);
 }
 

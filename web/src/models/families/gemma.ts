@@ -1,6 +1,6 @@
 import { ACTIVATION_NAMES, type ActivationName } from "../activations.js";
 import { count, flag, only, optional, word, type Field } from "../configField.js";
-import { kvHeads, lengthOf, type Family } from "../family.js";
+import { kvHeads, lengthOf, stopTokens, type Family } from "../family.js";
 import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 
 /** `hidden_activation`; the first files have the tanh form of GELU under `hidden_act`, as "gelu". */
@@ -23,6 +23,7 @@ export const GEMMA: Family = {
     maxLength: lengthOf(8192),
     activation,
     isTied: flag("tie_word_embeddings", true),
+    stopTokens: stopTokens(1),
   },
   fixed: [...LLAMA.fixed, only("use_bidirectional_attention", false)],
   norm: { kind: "rms", plus: 1 },

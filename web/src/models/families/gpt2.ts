@@ -1,6 +1,6 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { count, flag, MOST_BLOCKS, optional, positive, sameAs, word } from "../configField.js";
-import { ALL_BIASES, DECODER, DECODER_CLASSES, yes, type Family } from "../family.js";
+import { ALL_BIASES, DECODER, DECODER_CLASSES, stopTokens, yes, type Family } from "../family.js";
 
 const isScaled = flag("scale_attn_weights", true);
 const isScaledByLayer = flag("scale_attn_by_inverse_layer_idx", false);
@@ -23,6 +23,7 @@ export const GPT2: Family = {
     activation: word("activation_function", ACTIVATION_NAMES, "gelu_new"),
     epsilon: positive("layer_norm_epsilon", 1e-5),
     isTied: flag("tie_word_embeddings", true),
+    stopTokens: stopTokens(50256),
   },
   // transformers knows them by both names
   fixed: [

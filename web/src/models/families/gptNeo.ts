@@ -1,6 +1,6 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { count, flag, MOST_BLOCKS, optional, positive, sameAs, word } from "../configField.js";
-import { DECODER, DECODER_CLASSES, yes, type Family } from "../family.js";
+import { DECODER, DECODER_CLASSES, stopTokens, yes, type Family } from "../family.js";
 import { attentionTypes } from "../windowField.js";
 
 /** GPT-Neo (Black et al. 2021, doi:10.5281/zenodo.5297715): GPT-2 without a factor of scores, with windows in some layers. */
@@ -16,6 +16,7 @@ export const GPT_NEO: Family = {
     activation: word("activation_function", ACTIVATION_NAMES, "gelu_new"),
     epsilon: positive("layer_norm_epsilon", 1e-5),
     isTied: flag("tie_word_embeddings", true),
+    stopTokens: stopTokens(50256),
   },
   // transformers knows them by both names
   fixed: [

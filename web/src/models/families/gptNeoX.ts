@@ -1,6 +1,6 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { count, flag, positive, sameAs, word } from "../configField.js";
-import { DECODER, DECODER_CLASSES, USUAL_SIZES, yes, type Family } from "../family.js";
+import { DECODER, DECODER_CLASSES, stopTokens, USUAL_SIZES, yes, type Family } from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
 
 const PART = { name: "rotary_pct", absent: 0.25 };
@@ -20,6 +20,7 @@ export const GPT_NEOX: Family = {
     activation: word("hidden_act", ACTIVATION_NAMES, "gelu"),
     epsilon: positive("layer_norm_eps", 1e-5),
     isTied: flag("tie_word_embeddings", false),
+    stopTokens: stopTokens(2),
   },
   fixed: [
     ...DECODER,

@@ -1,6 +1,15 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { count, flag, only, optional, positive, word, type Field } from "../configField.js";
-import { DECODER, DECODER_CLASSES, lengthOf, no, USUAL_SIZES, type Biases, type Family } from "../family.js";
+import {
+  DECODER,
+  DECODER_CLASSES,
+  lengthOf,
+  no,
+  stopTokens,
+  USUAL_SIZES,
+  type Biases,
+  type Family,
+} from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
 
 /** `attention_bias`: all four maps have biases. */
@@ -26,6 +35,7 @@ export const LLAMA: Family = {
     activation: word("hidden_act", ACTIVATION_NAMES, "silu"),
     epsilon: positive("rms_norm_eps", 1e-6),
     isTied: flag("tie_word_embeddings", false),
+    stopTokens: stopTokens(2),
   },
   fixed: [...DECODER, only("rope_interleaved", false)],
   prefix: "model.",

@@ -1,6 +1,6 @@
 import { ACTIVATION_NAMES } from "../activations.js";
 import { count, flag, MOST_BLOCKS, only, refuse, word, type Field } from "../configField.js";
-import { DECODER, DECODER_CLASSES, type Family } from "../family.js";
+import { DECODER, DECODER_CLASSES, stopTokens, type Family } from "../family.js";
 
 const hasBiases = flag("enable_bias", true);
 
@@ -24,6 +24,7 @@ export const OPT: Family = {
     activation: word("activation_function", ACTIVATION_NAMES, "relu"),
     epsilon: () => 1e-5,
     isTied: flag("tie_word_embeddings", true),
+    stopTokens: stopTokens(2),
   },
   fixed: [
     ...DECODER,

@@ -1,5 +1,5 @@
 import { count, only, optional, positive } from "../configField.js";
-import { lengthOf, type Family } from "../family.js";
+import { lengthOf, stopTokens, type Family } from "../family.js";
 import { rotaryPosition } from "../rotaryField.js";
 import { LLAMA } from "./llama.js";
 import { MISTRAL } from "./mistral.js";
@@ -11,7 +11,12 @@ const LONGROPE = { names: ["su", "yarn"], originalLength: 4096 };
 export const PHI3: Family = {
   ...MISTRAL,
   className: "Phi3",
-  fields: { ...LLAMA.fields, maxLength: lengthOf(4096), epsilon: positive("rms_norm_eps", 1e-5) },
+  fields: {
+    ...LLAMA.fields,
+    maxLength: lengthOf(4096),
+    epsilon: positive("rms_norm_eps", 1e-5),
+    stopTokens: stopTokens(32000),
+  },
   fixed: [
     ...MISTRAL.fixed,
     only("lm_head_bias", false),

@@ -1,5 +1,5 @@
 import { count, only } from "../configField.js";
-import { kvHeads, lengthOf, type Family } from "../family.js";
+import { kvHeads, lengthOf, stopTokens, type Family } from "../family.js";
 import { laterLayersOnly } from "../windowField.js";
 import { LLAMA, PLAIN_FEED_FORWARD } from "./llama.js";
 
@@ -12,6 +12,7 @@ export const QWEN3: Family = {
     numKvHeads: kvHeads(32),
     headDim: count("head_dim", 128),
     maxLength: lengthOf(2 ** 15),
+    stopTokens: stopTokens(),
   },
   fixed: [...LLAMA.fixed, only("mlp_bias", false)],
   attention: {
