@@ -32,7 +32,7 @@ export const nodeFs = (): NodeFs | undefined => builtin("node:fs") as NodeFs | u
 
 /** The path of an address such as `file:///models/small`, as the system writes it: on Windows it begins with a drive. */
 export function pathOfUrl(url: string): string {
-  const { fileURLToPath } = builtin("node:url") as { fileURLToPath(url: string): string };
+  const { fileURLToPath } = builtin("node:url") as { readonly fileURLToPath: (url: string) => string };
   return fileURLToPath(url);
 }
 
