@@ -426,11 +426,22 @@ describe("Fields of config.json", () => {
     ["qwen2", undefined],
     ["bert", undefined],
   ] as const)("%s ends with the token of transformers if no file says one, and null is none", async (type, token) => {
-    const config: Config = { ...CONFIGS[type === "gpt2" || type === "bert" ? type : "llama"], model_type: type };
+    const config: Config = {
+      ...CONFIGS[type === "gpt2" || type === "bert" ? type : "llama"],
+      model_type: type,
+      vocab_size: 60_000,
+    };
     const stopTokens = async (eos: null | undefined) =>
       (await inspectModel({ "config.json": textFile({ ...config, eos_token_id: eos }) })).config.stopTokens;
     expect(await stopTokens(undefined)).toEqual(token === undefined ? [] : [token]);
     expect(await stopTokens(null)).toEqual([]);
+  });
+
+  test("tokens that there are not end no text, so generate takes those of the configuration", async () => {
+    const model = await loadModel(hw, withConfig("llama", { eos_token_id: [-1, 28, 29] }));
+    expect(model.config.stopTokens).toEqual([28]);
+    expect((await inspectModel(withConfig("gpt2", { eos_token_id: undefined }))).config.stopTokens).toEqual([]);
+    model.dispose();
   });
 
   test.each([

@@ -58,6 +58,7 @@ export async function checkedModel(
   const { config, ...network } = checkedNetwork(operation, modelType, json, parts);
   refuseOtherBiases(operation, modelType, tensors, parts);
   const sentence = await sentenceOf(operation, files, config.modelDim);
+  const isWord = (token: number) => token >= 0 && token < config.vocabSize; // some files write -1 for none
   tensors.assertNoHoles();
   const { unread } = json;
   return {
@@ -65,7 +66,7 @@ export async function checkedModel(
     tensors,
     parts,
     sentence,
-    network: { ...network, config: { ...config, ...(stopTokens && { stopTokens }) } },
+    network: { ...network, config: { ...config, stopTokens: (stopTokens ?? config.stopTokens).filter(isWord) } },
     unknownFields: unread.filter(([name]) => !isIgnored(name)),
     ignoredFields: unread.map(([name]) => name).filter(isIgnored),
   };

@@ -51,7 +51,7 @@ export interface ModelConfig {
   readonly activation: ActivationName;
   /** Added to the variance in norms (`layer_norm_eps`, `rms_norm_eps`, `layer_norm_epsilon`). */
   readonly epsilon: number;
-  /** Tokens that end a text (`eos_token_id` of generation_config.json, otherwise of config.json). */
+  /** Tokens that end a text (`eos_token_id` of generation_config.json, otherwise of config.json), those of them that there are. */
   readonly stopTokens: readonly number[];
   /** What the scores of a classifier are called (`id2label`). Empty: the model is no classifier. */
   readonly labels: readonly string[];
