@@ -603,6 +603,21 @@ describe("A call", () => {
     model.dispose();
   });
 
+  test.each([
+    ["stop", 'did you mean "stopTokens"? It takes numbers of tokens.'],
+    ["stop_strings", 'did you mean "stopTokens"? It takes numbers of tokens.'],
+    ["eos_token_id", 'did you mean "stopTokens"? It is an array.'],
+    ["max_tokens", 'did you mean "maxNewTokens"?'],
+    ["do_sample", 'did you mean "temperature"? At 0, the default, the likeliest token is taken.'],
+    ["repetition_penalty", "a token is chosen by temperature, topK and topP: leave it out"],
+    ["minP", "a token is chosen by temperature, topK and topP: leave it out"],
+    ["output_attentions", 'did you mean "returns"?'],
+  ])("generate refuses %s of other packages with what it has instead", async (name, what) => {
+    const model = await loadModel(hw, files);
+    expect(() => model.generate([1], { [name]: 1 })).toThrow(`model.generate: unknown option "${name}"; ${what}`);
+    model.dispose();
+  });
+
   test("with a list of two billion entries is refused before it is read", async () => {
     const model = await loadModel(hw, files);
     const endless = new Array<number>(2 ** 31);

@@ -23,6 +23,7 @@ import {
 import { readKnown } from "./knownNames.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { Network } from "./network.js";
+import { GENERATE_OTHERS } from "./otherNames.js";
 import type { Parts } from "./parts.js";
 import { Pass, readPassOptions, readPatches, type LayerResult, type PassOptions } from "./pass.js";
 import type { SentencePart } from "./sentence.js";
@@ -210,7 +211,7 @@ export class Model extends Disposing {
   ): AsyncGenerator<GeneratedToken<R>, void> {
     const operation = "model.generate";
     this.#assertAlive(operation);
-    const { known, reader } = readKnown<GenerateOptions>(operation, options, GENERATE_NAMES);
+    const { known, reader } = readKnown<GenerateOptions>(operation, options, GENERATE_NAMES, GENERATE_OTHERS);
     const { logits, isCausal } = this.#network;
     if (!isCausal || !logits)
       throw new UnsupportedError(
