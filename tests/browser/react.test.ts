@@ -134,6 +134,18 @@ test("AttentionMap sets properties when their values change, hears events, and g
   expect(markup).toMatch(/^<attention-map class="wide"[^>]*><\/attention-map>$/);
 });
 
+test("attributes are what was given, and go when it is left out", async () => {
+  expect(await seenIn("attributes")).toEqual({
+    seen: [
+      '<attention-map title="Layer 1" id="map" translate="no" hidden="" tabindex="0"></attention-map>',
+      "<attention-map></attention-map>",
+      '<attention-map title="Layer 2" lang="en"></attention-map>',
+      "<attention-map></attention-map>",
+    ],
+    troubles: [],
+  });
+});
+
 test("a property with a wrong value reaches the error boundary", async () => {
   expect((await seenIn("refusedProperty")).seen).toMatch(/palette must be "auto" or .*got "rainbow"/);
 });

@@ -291,6 +291,22 @@ export const scenes = {
     return { first, second, third, fourth, heads, markup, gone: ref.current };
   },
 
+  /** The markup of a map with attributes, without them, and with others. */
+  attributes() {
+    const { place, root } = newRoot();
+    const markups = [
+      { title: "Layer 1", id: "map", translate: "no", hidden: true, tabIndex: 0 } as const,
+      { title: undefined, hidden: false },
+      { title: "Layer 2", lang: "en" },
+      {},
+    ].map((attributes) => {
+      flushSync(() => root.render(createElement(AttentionMap, attributes)));
+      return place.innerHTML;
+    });
+    root.unmount();
+    return markups;
+  },
+
   async refusedOptions() {
     const { create } = recording();
     const { place, root } = newRoot();

@@ -10,6 +10,7 @@ import { renderToString } from "react-dom/server";
 import { DisposedError, HeadwiseError, ShapeError, tensor, type Attention } from "headwise";
 import { AttentionHeads, AttentionMap, AttentionProvider, useAttention } from "headwise/react";
 
+import { attributesOf } from "../../web/src/react/elementComponent.js";
 import { sameValue } from "../../web/src/react/sameValue.js";
 import { SharedInstance } from "../../web/src/react/sharedInstance.js";
 
@@ -55,6 +56,12 @@ function detached(): Float32Array {
   structuredClone(array.buffer, { transfer: [array.buffer] });
   return array;
 }
+
+test('a flag that is false is no attribute: React 18 would write hidden="false", which hides', () => {
+  const given = { hidden: false, inert: true, draggable: false, "aria-busy": false, className: "wide", head: 1 };
+  const attributes = { inert: true, draggable: false, "aria-busy": false, class: "wide" };
+  expect(attributesOf(given, new Set(["head"]))).toEqual(attributes);
+});
 
 describe("a shared instance", () => {
   /** What makes instances, and remembers them. */

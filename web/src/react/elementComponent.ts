@@ -52,6 +52,8 @@ export function elementComponent<Element extends HTMLElement, Props>(
     const element = useRef<Element>(null);
     const last = useRef<Values>({});
     const handlers = useRef<Values>({});
+    const set = useRef<Values>({});
+    const attributes = attributesOf(given, own);
 
     useInsertionEffect(define, []); // before refs are set: they give an element with its methods
     useImperativeHandle(ref, () => element.current!, []);
@@ -60,6 +62,8 @@ export function elementComponent<Element extends HTMLElement, Props>(
       const values = valuesOf(given);
       setChanged(element.current!, properties, last.current, values);
       last.current = values;
+      setAttributes(element.current!, set.current, attributes);
+      set.current = attributes;
     });
     useEffectBeforePaint(() => {
       const stop = new AbortController();
@@ -67,7 +71,7 @@ export function elementComponent<Element extends HTMLElement, Props>(
         element.current!.addEventListener(type, (event) => call(handlers.current[handler], event), stop);
       return () => stop.abort();
     }, []);
-    return createElement(tag, { ...attributesOf(given, own), ref: element });
+    return createElement(tag, { ...attributes, ref: element });
   };
   Component.displayName = name;
   return forwardRef(Component) as ElementComponent<Element, Props>;
@@ -82,10 +86,27 @@ function setChanged(element: HTMLElement, names: readonly string[], last: Values
   for (const name of names) if (!sameValue(last[name], values[name])) Reflect.set(element, name, values[name]);
 }
 
+/** Attributes that are there or not. React 18 writes `false` as their value on custom elements, which means true. */
+const FLAGS: ReadonlySet<string> = new Set(["hidden", "inert", "itemScope", "autoFocus"]);
+
 /** The attributes that React sets. React 18 does not know `className` on custom elements. */
-function attributesOf(given: Values, own: ReadonlySet<string>): Values {
-  const { className, ...attributes } = Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name)));
+export function attributesOf(given: Values, own: ReadonlySet<string>): Values {
+  const isSet = ([name, value]: [string, unknown]) => !own.has(name) && !(value === false && FLAGS.has(name));
+  const { className, ...attributes } = Object.fromEntries(Object.entries(given).filter(isSet));
   return className === undefined ? attributes : { ...attributes, class: className };
+}
+
+/**
+ * React 19 sets the property of a custom element where there is one of that name. Some are no copy of the attribute: one
+ * that is removed becomes the text "undefined" (`title`), and the text "no" becomes true (`translate`).
+ */
+function setAttributes(element: HTMLElement, last: Values, values: Values): void {
+  for (const name of Object.keys({ ...last, ...values })) {
+    const value = values[name];
+    if (value === last[name]) continue;
+    if (value === undefined || value === null) element.removeAttribute(name);
+    else if (typeof value === "string") element.setAttribute(name, value);
+  }
 }
 
 function call(handler: unknown, event: Event): void {
