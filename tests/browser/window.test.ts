@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser, type Page } from "playwright-core";
 
+import { type CreateOptions } from "headwise";
+
 import { launchChromium } from "./chromium.js";
 import { openPage, type Headwise, type TestWindow } from "./page.js";
-import { ISOLATION } from "./staticServer.js";
+import { ISOLATION, serveDist } from "./staticServer.js";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -120,23 +122,30 @@ describe("a window that cannot have threads has one, and says why", () => {
     const reason = await outcomeIn(ISOLATION, () => Reflect.deleteProperty(globalThis, "SharedArrayBuffer"));
     expect(reason).toMatch(/^this browser has no SharedArrayBuffer/);
   });
+
+  test("it is isolated, and its origin is opaque", async () => {
+    const readable = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
+    const sandbox = { "Content-Security-Policy": "sandbox allow-scripts" };
+    expect(await outcomeIn({ ...ISOLATION, ...readable, ...sandbox })).toMatch(/^page has an opaque origin/);
+  });
 });
 
 describe("under a content security policy", () => {
-  const load = async (policy: string) => {
+  const load = async (policy: string, entry = "/index.js", options: CreateOptions = { threads: 2 }) => {
     const { page, close } = await openPage(browser, {
       headers: { ...ISOLATION, "Content-Security-Policy": policy },
+      entry,
     });
-    const outcome = await page.evaluate(() => {
+    const outcome = await page.evaluate((given) => {
       const { headwise } = window as unknown as TestWindow;
-      return headwise.createAttention({ threads: 2 }).then(
+      return headwise.createAttention(given).then(
         ({ report }) => ({ threads: report.threads }),
         (error: unknown) => {
           const { code, message, hint } = error as InstanceType<Headwise["HeadwiseError"]>;
           return { code, message, hint };
         },
       );
-    });
+    }, options);
     await close();
     return outcome;
   };
@@ -150,6 +159,34 @@ describe("under a content security policy", () => {
       code: "ASSET_BLOCKED",
       message: expect.stringMatching(/the engine did not start: a worker of it could not be loaded$/),
       hint: expect.stringMatching(/worker-src policy.*`threads: 1`/),
+    });
+  });
+
+  test("that forbids the copy of a loader of another origin, the error says so and that one thread needs none", async () => {
+    const elsewhere = await serveDist({ "Access-Control-Allow-Origin": "*" });
+    const scripts = `script-src 'self' ${new URL(elsewhere.url).origin} 'wasm-unsafe-eval'`;
+    const [forbidden, allowed] = await Promise.all([
+      load(scripts, `${elsewhere.url}index.js`),
+      load(`${scripts} blob:`, `${elsewhere.url}index.js`),
+    ]);
+    elsewhere.stop();
+    expect(forbidden).toMatchObject({
+      code: "ASSET_BLOCKED",
+      message: expect.stringMatching(/\.js could not be loaded: the page's content security policy forbids the copy/),
+      hint: expect.stringMatching(/^Allow it with script-src blob:; or set `threads: 1`/),
+    });
+    expect(allowed).toEqual({ threads: 2 });
+  });
+
+  test("that allows no loader of another origin, the error names what to list", async () => {
+    const elsewhere = await serveDist({ "Access-Control-Allow-Origin": "*" });
+    const { origin } = new URL(elsewhere.url);
+    const outcome = await load("script-src 'self' 'wasm-unsafe-eval'", "/index.js", { threads: 1, wasm: { baseUrl: `${origin}/wasm/` } }); // oxfmt-ignore
+    elsewhere.stop();
+    expect(outcome).toMatchObject({
+      code: "ASSET_BLOCKED",
+      message: expect.stringMatching(/forbids it \(script-src\)$/),
+      hint: expect.stringContaining(`Allow it with script-src ${origin}.`),
     });
   });
 

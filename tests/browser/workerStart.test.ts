@@ -138,7 +138,18 @@ describe("a content security policy", () => {
     const headers = { "Content-Security-Policy": "worker-src 'self'" };
     const error = await errorIn({ headers, entry: `${elsewhere.url}worker.js` });
     elsewhere.stop();
-    expect(error).toEqual(assetErrorLike("ASSET_BLOCKED", /policy forbids/, /^Allow it with worker-src blob:/));
+    const hint = new RegExp(`^Allow it with worker-src blob: ${new URL(elsewhere.url).origin};`);
+    expect(error).toEqual(assetErrorLike("ASSET_BLOCKED", /policy forbids/, hint));
+  });
+
+  test("that allows blobs, but not the script of another origin that they import, is suspected", async () => {
+    const elsewhere = await serveDist({ "Access-Control-Allow-Origin": "*" });
+    const headers = { "Content-Security-Policy": "worker-src blob:" };
+    const error = await errorIn({ headers, entry: `${elsewhere.url}worker.js` });
+    elsewhere.stop();
+    const hint = new RegExp(`^Allow it with worker-src blob: ${new URL(elsewhere.url).origin};`);
+    const message = /was not run: HTTP 200.*a content security policy may forbid it$/;
+    expect(error).toEqual(assetErrorLike("ASSET_BLOCKED", message, hint));
   });
 });
 

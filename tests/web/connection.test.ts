@@ -8,7 +8,6 @@ import { Queue } from "../../web/src/turn/queue.js";
 import type { ChannelEvents } from "../../web/src/worker/channel.js";
 import { Connection } from "../../web/src/worker/connection.js";
 import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
-import { PolicyWatch } from "../../web/src/worker/policyWatch.js";
 import type { CompiledFiles, EngineOptions, Reply, Request } from "../../web/src/worker/protocol.js";
 import { scriptFailure } from "../../web/src/worker/scriptFailure.js";
 import { serve, type Source } from "../../web/src/worker/serve.js";
@@ -152,7 +151,7 @@ test("a server that is silent about a script that failed is named, after 30 s mo
   const { connection, events } = fakeWorker();
   const opening = reasonOf(connection.open("createAttention", options));
   await jest.advanceTimersByTimeAsync(20_000);
-  events.unstarted(scriptFailure("http://localhost/worker-entry.js", "", new PolicyWatch()));
+  events.unstarted(scriptFailure("http://localhost/worker-entry.js", "", () => undefined));
   await jest.advanceTimersByTimeAsync(31_000);
   fetching.mockRestore();
   expect(await opening).toMatchObject({

@@ -30,6 +30,7 @@ function reasonForOneThread(): string | undefined {
       `page is not cross-origin isolated (COOP/COEP): serve it ${globalThis.isSecureContext ? "" : "by https and "}` +
       "with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp"
     );
+  if (globalThis.origin === "null") return "page has an opaque origin (a sandboxed frame), which may not start threads";
   // WebKitGTK 2.50 says that the page is isolated, but does not offer it.
   if (typeof SharedArrayBuffer !== "function") return "this browser has no SharedArrayBuffer, also in an isolated page";
   return undefined;

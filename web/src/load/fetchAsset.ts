@@ -7,6 +7,7 @@ import { compileOnArrival, type WasmFile } from "./compile.js";
 import type { LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import { shownAddress } from "./inlined.js";
+import type { Violation } from "./policyWatch.js";
 
 export type ReadOptions = Pick<LoadOptions, "operation" | "signal" | "onProgress">;
 
@@ -99,24 +100,42 @@ export function checkWasm(url: string, bytes: Uint8Array, answered: string, { op
   });
 }
 
-/** Finds out why a script could not be imported, because the import itself does not say. */
+/**
+ * Finds out why a script could not be imported, because the import itself does not say.
+ *
+ * @param violation - How the page's policy forbids it. It is asked last, because the browser says so later.
+ */
 export async function importFailure(
   operation: string,
   url: string,
   cause: unknown,
+  violation: () => Violation | undefined,
   signal?: AbortSignal,
 ): Promise<AssetError> {
   if (AssetError.is(cause)) return cause;
   const base = `${operation}: ${shownAddress(url)} could not be loaded`;
   const reason = thrownText(cause);
-  let response: Response;
+  let response: Response | undefined;
   try {
     response = await beforeAbort(inTime(operation, fetch(url), "it was not answered", SLOW), signal);
   } catch {
     throwIfAborted(signal);
-    return new AssetError(`${base}: ${reason}`, { cause, hint: assetHint(url) });
   }
+  const forbids = violation();
+  if (forbids) return forbidden(base, cause, forbids);
+  if (!response) return new AssetError(`${base}: ${reason}`, { cause, hint: assetHint(url) });
   const { ok, text, hint } = await answerOf(url, response);
   const code = ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
   return new AssetError(`${base}: ${text}; ${reason}`, { code, cause, hint });
+}
+
+/** The page's content security policy forbids the script. */
+function forbidden(base: string, cause: unknown, { directive, source }: Violation): AssetError {
+  const isCopy = source === "blob:"; // the loader's, if it comes from another origin than the page
+  const what = isCopy ? "the copy of it from which threads start" : "it";
+  return new AssetError(`${base}: the page's content security policy forbids ${what} (${directive})`, {
+    code: "ASSET_BLOCKED",
+    cause,
+    hint: `Allow it with ${directive} ${source}${isCopy ? "; or set `threads: 1`, which needs no copy" : ""}.`,
+  });
 }

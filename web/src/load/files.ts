@@ -8,6 +8,7 @@ import type { EngineParts, LoaderExport, LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import { shownAddress } from "./inlined.js";
 import { loadLatePart, loadModule, type ReadWasm } from "./moduleFile.js";
+import { PolicyWatch } from "./policyWatch.js";
 import type { Variant } from "./variants.js";
 
 /** Loads an engine from files: the package's own, or files that the caller names. */
@@ -37,21 +38,28 @@ export async function loadPart<P extends { readonly version: string }>(
   role: "gpu" | "auto",
 ): Promise<P> {
   const url = addressOf(operation, files, role);
-  let part: P;
-  try {
-    part = (await importFile(operation, url)) as P;
-  } catch (cause) {
-    throw await importFailure(operation, url, cause);
-  }
+  const part = (await importFile(operation, url)) as P;
   if (part.version === undefined) throw changedFile(operation, shownAddress(url));
   if (part.version !== version) throw versionError(shownAddress(url), String(part.version), operation);
   return part;
 }
 
-/** Imports a file at its address. The comments stop bundlers from bundling it: the file is an asset. */
-function importFile(operation: string, url: string): Promise<unknown> {
-  const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
-  return inTime(operation, importing, `${shownAddress(url)} was not loaded`, CHECK);
+/**
+ * Imports a file at its address. The comments stop bundlers from bundling it: the file is an asset.
+ *
+ * @param copy - The address of a copy of the file, if that is imported instead.
+ */
+async function importFile(operation: string, url: string, copy = url, signal?: AbortSignal): Promise<unknown> {
+  const policy = new PolicyWatch();
+  try {
+    const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ copy);
+    return await beforeAbort(inTime(operation, importing, `${shownAddress(url)} was not loaded`, CHECK), signal);
+  } catch (cause) {
+    throwIfAborted(signal);
+    throw await importFailure(operation, url, cause, () => policy.violationBy(copy), signal);
+  } finally {
+    policy.end();
+  }
 }
 
 async function importGlue(
@@ -68,14 +76,12 @@ async function importGlue(
   try {
     // The loader starts threads from its own address, and a page may start workers only from its own origin.
     if (threads > 1 && isForeign(url)) own = await copyOfOwn(operation, url, signal);
-    const imported = await beforeAbort(importFile(operation, own ?? url), signal);
-    const { default: factory } = imported as { readonly default: LoaderExport };
+    const { default: factory } = (await importFile(operation, url, own, signal)) as { readonly default: LoaderExport };
     if (typeof factory !== "function") throw notALoader(operation, name);
     return { factory, name, started };
   } catch (cause) {
     started();
-    throwIfAborted(signal);
-    throw await importFailure(operation, url, cause, signal);
+    throw cause;
   }
 }
 
@@ -107,9 +113,14 @@ function isForeign(url: string): boolean {
 async function copyOfOwn(operation: string, url: string, signal: AbortSignal | undefined): Promise<string> {
   const inTimeUnlessAborted = <T>(coming: Promise<T>) =>
     beforeAbort(inTime(operation, coming, `${url} was not loaded`, CHECK), signal);
-  const response = await inTimeUnlessAborted(fetch(url));
-  if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  return URL.createObjectURL(
-    new Blob([await inTimeUnlessAborted(response.arrayBuffer())], { type: "text/javascript" }),
-  );
+  try {
+    const response = await inTimeUnlessAborted(fetch(url));
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    return URL.createObjectURL(
+      new Blob([await inTimeUnlessAborted(response.arrayBuffer())], { type: "text/javascript" }),
+    );
+  } catch (cause) {
+    throwIfAborted(signal);
+    throw await importFailure(operation, url, cause, () => undefined, signal);
+  }
 }

@@ -1,14 +1,15 @@
-/** A worker that the page's content security policy forbids. */
+/** A script that the page's content security policy forbids. */
 export interface Violation {
+  /** The directive that forbids it, as a policy names it. */
   readonly directive: string;
-  /** The address that is forbidden, or only its scheme: "blob", "data". */
-  readonly blocked: string;
+  /** What the directive must list to allow it. */
+  readonly source: string;
 }
 
-/** Watches whether the page's content security policy forbids a worker: the worker's own event does not say so. */
+/** Watches what the page's content security policy forbids: neither a worker's event nor the error of an import says so. */
 export class PolicyWatch {
-  violation: Violation | undefined;
-  readonly #listener = (event: Event) => this.#see(event as SecurityPolicyViolationEvent);
+  readonly #seen: SecurityPolicyViolationEvent[] = [];
+  readonly #listener = (event: Event) => void this.#seen.push(event as SecurityPolicyViolationEvent);
 
   constructor() {
     globalThis.addEventListener?.("securitypolicyviolation", this.#listener);
@@ -18,8 +19,17 @@ export class PolicyWatch {
     globalThis.removeEventListener?.("securitypolicyviolation", this.#listener);
   }
 
-  /** Browsers fall back to other directives, and name worker-src in any case. */
-  #see({ effectiveDirective, blockedURI }: SecurityPolicyViolationEvent): void {
-    if (effectiveDirective === "worker-src") this.violation ??= { directive: effectiveDirective, blocked: blockedURI };
+  /** What forbids the script at this address. An event names an address, or only its scheme: "blob", "data". */
+  violationBy(address: string): Violation | undefined {
+    const { protocol } = new URL(address);
+    const event = this.#seen.find(({ blockedURI }) => blockedURI === address || `${blockedURI}:` === protocol);
+    return event && { directive: event.effectiveDirective.replace(/-elem$/, ""), source: sourceOf(address) };
   }
+}
+
+/** How a policy lists where this script comes from. */
+export function sourceOf(address: string): string {
+  const { protocol, origin } = new URL(address);
+  if (protocol === "blob:" || protocol === "data:") return protocol;
+  return origin === globalThis.origin ? "'self'" : origin;
 }

@@ -3,8 +3,8 @@ import { thrownText } from "../base/thrown.js";
 import { answerOf } from "../load/answer.js";
 import { PATIENCE_MILLISECONDS, within } from "../load/inTime.js";
 import { shownAddress } from "../load/inlined.js";
+import { sourceOf, type Violation } from "../load/policyWatch.js";
 import type { StartFailure } from "./channel.js";
-import type { PolicyWatch } from "./policyWatch.js";
 import { notStarted } from "./startFailure.js";
 
 /**
@@ -12,17 +12,35 @@ import { notStarted } from "./startFailure.js";
  * and looks at the answer.
  *
  * @param thrown - The message of the event: what the script has thrown. It is "" if the script did not run.
+ * @param violation - How the page's policy forbids the worker. It is asked last, because the browser says so later.
  */
-export async function scriptFailure(script: string, thrown: string, policy: PolicyWatch): Promise<StartFailure> {
+export async function scriptFailure(
+  script: string,
+  thrown: string,
+  violation: () => Violation | undefined,
+): Promise<StartFailure> {
   const response = await fetched(script);
   const name = shownAddress(script);
-  if (policy.violation) return forbidden(name, policy.violation);
+  const forbids = violation();
+  if (forbids)
+    return forbidden(`the page's content security policy forbids ${name} (${forbids.directive})`, [
+      forbids.source,
+      sourceOf(script),
+    ]);
   if (!(response instanceof Response)) return unreachable(script, response.thrown);
   const { ok, isScript, text, hint } = await answerOf(script, response);
   if (!ok) return failure("ASSET_NOT_FOUND", `${name} was not found: ${text}`, hint);
   if (!isScript) return failure("ASSET_INVALID", `${name} is not a script: ${text}`, hint);
   if (thrown) return failure("ASSET_INVALID", `${name} failed: ${thrown}; ${text}`, hint);
-  return isolates(script, response) ? notStarted(`${name} was not run: ${text}`) : unisolated(name);
+  if (!isolates(script, response)) return unisolated(name);
+  const reason = `${name} was not run: ${text}`;
+  // A policy that forbids what the page's own worker imports tells it to that worker only.
+  return isForeign(script)
+    ? forbidden(`${reason}; a content security policy may forbid it`, [
+        globalThis.origin === "null" ? "data:" : "blob:",
+        sourceOf(script),
+      ])
+    : notStarted(reason);
 }
 
 async function fetched(script: string): Promise<Response | { readonly thrown: unknown }> {
@@ -40,14 +58,10 @@ function noAnswer(): AssetError {
 
 const NO_WORKER = "or use headwise with `threads: 1`, or headwise/inline: they need no worker";
 
-/** The page's content security policy forbids the worker. */
-function forbidden(name: string, { directive, blocked }: NonNullable<PolicyWatch["violation"]>): StartFailure {
-  const source = ["blob", "data"].includes(blocked) ? `${blocked}:` : "'self'"; // a script of another origin is imported
-  return failure(
-    "ASSET_BLOCKED",
-    `the page's content security policy forbids ${name} (${directive})`,
-    `Allow it with worker-src ${source}; ${NO_WORKER}.`,
-  );
+/** @param sources - What worker-src must list: both the worker and the script that it imports, if they differ. */
+function forbidden(reason: string, sources: readonly string[]): StartFailure {
+  const list = [...new Set(sources)].join(" ");
+  return failure("ASSET_BLOCKED", reason, `Allow it with worker-src ${list}; ${NO_WORKER}.`);
 }
 
 /** The script cannot be fetched. A page reads files of another origin only if they allow it. */

@@ -1,7 +1,7 @@
 import type { Report } from "../engine/report.js";
 import { isInlined } from "../load/inlined.js";
+import { PolicyWatch } from "../load/policyWatch.js";
 import type { Channel, ChannelEvents } from "./channel.js";
-import { PolicyWatch } from "./policyWatch.js";
 import type { Reply } from "./protocol.js";
 import { scriptFailure } from "./scriptFailure.js";
 
@@ -32,7 +32,7 @@ export const spawnWebWorker =
     worker.onerror = (event) => {
       event.preventDefault(); // the rejected calls report it
       if (isReady) events.lost(event.message);
-      else events.unstarted(scriptFailure(script, event.message, policy));
+      else events.unstarted(scriptFailure(script, event.message, () => policy.violationBy(address)));
     };
     // After terminate() a busy worker may keep its locks for up to two seconds.
     const terminate = () => {
