@@ -1,3 +1,5 @@
+import { RealMessageChannel, realImmediate, realTimeout } from "../base/timers.js";
+
 /** A page that does not turn for longer than a frame feels slow; a turn costs some ten microseconds. */
 const LONGEST_MILLISECONDS = 12;
 
@@ -29,21 +31,14 @@ async function turn(): Promise<void> {
   turning = undefined;
 }
 
-/** What an environment may lack: browsers have no setImmediate, and jsdom has neither. */
-interface Events {
-  readonly setImmediate?: (callback: () => void) => unknown;
-  readonly MessageChannel?: typeof MessageChannel;
-}
-
 /** Settles after the events that wait now. */
 function nextEvents(): Promise<void> {
-  const { setImmediate, MessageChannel } = globalThis as Events;
   return new Promise((resolve) => {
-    if (setImmediate) setImmediate(resolve);
-    else if (!MessageChannel) setTimeout(resolve, 0);
+    if (realImmediate) realImmediate(resolve);
+    else if (!RealMessageChannel) realTimeout(resolve, 0);
     else {
       // A timer would wait for 4 ms and more.
-      const { port1, port2 } = new MessageChannel();
+      const { port1, port2 } = new RealMessageChannel();
       port1.onmessage = () => {
         port1.close();
         resolve();

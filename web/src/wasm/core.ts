@@ -1,3 +1,4 @@
+import { realTimeout } from "../base/timers.js";
 import {
   EmptyRowError,
   HeadwiseError,
@@ -221,7 +222,7 @@ export class WasmCore {
   /** Settles when the word may have changed. */
   #changed(): Promise<unknown> {
     if (typeof Atomics.waitAsync !== "function")
-      return new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+      return new Promise((resolve) => realTimeout(resolve, POLL_MILLISECONDS));
     return Promise.resolve(Atomics.waitAsync(this.heap.word(this.native.finished), 0, 0).value);
   }
 

@@ -1,3 +1,4 @@
+import { realTimeout } from "../base/timers.js";
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { Patches } from "../attention/patch.js";
 import type { Wanted } from "../attention/returns.js";
@@ -124,7 +125,7 @@ export class LatePart {
   /** Waits with timers: the workers do not keep Node alive. */
   async #until(operation: string, condition: () => boolean): Promise<void> {
     while (!condition()) {
-      await new Promise((resolve) => setTimeout(resolve));
+      await new Promise((resolve) => realTimeout(resolve));
       this.#throwIfEnded(operation);
     }
   }
