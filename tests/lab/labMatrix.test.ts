@@ -433,6 +433,12 @@ test.each([
   ["a spreadsheet", "1\t2,5\n−3\t4\n"],
   ["NumPy", "[[ 1.   2.5]\n [-3.   4. ]]"],
   ["NumPy's repr", "array([[ 1. ,  2.5],\n       [-3. ,  4. ]])"],
+  ["NumPy's repr of another type", "array([[ 1. ,  2.5],\n       [-3. ,  4. ]], dtype=float32)"],
+  ["NumPy, whose rows are longer than a line", "[[ 1.\n   2.5]\n [-3.\n   4. ]]"],
+  ["PyTorch", "tensor([[ 1.0000,  2.5000],\n        [-3.0000,  4.0000]], device='cuda:0', dtype=torch.float64)"],
+  ["CSV with decimal commas", "1;2,5\r\n-3;4,0001\r\n"],
+  ["MATLAB", "[1, 2.5; -3, 4]"],
+  ["MATLAB, in lines", "[1 2.5;\n -3 4];"],
   ["JSON", "[[1, 2.5], [-3, 4]]"],
   ["CSV", "1,2.5\r\n-3,4.0001"],
   ["an address of the room", "1 2.5;-3 4"],
@@ -443,8 +449,20 @@ test.each([
   ]);
 });
 
+test.each([
+  ["a spreadsheet", "1\t\t2,5\n\t4\t\n"],
+  ["CSV", "1,,2.5\n,4,"],
+  ["CSV with decimal commas", "1;;2,5\n;4;\n"],
+])("the empty cells of a table from %s keep their places", (_, text) => {
+  const rows = tableOf(text)!.map((row) => [0, 1, 2].map((column) => row[column]));
+  expect(rows).toEqual([
+    [1, undefined, 2.5],
+    [undefined, 4, undefined],
+  ]);
+});
+
 test("what is no table of numbers is not read", () => {
-  for (const text of ["my phone", "1 2 x", "1 NaN", "1 1000", "1 Infinity"]) expect(tableOf(text)).toBeUndefined();
+  for (const text of ["my phone", "1 2 x", "1 NaN", "1 1000", "1 Infinity", "0x10 1", "[1 2 ... 3]", "1,2,a=3"]) expect(tableOf(text)).toBeUndefined();
 });
 
 describe("from this toy to GPT-3", () => {

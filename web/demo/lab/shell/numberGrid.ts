@@ -177,7 +177,7 @@ export class NumberGrid {
       if (!table || table.flat().length < 2) return; // one number goes into its cell as if it were typed
       event.preventDefault();
       const edits = table.flatMap((values, r) =>
-        values.map((value, c) => ({ row: row + r, column: column + c, value })),
+        values.flatMap((value, c) => (value === undefined ? [] : [{ row: row + r, column: column + c, value }])),
       );
       input.blur(); // its own number is shown again
       onEdit(edits.filter((edit) => this.#cells[edit.row]?.[edit.column]));
