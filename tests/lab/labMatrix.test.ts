@@ -462,7 +462,8 @@ test.each([
 });
 
 test("what is no table of numbers is not read", () => {
-  for (const text of ["my phone", "1 2 x", "1 NaN", "1 1000", "1 Infinity", "0x10 1", "[1 2 ... 3]", "1,2,a=3"]) expect(tableOf(text)).toBeUndefined();
+  for (const text of ["my phone", "1 2 x", "1 NaN", "1 1000", "1 Infinity", "0x10 1", "[1 2 ... 3]", "1,2,a=3"])
+    expect(tableOf(text)).toBeUndefined();
 });
 
 describe("from this toy to GPT-3", () => {

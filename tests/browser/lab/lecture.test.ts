@@ -128,6 +128,9 @@ test("a handout has every figure and question; its answers come on a last page, 
   await panel(page).getByRole("button", { name: "Handout to print" }).click();
   const handout = page.locator("#handout");
   await handout.waitFor();
+  await page.waitForFunction(() => document.activeElement!.id === "handout");
+  await page.keyboard.press("ArrowRight"); // leads on in the lecture only
+  expect(await handout.isVisible()).toBe(true);
   expect(await folds()).toBe(0);
   expect(await handout.locator("article h2").allTextContents()).toEqual(
     words.stops.map(({ title }, index) => `${index + 1} · ${title}`),
@@ -151,6 +154,7 @@ test("a handout has every figure and question; its answers come on a last page, 
   await page.pdf({ format: "A4" });
   await page.mouse.wheel(0, 5000);
   await handout.getByRole("button", { name: "Close" }).click();
+  expect(await page.evaluate(() => document.activeElement!.matches("#lecture h2"))).toBe(true);
   await lab.frames(page);
   await arrived(words, 2, page);
   await page.close();
@@ -214,6 +218,69 @@ test("a visitor’s own list keeps figures in the order of the visitor, after a 
   expect(await focused()).toBe(`Remove “${masks}”`);
   await page.getByRole("button", { name: `Remove “${masks}”` }).press("Enter");
   expect(await focused()).toBe("Add what is shown now");
+  await page.close();
+});
+
+test.each([
+  [
+    "full",
+    () => {
+      Storage.prototype.setItem = () => {
+        throw new DOMException("full", "QuotaExceededError");
+      };
+    },
+  ],
+  ["denied", () => Object.defineProperty(window, "localStorage", { get() { throw new DOMException("denied", "SecurityError"); } })], // oxfmt-ignore
+])(
+  "a list that the browser does not store, because storage is %s, holds until the page is closed, and says so",
+  async (_, spoil) => {
+    const page = await lab.open();
+    await lab.enter("masks?queries=5", page);
+    await page.evaluate(spoil);
+    await page.getByRole("button", { name: "Lectures" }).click();
+    await page.getByRole("button", { name: "Add what is shown now" }).click();
+    expect(await page.locator(".own-list li").count()).toBe(1);
+    await page.getByText("This browser does not store your list.").waitFor();
+    await page.getByRole("button", { name: "Add what is shown now" }).click();
+    expect(await page.locator(".own-list li").count()).toBe(2);
+    await page.close();
+  },
+);
+
+test("a list that another tab changes is shown as it is: a stop that is removed is the one that is named", async () => {
+  const context = await lab.browser.newContext();
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  const open = async (page: Page, place: string) => {
+    await lab.enter(place, page);
+    await page.getByRole("button", { name: "Lectures" }).click();
+  };
+  const add = (page: Page) => page.getByRole("button", { name: "Add what is shown now" }).click();
+  await open(one, "masks");
+  await add(one);
+  await open(two, "flash");
+  await add(two);
+  await two.getByRole("button", { name: /^Move/ }).last().click();
+  await one.locator(".own-list li").nth(1).waitFor();
+  const links = (page: Page) => page.locator(".own-list li a").allTextContents();
+  const [first, second] = await links(two);
+  expect(await links(one)).toEqual([first, second]);
+  await one.getByRole("button", { name: `Remove “${first}”` }).click();
+  expect(await links(one)).toEqual([second]);
+  await context.close();
+});
+
+test("who leaves a lecture by keyboard is in the room; its arrow keys move in a table of numbers", async () => {
+  const [, matrices] = LECTURES as [Lecture, Lecture];
+  const page = await at(matrices, 1);
+  const { hash } = new URL(page.url());
+  const cell = (await page.$("td[tabindex='0']"))!;
+  await cell.focus();
+  await page.keyboard.press("ArrowRight");
+  expect(await page.evaluate(() => document.activeElement!.tagName)).toBe("TD");
+  expect(await cell.evaluate((node) => node !== document.activeElement)).toBe(true);
+  expect(new URL(page.url()).hash).toBe(hash);
+  await panel(page).getByRole("button", { name: "Leave the lecture" }).press("Enter");
+  expect(await page.evaluate(() => document.activeElement!.id)).toBe("main");
   await page.close();
 });
 

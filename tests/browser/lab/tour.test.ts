@@ -75,6 +75,7 @@ test("the keyboard alone goes through all steps, predicts, and is told the truth
     await page.keyboard.press("Enter");
   }
   await page.locator("#tour").waitFor({ state: "hidden" });
+  expect(await focusIs("#main")()).toBe(true);
   await page.waitForFunction(() => !location.hash.includes("tour="));
   await page.close();
 });

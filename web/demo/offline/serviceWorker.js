@@ -39,12 +39,13 @@ async function forgetOthers() {
 
 async function answer(event) {
   const ofModel = isModel(event.request.url);
-  const cache = await caches.open(ofModel ? MODEL_CACHE : CACHE);
-  const kept = await cache.match(event.request, { ignoreSearch: true });
+  // A browser whose disk is full may not even open what it has stored.
+  const cache = await caches.open(ofModel ? MODEL_CACHE : CACHE).catch(() => undefined);
+  const kept = await cache?.match(event.request, { ignoreSearch: true }).catch(() => undefined);
   const response = kept ?? (await fetch(event.request));
   if (response.type === "opaqueredirect" || response.status === 0) return response;
-  // It is stored when a page has asked for it.
-  if (!kept && response.ok && ofModel) event.waitUntil(cache.put(event.request, response.clone()));
+  // It is stored when a page has asked for it, if there is room for it.
+  if (!kept && response.ok && ofModel) event.waitUntil(cache?.put(event.request, response.clone()).catch(() => {}));
   const headers = new Headers(response.headers);
   for (const [name, value] of Object.entries(ISOLATION)) headers.set(name, value);
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers });

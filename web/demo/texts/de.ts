@@ -2163,6 +2163,8 @@ export const GERMAN: Texts = {
   "Move “{0}” up": "„{0}“ nach oben",
   "Remove “{0}”": "„{0}“ entfernen",
   "Nothing yet. It is kept in this browser.": "Noch nichts. Sie bleibt in diesem Browser.",
+  "This browser does not store your list. It holds until this page is closed.":
+    "Dieser Browser speichert deine Liste nicht. Sie gilt, bis diese Seite geschlossen wird.",
   "Your own list": "Deine eigene Liste",
   "{0} figure": "{0} Bild",
   "{0} figures": "{0} Bilder",

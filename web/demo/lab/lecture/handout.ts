@@ -19,8 +19,10 @@ export async function showHandout({ lecture, number }: Place, onFigure: (number:
   const { room, figure } = lecture.stops[number - 1]!;
   location.replace(stopAddress(lecture, number));
   await drawnFigure(room, figure);
-  document.body.append(page(lecture, sheets));
+  const sheetsToPrint = page(lecture, sheets);
+  document.body.append(sheetsToPrint);
   scrollTo({ top: 0, behavior: "instant" });
+  sheetsToPrint.focus({ preventScroll: true });
 }
 
 async function drawAll(lecture: Lecture, onFigure: (number: number) => void): Promise<Sheet[]> {
@@ -61,7 +63,7 @@ function page(lecture: Lecture, sheets: readonly Sheet[]): HTMLElement {
   show();
   const node = element(
     "main",
-    { id: "handout", "aria-label": t`Handout` },
+    { id: "handout", tabindex: "-1", "aria-label": t`Handout` },
     element(
       "div",
       { class: "row" },
@@ -76,9 +78,11 @@ function page(lecture: Lecture, sheets: readonly Sheet[]): HTMLElement {
   const height = scrollY;
   root.toggleAttribute("data-handout", true);
   const close = () => {
+    const hadFocus = node.contains(document.activeElement);
     node.remove();
     root.removeAttribute("data-handout");
     scrollTo({ top: height, behavior: "instant" });
+    if (hadFocus) document.querySelector<HTMLElement>("#lecture h2")?.focus({ preventScroll: true });
     removeEventListener("popstate", close);
   };
   addEventListener("popstate", close); // the visitor goes back

@@ -7,7 +7,7 @@ import "../share/share.css";
 import "./lecture.css";
 import { stopAddress, type Lecture } from "./lecture.js";
 import { LECTURES } from "./lectures.js";
-import { addToOwn, moveUpInOwn, ownLecture, removeFromOwn } from "./ownLecture.js";
+import { addToOwn, isLasting, moveUpInOwn, ownLecture, removeFromOwn } from "./ownLecture.js";
 
 /** What is shown now, as a stop of a list of one's own. */
 export interface Shown {
@@ -19,7 +19,13 @@ export interface Shown {
 /** Opens a dialog with all lectures, and the visitor's own list. */
 export function chooseLecture(shown: Shown): void {
   const own = element("div", { class: "own-list" });
-  const show = () => own.replaceChildren(...ownList(change));
+  const lasting = element("p", { class: "hint", role: "status" });
+  const show = () => {
+    own.replaceChildren(...ownList(change));
+    lasting.textContent = isLasting()
+      ? ""
+      : t`This browser does not store your list. It holds until this page is closed.`;
+  };
   const add = button(t`Add what is shown now`, () => {
     addToOwn({ title: shown.title, room: shown.room, settings: Object.fromEntries(shown.settings) });
     show();
@@ -29,6 +35,12 @@ export function chooseLecture(shown: Shown): void {
     show();
     (own.querySelectorAll("li")[at]?.querySelector<HTMLElement>("button:enabled") ?? add).focus();
   };
+  /** Another tab has changed the list. */
+  const follow = () => {
+    const hadFocus = own.contains(document.activeElement);
+    show();
+    if (hadFocus) add.focus();
+  };
   show();
   const dialog: HTMLDialogElement = element(
     "dialog",
@@ -37,11 +49,15 @@ export function chooseLecture(shown: Shown): void {
     element("p", { class: "hint" }, t`Figures in the order of a lecture, with a question each whose answer is hidden. → shows the answer, then the next figure. “Full screen” has large type; a handout prints.`), // oxfmt-ignore
     ...LECTURES.map(lectureEntry),
     own,
+    lasting,
     add,
     button(t`Close`, () => dialog.close()),
   );
   dialog.onclick = ({ target }) => (target as Element).closest("a") && dialog.close();
   openDialog(dialog);
+  if (!dialog.open) return; // another one is
+  addEventListener("storage", follow);
+  dialog.addEventListener("close", () => removeEventListener("storage", follow));
 }
 
 function lectureEntry(lecture: Lecture): HTMLElement {

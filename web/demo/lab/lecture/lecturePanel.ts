@@ -1,6 +1,6 @@
 import { t } from "../../texts/t.js";
 import { button } from "../shell/controls.js";
-import { element } from "../shell/element.js";
+import { element, setHidden } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { bringIntoView } from "../shell/scrolling.js";
 import { BigScreen } from "./bigScreen.js";
@@ -11,7 +11,7 @@ import "./lecture.css";
 import { lectureAfter, placeOf, type Place } from "./lectures.js";
 
 /** Here the arrow keys have another meaning. */
-const OWN_ARROWS = "input, textarea, select, dialog, [role=region], attention-map, attention-heads";
+const OWN_ARROWS = "input, textarea, select, dialog, td, [role=region], attention-map, attention-heads";
 
 const ARROWS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
 /** With the whole screen the remote of a presenter leads too. */
@@ -39,7 +39,7 @@ export class LecturePanel {
   show(): void {
     const name = this.#state.values.lecture;
     const place = placeOf(name);
-    this.#node.hidden = name === "";
+    setHidden(this.#node, name === "");
     document.documentElement.toggleAttribute("data-lecture", name !== "");
     if (name === "") void this.#big.set(false);
     else this.#replace(place ? this.#stop(place) : this.#none(name));
@@ -114,7 +114,7 @@ export class LecturePanel {
   /** → shows the answer, then the next stop; ← the stop before. */
   #key(event: KeyboardEvent): void {
     const isTaken = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.defaultPrevented;
-    if (this.#node.hidden || isTaken || (event.target as Element).closest?.(OWN_ARROWS)) return;
+    if (!this.#node.checkVisibility() || isTaken || (event.target as Element).closest?.(OWN_ARROWS)) return;
     const by = (this.#big.isOn ? PAGES : ARROWS)[event.key];
     const place = placeOf(this.#state.values.lecture);
     if (!by || !place) return;

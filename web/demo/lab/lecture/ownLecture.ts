@@ -27,24 +27,31 @@ export function moveUpInOwn(at: number): void {
   keep(stops.toSpliced(at - 1, 2, stops[at]!, stops[at - 1]!));
 }
 
-/** What the list holds in a browser that stores nothing for this page. */
-let unstored = "[]";
+/** The list that the browser did not store: it is full, or stores nothing for this page. Undefined: what it stores counts. */
+let unstored: string | undefined;
+
+/** Whether the list is there after the page is closed. */
+export const isLasting = (): boolean => unstored === undefined;
 
 function kept(): readonly Kept[] {
+  return stopsIn(unstored ?? stored() ?? "[]");
+}
+
+function stored(): string | null {
   try {
-    unstored = localStorage.getItem(KEY) ?? unstored;
+    return localStorage.getItem(KEY);
   } catch {
-    // The list holds until the page is closed.
+    return null;
   }
-  return stopsIn(unstored);
 }
 
 function keep(stops: readonly Kept[]): void {
-  unstored = JSON.stringify(stops);
+  const text = JSON.stringify(stops);
   try {
-    localStorage.setItem(KEY, unstored);
+    localStorage.setItem(KEY, text);
+    unstored = undefined;
   } catch {
-    // As above.
+    unstored = text;
   }
 }
 

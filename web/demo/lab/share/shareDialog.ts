@@ -1,7 +1,7 @@
 import { cardName, CARDS } from "../embed/cards.js";
 import { Embedding } from "../embed/embedding.js";
 import type { ShownFigure } from "../embed/markup.js";
-import { button } from "../shell/controls.js";
+import { button, setIdle } from "../shell/controls.js";
 import { openDialog } from "../shell/dialog.js";
 import { element } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
@@ -125,13 +125,13 @@ class ShareDialog {
   /** While a file is made, no other one is. */
   #maker(label: string, make: () => Promise<void>): HTMLButtonElement {
     return button(label, () => {
-      for (const each of this.#makers) each.disabled = true;
+      for (const each of this.#makers) setIdle(each, true);
       this.#say(t`Drawing …`);
       make()
         .then(() => this.#say(t`Saved.`))
         .catch((error: unknown) => this.#say(t`It could not be drawn: ${inWords(error)}`))
         .finally(() => {
-          for (const each of this.#makers) each.disabled = false;
+          for (const each of this.#makers) setIdle(each, false);
         });
     });
   }

@@ -149,9 +149,14 @@ export function panel(...controls: HTMLElement[]): HTMLElement {
   return element("div", { class: "panel" }, ...controls);
 }
 
-/** A button. `kind` is a CSS class. */
+/** A button. `kind` is a CSS class. While it is idle, a press does nothing. */
 export function button(label: string, action: () => void, kind = ""): HTMLButtonElement {
   const node = element("button", { type: "button", ...(kind && { class: kind }) }, label);
-  node.onclick = action;
+  node.onclick = () => node.ariaDisabled !== "true" && action();
   return node;
+}
+
+/** Makes a button do nothing for now. It keeps the focus, which a browser takes from a button that is disabled. */
+export function setIdle(node: HTMLButtonElement, isIdle: boolean): void {
+  node.ariaDisabled = String(isIdle);
 }

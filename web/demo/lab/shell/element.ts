@@ -35,6 +35,12 @@ export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   return node as Kind;
 }
 
+/** Hides a part of the page, or shows it. If it has the focus, `heir` gets that; without one, the room. */
+export function setHidden(node: HTMLElement, isHidden: boolean, heir: HTMLElement = byId("main")): void {
+  if (isHidden && node.contains(document.activeElement)) heir.focus({ preventScroll: true });
+  node.hidden = isHidden;
+}
+
 /** A formula, as HTML that the build made from a `.tex` file. */
 export function formula(html: string): HTMLElement {
   const node = element("span", { class: "formula" });

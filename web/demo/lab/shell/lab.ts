@@ -38,7 +38,7 @@ export class Lab {
     themeButton(byId("theme"));
     byId("rooms").replaceChildren(...NAVIGATION.map(({ id, title }) => element("li", {}, doorLink(id, title))));
     byId("skip").onclick = () => byId("main").focus();
-    takeDrops((files) => this.#room?.takeFiles(files));
+    takeDrops((files) => this.#take(files));
     const { query } = parseAddress(location.hash);
     this.#choice = new State(engineFields, query);
     this.#place = new State(tourFields, query);
@@ -123,6 +123,13 @@ export class Lab {
     if (!isFirst) byId("main").focus({ preventScroll: true });
     void room.load(query);
     return room;
+  }
+
+  /** A room whose code is still being loaded gets dropped files when it opens. */
+  #take(files: readonly File[]): void {
+    const room = this.#room!;
+    if (room.isOpen) room.takeFiles(files);
+    else this.#carried = { door: room.door.id, settings: {}, files };
   }
 
   #write(): void {

@@ -18,7 +18,8 @@ export function noteOpened(title: string, isOpen: boolean): void {
 
 function kept(): readonly string[] {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? "[]") as string[];
+    const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(stored) ? stored : []; // another page of this site may have stored something else
   } catch {
     return [];
   }

@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.js";
 import { button } from "../shell/controls.js";
-import { element } from "../shell/element.js";
+import { element, setHidden } from "../shell/element.js";
 import { inWords } from "../shell/failure.js";
 import { number } from "../shell/field.js";
 import { unfold } from "../shell/folds.js";
@@ -64,7 +64,7 @@ export class Tour {
 
   #draw(): void {
     const { tour: place, guess } = this.#state.values;
-    this.#node.hidden = place === 0;
+    setHidden(this.#node, place === 0);
     document.documentElement.toggleAttribute("data-tour", place > 0);
     if (place === 0) {
       this.#shown = 0;
@@ -114,7 +114,10 @@ export class Tour {
       if (isLate()) return;
       this.#truth.textContent = t`This did not work: ${inWords(error)}`;
       this.#on.replaceChildren(
-        button(t`Try again`, () => this.#draw()),
+        button(t`Try again`, () => {
+          this.#question.focus({ preventScroll: true }); // the button is gone
+          this.#draw();
+        }),
         this.#next(place),
       );
     }

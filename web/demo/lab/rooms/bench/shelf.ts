@@ -1,6 +1,6 @@
 import { button } from "../../shell/controls.js";
 import { dropZone } from "../../shell/dropZone.js";
-import { element } from "../../shell/element.js";
+import { element, setHidden } from "../../shell/element.js";
 import { inWords } from "../../shell/failure.js";
 import { checked, MOST_BYTES, readBench, type BenchDocument, type BenchFile } from "./benchFile.js";
 import example from "../../../../../tests/bench/schema/example.json" with { type: "json" };
@@ -84,7 +84,7 @@ export class Shelf {
   #show(failures: readonly string[]): void {
     this.#trouble.replaceChildren(...failures.map((words) => element("p", {}, words)));
     this.#trouble.hidden = failures.length === 0;
-    this.#example.hidden = this.#files.includes(EXAMPLE);
+    setHidden(this.#example, this.#files.includes(EXAMPLE));
     this.#list.hidden = this.#files.length === 0;
     this.#list.replaceChildren(...this.#files.map((file) => this.#item(file)));
   }

@@ -3,8 +3,8 @@ import { documentOf, isRight } from "../../../../../tests/bench/proof/record.mjs
 import { adapterName, nameOf, shapeName } from "../../../../../tests/bench/proof/summary.mjs";
 import { fromProof } from "../../../../../tests/bench/schema/fromProof.mjs";
 import { Proof } from "../../engine/proof.js";
-import { button } from "../../shell/controls.js";
-import { element, folded, scrollable } from "../../shell/element.js";
+import { button, setIdle } from "../../shell/controls.js";
+import { element, folded, scrollable, setHidden } from "../../shell/element.js";
 import { significant, withUnit } from "../../shell/numbers.js";
 import { save } from "../../shell/save.js";
 import { t } from "../../../texts/t.js";
@@ -34,8 +34,9 @@ export function proofCard(deviceName: string): { readonly node: HTMLElement; clo
     verdict.textContent = t`It ends after the case that runs.`;
   });
   const show = (isRunning: boolean) => {
-    whole.disabled = quick.disabled = isRunning;
-    running.hidden = cancel.hidden = !isRunning;
+    for (const each of [whole, quick]) setIdle(each, isRunning);
+    running.hidden = !isRunning;
+    setHidden(cancel, !isRunning, whole);
   };
   show(false);
 

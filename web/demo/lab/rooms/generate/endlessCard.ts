@@ -1,6 +1,6 @@
 import { unitOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Endless } from "../../engine/generateProtocol.js";
-import { button } from "../../shell/controls.js";
+import { button, setIdle } from "../../shell/controls.js";
 import { element, folded } from "../../shell/element.js";
 import { endlessChart } from "./endlessChart.js";
 import { endlessWords } from "./words.js";
@@ -15,7 +15,7 @@ export class EndlessCard {
 
   constructor(onRead: () => void) {
     this.#read = button(t`Read a text that it has not learned from`, () => {
-      this.#read.disabled = true;
+      setIdle(this.#read, true);
       onRead();
     });
     const words = t`A ring keeps the last tokens and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”). Does a ring need them? Three caches read the same text, and the model’s surprise is measured.`;
@@ -28,13 +28,13 @@ export class EndlessCard {
   }
 
   show(config: DecoderConfig, endless: Endless, kept: number, isDone: boolean): void {
-    this.#read.disabled = !isDone;
+    setIdle(this.#read, !isDone);
     this.#picture.replaceChildren(endlessChart(endless, kept, unitOf(config)));
     this.#words.textContent = endlessWords(config, endless, kept);
   }
 
   clear(): void {
-    this.#read.disabled = false;
+    setIdle(this.#read, false);
     this.#picture.replaceChildren();
     this.#words.textContent = "";
   }

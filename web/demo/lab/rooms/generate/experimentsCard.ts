@@ -1,7 +1,7 @@
 import { vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import { WORD } from "../../../train/words.js";
 import type { ExperimentOrder, ExperimentResult } from "../../engine/experimentProtocol.js";
-import { button, entry, lines } from "../../shell/controls.js";
+import { button, entry, lines, setIdle } from "../../shell/controls.js";
 import { element, folded, setText } from "../../shell/element.js";
 import { State } from "../../shell/state.js";
 import { orderOf, trials } from "./experiments.js";
@@ -112,7 +112,7 @@ class Experiment {
     const { values } = this.#state;
     const order = orderOf(this.#kind, values, config);
     this.#order = typeof order === "string" ? undefined : order;
-    this.#button.disabled = isReading || !this.#order;
+    setIdle(this.#button, isReading || !this.#order);
     setText(this.#fault, typeof order === "string" ? order : unreadWords(values[TEXTS[this.#kind]], config));
   }
 }

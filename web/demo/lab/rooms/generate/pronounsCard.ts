@@ -1,7 +1,7 @@
 import { vocabularyOf, type DecoderConfig } from "../../../generate/decoderFile.js";
 import type { Written } from "../../engine/generateProtocol.js";
 import type { Look, OwnPronoun, PronounFinding, PronounStudy } from "../../engine/pronounProtocol.js";
-import { button } from "../../shell/controls.js";
+import { button, setIdle } from "../../shell/controls.js";
 import { element, folded, setText } from "../../shell/element.js";
 import { lookWords, ownWords, pronounTitle, pronounWords } from "./pronounWords.js";
 import { t } from "../../../texts/t.js";
@@ -18,7 +18,7 @@ export class PronounsCard {
 
   constructor(onAsk: () => void) {
     this.#ask = button(t`Ask all heads`, () => {
-      this.#ask.disabled = true;
+      setIdle(this.#ask, true);
       setText(this.#status, t`Reading stories …`);
       onAsk();
     });
@@ -47,7 +47,7 @@ export class PronounsCard {
 
   /** Without a study, something else was asked for meanwhile. */
   answer(config: DecoderConfig, study: PronounStudy | undefined): void {
-    this.#ask.disabled = false;
+    setIdle(this.#ask, false);
     setText(this.#status, study ? "" : t`The stories were not read to their end. Ask again.`);
     if (!study) return;
     this.#study = study;
@@ -58,7 +58,7 @@ export class PronounsCard {
 
   clear(): void {
     this.#study = undefined;
-    this.#ask.disabled = false;
+    setIdle(this.#ask, false);
     setText(this.#status, "");
     this.#findings.replaceChildren();
     this.#own.replaceChildren();

@@ -1,4 +1,4 @@
-import { button } from "../../shell/controls.js";
+import { button, setIdle } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
 import { unfold } from "../../shell/folds.js";
 import { t } from "../../../texts/t.js";
@@ -56,7 +56,7 @@ export class Stepper {
     for (const node of this.#stops.flatMap(({ nodes }) => nodes)) node.classList.toggle("elsewhere", !here.has(node));
     for (const node of here) unfold(node);
     this.#list.value = String(this.#shown);
-    this.#back.disabled = this.#shown === 1;
-    this.#next.disabled = this.#shown === this.#stops.length;
+    setIdle(this.#back, this.#shown === 1);
+    setIdle(this.#next, this.#shown === this.#stops.length);
   }
 }

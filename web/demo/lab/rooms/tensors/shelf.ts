@@ -1,6 +1,6 @@
 import { button } from "../../shell/controls.js";
 import { dropZone } from "../../shell/dropZone.js";
-import { element } from "../../shell/element.js";
+import { element, setHidden } from "../../shell/element.js";
 import { EXAMPLE } from "./example.js";
 import { openFiles } from "./files/open.js";
 import type { FileEntry } from "./files/safetensors.js";
@@ -75,7 +75,7 @@ export class Shelf {
   #showList(): void {
     this.#about.textContent = this.isExample ? t`Until then, an example of random numbers:` : t`Read from your files:`;
     this.#about.hidden = this.#list.hidden = this.count === 0;
-    this.#example.hidden = this.isExample;
+    setHidden(this.#example, this.isExample, this.#list);
     const items = this.#entries.map(({ name, shape, stored }) =>
       element("li", {}, element("code", { translate: "no" }, name), ` ${stored} [${shape.join(", ")}]`),
     );

@@ -1,4 +1,4 @@
-import { button } from "../../shell/controls.js";
+import { button, setIdle } from "../../shell/controls.js";
 import { element } from "../../shell/element.js";
 import { grouped } from "../../shell/numbers.js";
 import { t } from "../../../texts/t.js";
@@ -32,6 +32,6 @@ export class Scrubber {
     this.#place.textContent = words;
     this.#slider.setAttribute("aria-valuetext", words);
     this.#slider.disabled = last === 0;
-    this.#latest.disabled = at >= last;
+    setIdle(this.#latest, at >= last);
   }
 }

@@ -5,7 +5,7 @@ import type { ChangeKind, HeadPlace, ModelFacts, Seen } from "../../../engine/mo
 import { HUB_HOST } from "../../../engine/hubModels.js";
 import { OwnModel, type GivenModel } from "../../../engine/ownModel.js";
 import { button, choices, lines, panel, slider } from "../../../shell/controls.js";
-import { card, element, setText } from "../../../shell/element.js";
+import { card, element, setHidden, setText } from "../../../shell/element.js";
 import { placeName, placeOf } from "../../../shell/headPlace.js";
 import { decimal } from "../../../shell/numbers.js";
 import type { RoomView } from "../../../shell/room.js";
@@ -127,6 +127,9 @@ export class ModelBoard {
     } catch (error) {
       if (model !== this.#model) return; // the visitor has gone on to another one
       this.#hide();
+      // What was said is about other tokens, or not true any more.
+      this.#view.finding("");
+      this.#view.random("");
       this.#question.end(model);
       if (this.#facts === undefined) this.close();
       this.#files.done(this.#facts, given);
@@ -203,7 +206,7 @@ export class ModelBoard {
     this.#view.finding(finding(facts, seen, changes));
     const words = changes.length === 0 ? "" : `${changesWords(changes)}.`;
     setText(this.#changes, words.charAt(0).toUpperCase() + words.slice(1));
-    this.#undo.hidden = changes.length === 0;
+    setHidden(this.#undo, changes.length === 0);
     setText(this.#hint, lookFor(facts, seen, changes));
     this.#tokens.show(facts, seen);
     this.#grid.show(seen, { threshold, chosen, changeOf });

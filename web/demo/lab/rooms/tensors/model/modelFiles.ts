@@ -1,6 +1,6 @@
 import { button } from "../../../shell/controls.js";
 import { dropZone } from "../../../shell/dropZone.js";
-import { card, element } from "../../../shell/element.js";
+import { card, element, setHidden } from "../../../shell/element.js";
 import { HUB_HOST, type HubModel } from "../../../engine/hubModels.js";
 import type { ModelFacts } from "../../../engine/modelProtocol.js";
 import type { GivenModel } from "../../../engine/ownModel.js";
@@ -39,7 +39,7 @@ export class ModelFiles {
 
   /** Says what is being read. */
   reads(given: GivenModel): void {
-    this.#example.hidden = given === undefined;
+    setHidden(this.#example, given === undefined);
     this.#progress.removeAttribute("value");
     this.#progress.hidden = false;
     this.#about.textContent = isOnHub(given) ? t`Asking ${HUB_HOST} for ${given.name} …` : t`Opening the model …`;
