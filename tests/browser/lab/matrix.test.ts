@@ -236,6 +236,7 @@ describe("on a phone", () => {
     }
     expect(new Set(names).size).toBe(STOPS);
     expect(await page.getByRole("button", { name: "Next", exact: true }).isDisabled()).toBe(true);
+    expect(await page.evaluate(() => document.activeElement!.textContent)).toBe("Next"); // it keeps the focus
     await page.waitForFunction((stop) => location.hash.includes(`stop=${stop}`), STOPS);
     await page.getByLabel("Step", { exact: true }).selectOption({ index: VARIANCE_STOP - 1 });
     await page.getByRole("heading", { name: "Why 1/√D" }).waitFor(); // where the tour leads
@@ -286,6 +287,12 @@ test("a number of many decimals is kept, in the address too", async () => {
   await lab.ready("matrix");
   await input.focus();
   expect(await input.inputValue()).toBe("1e−7");
+});
+
+test("names of any length leave the matrix its place", async () => {
+  await lab.enter(`matrix?names=${"x".repeat(399)}`);
+  const widths = await lab.page.locator(".numbers th").evaluateAll((nodes) => nodes.map((node) => node.clientWidth));
+  expect(Math.max(...widths)).toBeLessThan(200);
 });
 
 // The dark rows are those of the test of all rooms.

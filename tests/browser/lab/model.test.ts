@@ -128,6 +128,20 @@ describe("A model whose files are given", () => {
 });
 
 describe("The example", () => {
+  test("a text without a token that it knows has no headline", async () => {
+    await lab.enter("tensors", page);
+    await page.getByLabel("Text", { exact: true }).fill("   ");
+    await page.getByText("This did not work: there are no tokens").waitFor();
+    expect(await finding()).toBe("");
+    await page.getByLabel("Text", { exact: true }).fill("abcab");
+    await found(/^After “b” the model expects/);
+    await page.getByLabel("layer 1 head 3 is on").uncheck();
+    await found(/^Layer 1 head 3 is off/);
+    await page.getByRole("button", { name: "Leave all heads as they are" }).press("Enter");
+    await found(/^After “b”/);
+    expect(await page.evaluate(() => document.activeElement!.id)).toBe("main"); // the button is gone
+  });
+
   test("shows heads with names, and opens one that is clicked", async () => {
     await lab.enter("tensors", page);
     expect(await finding()).toBe("After “s” the model expects “L”, with more than 99.9\u00a0%.");

@@ -202,6 +202,19 @@ test("a page that is not isolated computes with one thread and says why", async 
   await plain.stop();
 });
 
+test("what another page of the site has stored under a name of the lab does no harm", async () => {
+  const context = await lab.browser.newContext();
+  await context.addInitScript(() => {
+    for (const name of ["headwise-lab-open", "headwise-lecture", "headwise-theme", "headwise-language"])
+      for (const storage of [localStorage, sessionStorage]) storage.setItem(name, "5");
+  });
+  const page = await context.newPage();
+  await lab.enter("masks", page);
+  await page.getByRole("button", { name: "Lectures" }).click();
+  await page.getByText("Nothing yet. It is kept in this browser.").waitFor();
+  await context.close();
+});
+
 test("a failure is said in words", async () => {
   const fresh = await lab.browser.newPage();
   await fresh.route("**/model/vocab.json", (route) => route.fulfill({ status: 503, body: "" }));

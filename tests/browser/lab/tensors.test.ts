@@ -93,6 +93,27 @@ test("files that are dropped anywhere in the page are taken", async () => {
   await lab.page.getByText("Output [2, 5, 4]").waitFor();
 });
 
+test("files that are dropped before the room has its code are taken when it opens", async () => {
+  const page = await lab.open();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/assets/*.js", async (route) => {
+    if (route.request().url().includes("/room-")) await held;
+    await route.continue();
+  });
+  await page.goto(`${lab.url}#/tensors`);
+  await page.locator("h1", { hasText: "Your model" }).waitFor();
+  await page.locator("h1").evaluate((title) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["no numbers"], "q.npy"));
+    title.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  });
+  release();
+  await page.getByText("q.npy is no .npy file").waitFor();
+  expect(await page.locator(".room > .notice").textContent()).toBe("");
+  await page.close();
+});
+
 test.each([
   ["bench", 1],
   ["tensors", 2],

@@ -19,7 +19,7 @@ export function noteOpened(title: string, isOpen: boolean): void {
 function kept(): readonly string[] {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(stored) ? stored : []; // another page of this site may have stored something else
+    return Array.isArray(stored) ? stored.map(String) : []; // another page of this site may have stored something else
   } catch {
     return [];
   }
