@@ -212,6 +212,12 @@ test("what another page of the site has stored under a name of the lab does no h
   await lab.enter("masks", page);
   await page.getByRole("button", { name: "Lectures" }).click();
   await page.getByText("Nothing yet. It is kept in this browser.").waitFor();
+  const list = JSON.stringify([{ title: "c".repeat(400), room: "masks", settings: null }]);
+  await page.evaluate((text) => localStorage.setItem("headwise-lecture", text), list);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Lectures" }).click();
+  await page.locator(".own-list li").waitFor();
+  expect(await page.locator("dialog").evaluate((node) => node.scrollWidth - node.clientWidth)).toBe(0);
   await context.close();
 });
 
