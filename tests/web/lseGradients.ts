@@ -1,5 +1,13 @@
 import { expect } from "@jest/globals";
-import { OptionError, ShapeError, tensor, type Attention } from "headwise";
+import {
+  OptionError,
+  ShapeError,
+  tensor,
+  type Attention,
+  type AttentionSettingsOptions,
+  type TypedTensor,
+} from "headwise";
+import { formula } from "headwise/formula";
 
 import { float32Of } from "./close.js";
 import { randomTensor } from "./randomTensor.js";
@@ -31,6 +39,35 @@ async function gradients(hw: Attention, dLse: Float32Array | null) {
   });
   return { dQuery: float32Of(found.dQuery), dKey: float32Of(found.dKey), dValue: float32Of(found.dValue) };
 }
+
+/** The gradients of two causal heads, the first of which has a gain of 0. */
+async function offHead(
+  hw: Attention,
+  rules: AttentionSettingsOptions,
+  change: (tensors: Record<"query" | "key" | "value" | "dOutput", T>) => void = () => {},
+  dLse?: Float32Array,
+) {
+  const shape = [1, 2, 3, 4];
+  const [query, key, value, dOutput] = [1, 2, 3, 4].map((seed) => randomTensor(seed, shape)) as [T, T, T, T];
+  change({ query, key, value, dOutput });
+  const options = { causal: true, headGain: [0, 1], ...rules };
+  const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: { lse: true } });
+  const dSinks = rules.sinks !== undefined && rules.sinks !== null;
+  const found = await hw.attentionBackward({
+    ...{ query, key, value, output, lse, dOutput, ...options },
+    dLse: dLse && tensor(dLse, [1, 2, 3]),
+    returns: { dQuery: true, dKey: true, dValue: true, dHeadGain: true, dSinks },
+  });
+  return {
+    dQuery: float32Of(found.dQuery),
+    dKey: float32Of(found.dKey),
+    dValue: float32Of(found.dValue),
+    dHeadGain: float32Of(found.dHeadGain),
+    ...(dSinks && { dSinks: float32Of(found.dSinks) }),
+  };
+}
+
+type T = TypedTensor<"float32">;
 
 export const lseGradients: Readonly<Record<string, (hw: Attention) => Promise<void>>> = {
   "A dLse of zeros gives the bits of none": async (hw) => {
@@ -83,6 +120,39 @@ export const lseGradients: Readonly<Record<string, (hw: Attention) => Promise<vo
       const rowsOf = (all: readonly boolean[]) => [0, 1, 2].map((row) => all.slice(4 * row, 4 * row + 4));
       expect([keys, isNumber(found.dQuery), isNumber(found.dKey)]).toEqual([keys, [false, true], [false, false, true]]);
       expect(rowsOf(isNumber(found.dValue)).map((row) => new Set(row))).toEqual([false, false, true].map((each) => new Set([each]))); // oxfmt-ignore
+    }
+  },
+
+  "A head of gain 0 has no gradients but dHeadGain, whatever is not finite": async (hw) => {
+    for (const rules of [{}, { softcap: 3 }, { score: formula("s + 0.1 * sin(s)") }, { sinks: [0.5, 0] }]) {
+      const right = await offHead(hw, rules);
+      for (const name of ["query", "key", "value", "dOutput"] as const) {
+        const found = await offHead(hw, rules, (tensors) => void (tensors[name].data[5] = NaN));
+        const changed = { [name]: found, ...rules };
+        for (const gradient of ["dQuery", "dKey", "dValue"] as const) {
+          expect([changed, found[gradient].slice(0, 12).every((x) => x === 0)]).toEqual([changed, true]);
+          expect(found[gradient].slice(12)).toEqual(right[gradient].slice(12));
+        }
+        expect([changed, found.dHeadGain[0]]).toEqual([changed, NaN]);
+        expect(found.dHeadGain[1]).toBe(right.dHeadGain[1]);
+        if (found.dSinks) expect([changed, found.dSinks[0] === 0]).toEqual([changed, true]);
+      }
+    }
+  },
+
+  "A head of gain 0 has the gradients of its lse, whatever its dOutput is": async (hw) => {
+    for (const rules of [{}, { softcap: 3 }, { sinks: [0.5, 0] }]) {
+      const dLse = Float32Array.of(1, -2, 3, 0, 0, 0);
+      const right = await offHead(hw, rules, undefined, dLse);
+      expect(right.dQuery.slice(0, 12).some((x) => x !== 0)).toBe(true);
+      const found = await offHead(hw, rules, ({ dOutput }) => void (dOutput.data[5] = NaN), dLse);
+      expect(found).toEqual({ ...right, dHeadGain: Float32Array.of(NaN, right.dHeadGain[1]!) });
+      dLse[1] = NaN;
+      const spoiled = await offHead(hw, rules, undefined, dLse);
+      const isNumber = (x: number) => Number.isFinite(x);
+      expect(Array.from(spoiled.dQuery.slice(0, 12), isNumber)).toEqual(Array.from({ length: 12 }, (_, n) => n < 4 || n >= 8)); // oxfmt-ignore
+      expect(Array.from(spoiled.dKey.slice(0, 12), isNumber)).toEqual(Array.from({ length: 12 }, (_, n) => n >= 8)); // oxfmt-ignore
+      expect(spoiled.dValue.slice(0, 12).every((x) => x === 0)).toBe(true);
     }
   },
 

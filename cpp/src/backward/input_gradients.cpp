@@ -57,7 +57,8 @@ void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t
   const double sink_share =
       std::exp(static_cast<double>(call.forward.options.sinks[head]) - static_cast<double>(call.lse[row_index]) - rest);
   const double delta = call.gain(head) == 0.0f ? 0.0 : call.gain(head) * row.reached;
-  sink -= sink_share * (delta - call.lse_gradient(row_index));
+  const double gradient = delta - call.lse_gradient(row_index);
+  if (gradient != 0.0) sink -= sink_share * gradient;
 }
 
 namespace {

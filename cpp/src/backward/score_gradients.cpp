@@ -85,10 +85,11 @@ void multiply_where_weighted(const GradientRow& row, const float* factors) {
     row.gradients[j] = row.weights[j] == 0.0f ? 0.0f : row.gradients[j] * factors[j];
 }
 
-/// A head of gain 0 gives queries and keys no gradient but that of its lse.
-void keep_only_lse(KeyRange columns, float lse_gradient, const float* weights, float* gradients) {
+/// A head of gain 0 gives queries and keys no gradient but that of its lse. Without that, its pairs count as hidden.
+void keep_only_lse(KeyRange columns, float lse_gradient, float* weights, float* gradients) {
+  if (lse_gradient == 0.0f) std::fill(weights + columns.begin, weights + columns.end, 0.0f);
   for (std::int64_t j = columns.begin; j < columns.end; ++j)
-    gradients[j] = lse_gradient == 0.0f || weights[j] == 0.0f ? 0.0f : weights[j] * lse_gradient;
+    gradients[j] = weights[j] == 0.0f ? 0.0f : weights[j] * lse_gradient;
 }
 
 /// Multiplies row `r` of packed rows by a factor; by 0 also what is not finite.

@@ -3,7 +3,9 @@
 @group(0) @binding(9) var<storage, read> row_words: array<vec4<u32>>;
 @group(0) @binding(10) var<storage, read_write> gradient: array<u32>;
 
-var<workgroup> sums: array<vec4<f32>, THREADS>;  // the last one: how many rows are poisoned
+var<workgroup> sums: array<vec4<f32>, THREADS>;  // the last one: 2 if some row is poisoned, 1 if some row is lost
+
+fn joined(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> { return vec4<f32>(a.xyz + b.xyz, max(a.w, b.w)); }
 
 fn row_share(head: u32, row: u32) -> vec4<f32> {
   let batch = row / params.query_length;
@@ -16,7 +18,7 @@ fn row_share(head: u32, row: u32) -> vec4<f32> {
   if (sink != MINUS_INFINITY) {
     by_sink = exp(2.0f * clamp(0.5f * sink_score(sink) - 0.5f * ready.x - 0.5f * ready.w, -52.0f, 40.0f)) * ready.y;
   }
-  let poison = select(0.0f, 1.0f, (closed.x & POISONED) != 0u);
+  let poison = select(select(0.0f, 1.0f, (closed.x & LOST) != 0u), 2.0f, (closed.x & POISONED) != 0u);
   return vec4<f32>(-by_sink, bitcast<f32>(closed.y), -bitcast<f32>(closed.z), poison);
 }
 
@@ -26,15 +28,15 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   if (head >= params.num_heads) { return; }
   var own = vec4<f32>();
   let rows = params.num_rows / params.num_heads;
-  for (var row = t; row < rows; row += THREADS) { own += row_share(head, row); }
+  for (var row = t; row < rows; row += THREADS) { own = joined(own, row_share(head, row)); }
   sums[t] = own;
   for (var half = THREADS / 2u; half > 0u; half /= 2u) {
     workgroupBarrier();  // the sums so far are complete
-    if (t < half) { sums[t] += sums[t + half]; }
+    if (t < half) { sums[t] = joined(sums[t], sums[t + half]); }
   }
   if (t != 0u) { return; }
   let all = bitcast<vec4<u32>>(sums[0]);
-  let written = select(all, vec4<u32>(NOT_A_NUMBER), sums[0].w > 0.0f);
+  let written = select(all.xyz, vec3<u32>(NOT_A_NUMBER), vec3<f32>(sums[0].w) > vec3<f32>(1.0f, 0.0f, 1.0f));
   gradient[head] = written.x;
   gradient[params.num_heads + head] = written.y;
   gradient[2u * params.num_heads + head] = written.z;

@@ -5,7 +5,7 @@
 
 var<private> d_key: array<vec4<f32>, 4 * G * W>;    // [key of the invocation][column]
 var<private> d_value: array<vec4<f32>, 4 * G * W>;
-var<private> poisoned_keys: u32;                    // bit c: key 4x + c
+var<private> poisoned_keys: u32;                    // bit c: dK of key 4x + c; bit 4 + c: its dV
 
 /// Turns products into p (times the head's gain) and ds.
 fn grade(j0: i32, t: u32) {
@@ -28,7 +28,7 @@ fn grade(j0: i32, t: u32) {
       let pair = pair_of(n, j0, 4u * (t % THREADS_X) + c, p[c], ds[c]);
       p[c] = row_numbers[n].gain * pair.p;
       ds[c] = pair.ds;
-      poisoned_keys |= select(0u, 1u << c, pair.poisoned);
+      poisoned_keys |= select(0u, 1u << c, pair.poisoned) | select(0u, 16u << c, pair.lost && row_numbers[n].gain != 0.0f);
     }
     p_tile[at] = p;
     ds_tile[at] = ds;
@@ -138,25 +138,28 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     }
   }
 
-  workgroupBarrier();  // p_tile has been read
-  p_tile[x * THREADS_Y + y] = vec4<f32>((vec4<u32>(poisoned_keys) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u));
-  workgroupBarrier();  // p_tile has which keys are poisoned
+  workgroupBarrier();  // p_tile and ds_tile have been read
+  ds_tile[x * THREADS_Y + y] = vec4<f32>((vec4<u32>(poisoned_keys) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u));
+  p_tile[x * THREADS_Y + y] = vec4<f32>((vec4<u32>(poisoned_keys) >> vec4<u32>(4u, 5u, 6u, 7u)) & vec4<u32>(1u));
+  workgroupBarrier();  // they have which keys are poisoned
   unroll (n < 4 * G) {
     let jj = (n / 4 * THREADS_Y + y) * 4u + n % 4;
     let j = u32(j0 + i32(jj));
     if (i32(j) < task.end) {
-      var poisons = 0.0f;
-      for (var its = 0u; its < THREADS_Y; its++) { poisons += p_tile[jj / 4u * THREADS_Y + its][jj % 4u]; }
-      let poison = poisons > 0.0f;
+      var poisons = vec2<f32>();  // of dK and dV
+      for (var its = 0u; its < THREADS_Y; its++) {
+        let at = jj / 4u * THREADS_Y + its;
+        poisons += vec2<f32>(ds_tile[at][jj % 4u], p_tile[at][jj % 4u]);
+      }
       unroll (w < W) {
         let c4 = task.column + w * THREADS_X + x;
         if (wants(WANTS_KEY)) {
           let row = targets.key.first + task.sequence.batch * targets.key.batch + task.group * targets.key.head + j * targets.key.position;
-          store_four(row, targets.key.feature, c4, targets.depth, select(bitcast<vec4<u32>>(d_key[n * W + w]), vec4<u32>(NOT_A_NUMBER), poison));
+          store_four(row, targets.key.feature, c4, targets.depth, select(bitcast<vec4<u32>>(d_key[n * W + w]), vec4<u32>(NOT_A_NUMBER), poisons.x > 0.0f));
         }
         if (wants(WANTS_VALUE)) {
           let row = targets.value.first + task.sequence.batch * targets.value.batch + task.group * targets.value.head + j * targets.value.position;
-          store_four(row, targets.value.feature, c4, params.value_dim, select(bitcast<vec4<u32>>(d_value[n * W + w]), vec4<u32>(NOT_A_NUMBER), poison));
+          store_four(row, targets.value.feature, c4, params.value_dim, select(bitcast<vec4<u32>>(d_value[n * W + w]), vec4<u32>(NOT_A_NUMBER), poisons.y > 0.0f));
         }
       }
     }

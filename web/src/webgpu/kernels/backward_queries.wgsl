@@ -8,6 +8,7 @@ var<private> gained: vec4<f32>;                 // by row: sum of p (do . v)
 var<private> slid: vec4<f32>;                   // by row: sum of ds times distance
 var<private> seen_rows: u32;                    // bit r
 var<private> poisoned_rows: u32;
+var<private> lost_rows: u32;
 
 /// Turns products into ds, and adds up what the rows need.
 fn grade(j0: i32, t: u32) {
@@ -37,6 +38,7 @@ fn grade(j0: i32, t: u32) {
       if (has(ALIBI)) { sums.y += pair.by_bias * distance_to(row_tile[n], j0 + i32(jj)); }
       seen_rows |= select(0u, 1u << r, pair.visible);
       poisoned_rows |= select(0u, 1u << r, pair.poisoned);
+      lost_rows |= select(0u, 1u << r, pair.lost);
     }
     ds_tile[at] = ds;
     gained[r] += sums.x;
@@ -100,7 +102,8 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
 
   workgroupBarrier();  // p_tile has been read
   unroll (r < R) {
-    let flags = select(0u, SEEN, ((seen_rows >> r) & 1u) != 0u) | select(0u, POISONED, ((poisoned_rows >> r) & 1u) != 0u);
+    let flags = select(0u, SEEN, ((seen_rows >> r) & 1u) != 0u) | select(0u, POISONED, ((poisoned_rows >> r) & 1u) != 0u) |
+                select(0u, LOST, ((lost_rows >> r) & 1u) != 0u);
     p_tile[own_place(t, r)] = vec4<f32>(f32(flags), gained[r], slid[r], 0.0f);
   }
   workgroupBarrier();  // flags and sums are complete

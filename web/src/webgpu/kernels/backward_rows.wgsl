@@ -22,7 +22,7 @@ struct Shape {
 @group(0) @binding(5) var<storage, read> d_lse: array<u32>;     // like lse, if HAS_D_LSE
 @group(0) @binding(4) var<storage, read_write> row_words: array<vec4<u32>>;  // see backward_call.wgsl
 
-var<workgroup> part_of: array<vec2<f32>, THREADS>;  // of delta; 1 if some number is not finite
+var<workgroup> part_of: array<vec2<f32>, THREADS>;  // of delta; 1 if some number of O or dO is not finite
 
 fn wide_from(word: u32, at: u32) -> u32 { return wide_of((word >> (16u * (at % 2u))) & 0xffffu); }
 fn output_bits(at: u32) -> u32 {
@@ -64,11 +64,12 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   if (lane != 0u || row >= shape.num_rows) { return; }
   var whole = vec2<f32>();
   for (var n = 0u; n < LANES; n++) { whole += part_of[t + n]; }
-  var marked = whole.y > 0.0f || not_finite(lse[row]);
+  var is_odd = not_finite(lse[row]);
   if (HAS_D_LSE) {
-    marked = marked || not_finite(d_lse[row]);
-    whole.x -= bitcast<f32>(select(d_lse[row], 0u, not_finite(d_lse[row])));
+    is_odd = is_odd || not_finite(d_lse[row]);
+    whole.x -= select(bitcast<f32>(d_lse[row]), 1.0f, not_finite(d_lse[row]));  // not 0: the row has a dLse
   }
-  row_words[2u * row] = vec4<u32>(select(lse[row], 0u, not_finite(lse[row])), bitcast<u32>(whole.x), u32(marked), 0u);
+  let marks = u32(is_odd) + select(0u, 2u, whole.y > 0.0f);
+  row_words[2u * row] = vec4<u32>(select(lse[row], 0u, not_finite(lse[row])), bitcast<u32>(whole.x), marks, 0u);
   row_words[2u * row + 1u] = vec4<u32>();
 }

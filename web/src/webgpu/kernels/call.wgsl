@@ -25,6 +25,7 @@ const FLAGS = 4u;
 const SEEN = 1u;      // some key was visible
 const POISONED = 2u;  // a visible key, its bias or the query itself is not finite
 const PADDING = 4u;   // at or after the query length
+const LOST = 8u;      // in a backward call: poisoned, or its dO or a visible value is not finite
 
 const EMPTY_ZERO = 0u;
 const EMPTY_NAN = 1u;

@@ -14,7 +14,7 @@ fn differentiated(row: Row, j: i32, before: Pair) -> Pair {
   if (!HAS_SCORE) { return before; }
   let word = formula_derivative(row, j, unscored);
   var pair = before;
-  if (not_finite(word)) { return poisoned_pair(); }
+  if (not_finite(word)) { return poisoned_pair(true); }
   pair.by_bias *= float_from(word);
   return pair;
 }

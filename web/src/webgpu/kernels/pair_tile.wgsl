@@ -1,7 +1,8 @@
 // A tile of Q_TILE rows and KV_TILE keys of a backward call: p and ds of every pair. An invocation has R rows by 4 keys.
 // First the products q . k and do . v go into p_tile and ds_tile; then the rules of the call turn them into p and ds.
 // Queries (times query_scale), keys and values come from clean_rows.wgsl, dO from backward_rows.wgsl. The marks of keys and
-// values begin at params.key_scales and value_scales.
+// values begin at params.key_scales and value_scales. A head of gain 0 has no gradient of scores but that of its lse, so values
+// and dO do not count there, also if they are not finite.
 
 const ROW_STEP = Q_TILE + 1u;    // of the vec4 of a chunk's rows; so neighbours write to different banks
 const KEY_STEP = KV_TILE + 1u;
@@ -14,7 +15,7 @@ struct RowNumbers {
   lse_rest: f32,  // added to lse; 0 unless lse is far from 0
   delta: f32,
   gain: f32,
-  mark: f32,      // above 0 if the row is not finite
+  marks: vec2<f32>,  // above 0 if not finite: what its scores and lse come from, and what do . v and delta do
   query: u32,     // its first vec4 in `query`, and that of its dO; NO_ROW if there is no such row
   gradient: u32,
 }
@@ -24,7 +25,7 @@ var<workgroup> p_tile: array<vec4<f32>, Q_TILE * KV_TILE / 4>;   // [four keys][
 var<workgroup> ds_tile: array<vec4<f32>, Q_TILE * KV_TILE / 4>;
 var<workgroup> row_tile: array<Row, Q_TILE>;
 var<workgroup> row_numbers: array<RowNumbers, Q_TILE>;
-var<workgroup> key_marks: array<f32, KV_TILE>;  // above 0 if the key or its value is not finite
+var<workgroup> key_marks: array<vec2<f32>, KV_TILE>;  // above 0 if not finite: the key, its value
 
 var<private> products: array<vec4<f32>, R>;  // [row], of four keys
 
@@ -32,12 +33,13 @@ var<private> products: array<vec4<f32>, R>;  // [row], of four keys
 fn keep_row(row: Row, r: u32) {
   row_tile[r] = row;
   if (row.begin > row.end) {
-    row_numbers[r] = RowNumbers(0.0f, 0.0f, 0.0f, 0.0f, 0.0f, NO_ROW, NO_ROW);
+    row_numbers[r] = RowNumbers(0.0f, 0.0f, 0.0f, 0.0f, vec2<f32>(), NO_ROW, NO_ROW);
     return;
   }
   let words = row_words[2u * row.index];
-  let mark = f32(words.z) + bitcast<f32>(query[params.num_rows * params.depth4 + row.index].x);
-  row_numbers[r] = RowNumbers(bitcast<f32>(words.x), bitcast<f32>(words.w), bitcast<f32>(words.y), gain_of(row.head), mark,
+  var marks = vec2<f32>(vec2<u32>(words.z & 1u, words.z >> 1u));
+  marks.x += bitcast<f32>(query[params.num_rows * params.depth4 + row.index].x);
+  row_numbers[r] = RowNumbers(bitcast<f32>(words.x), bitcast<f32>(words.w), bitcast<f32>(words.y), gain_of(row.head), marks,
                               row.query, 2u * params.num_rows + row.index * params.value4);
 }
 
@@ -49,8 +51,8 @@ fn value_at(task: Task, j: i32) -> u32 { return task.value_base + u32(j) * param
 fn load_key_marks(task: Task, j0: i32, t: u32) {
   for (var jj = t; jj < KV_TILE; jj += THREADS) {
     let j = min(j0 + i32(jj), task.end - 1);
-    key_marks[jj] = bitcast<f32>(key[params.key_scales + key_at(task, j) / params.key_position].x) +
-                    bitcast<f32>(value[params.value_scales + value_at(task, j) / params.value_position].x);
+    key_marks[jj] = vec2<f32>(bitcast<f32>(key[params.key_scales + key_at(task, j) / params.key_position].x),
+                              bitcast<f32>(value[params.value_scales + value_at(task, j) / params.value_position].x));
   }
 }
 
@@ -156,10 +158,11 @@ struct Pair {
   by_bias: f32,   // of the score before the formula
   ds: f32,        // of q . k, whose query is scaled
   visible: bool,
-  poisoned: bool,
+  poisoned: bool,  // ds is not finite
+  lost: bool,      // p (do . v) is not finite
 }
 
-fn poisoned_pair() -> Pair { return Pair(0.0f, 0.0f, 0.0f, 0.0f, 0.0f, true, true); }
+fn poisoned_pair(has_gradient: bool) -> Pair { return Pair(0.0f, 0.0f, 0.0f, 0.0f, 0.0f, true, has_gradient, true); }
 
 /// p of a score. The score may be a little above lse.
 fn weight_of(score: f32, row: RowNumbers) -> f32 { return weights_of(vec4<f32>(score), row).x; }
@@ -167,7 +170,7 @@ fn weight_of(score: f32, row: RowNumbers) -> f32 { return weights_of(vec4<f32>(s
 /// The score of row n of the tile and key jj. `raw` is the score before all rules. It is poisoned if the row or the key is
 /// not finite.
 fn pair_score(n: u32, j0: i32, jj: u32, raw: f32) -> Score {
-  let marked = row_numbers[n].mark + key_marks[jj] > 0.0f;
+  let marked = row_numbers[n].marks.x + key_marks[jj].x > 0.0f;
   var s = biased(row_tile[n], j0 + i32(jj), raw, marked);
   s.poisoned = s.poisoned || marked;
   return s;
@@ -180,13 +183,18 @@ fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
   let j = j0 + i32(jj);
   let s = pair_score(n, j0, jj, raw);
   if (!s.visible) { return Pair(); }
-  if (s.poisoned) { return poisoned_pair(); }
+  let is_off = numbers.gain == 0.0f;
+  let has_gradient = !is_off || numbers.delta != 0.0f;
+  let lost = s.poisoned || numbers.marks.y + key_marks[jj].y > 0.0f;
+  if (select(lost, s.poisoned, is_off)) { return poisoned_pair(has_gradient); }
   let score = comparable(s);
   let p = select(weight_of(score, numbers), 0.0f, score == LOWEST);
   with dropout { let keeps = kept(row, j); }
   let ds = p * (numbers.gain * product with dropout { * keeps } - numbers.delta);
-  var pair = Pair(p with dropout { * keeps }, p * product with dropout { * keeps }, ds, ds, 0.0f, true, false);
-  with formula { pair = differentiated(row, j, pair); }
+  var pair = Pair(p with dropout { * keeps }, p * product with dropout { * keeps }, ds, ds, 0.0f, true, false, lost);
+  with formula {
+    if (has_gradient) { pair = differentiated(row, j, pair); }
+  }
   pair.ds = pair.by_bias;
   if (!is_uncapped(raw)) {
     let share = tanh_exactly(raw / params.softcap);
@@ -209,9 +217,9 @@ fn are_plain(j0: i32, t: u32) -> bool {
   unroll (r < R) {
     begin = max(begin, row_tile[y * R + r].begin);
     end = min(end, row_tile[y * R + r].end);
-    marks += row_numbers[y * R + r].mark;
+    marks += row_numbers[y * R + r].marks;
   }
-  return begin == first && end == first + 4 && marks == 0.0f;
+  return begin == first && end == first + 4 && marks.x + marks.y == 0.0f;
 }
 
 /// p of four pairs, from their scores.
