@@ -138,6 +138,44 @@ export const ringUses: Readonly<Record<string, Use>> = {
     expect(isZero).toEqual(Array.from({ length: columns }, (_, j) => j >= 9));
   },
 
+  "without rules on positions a batch that gains fewer tokens sees what it sees alone, and its padding gives 0": async (
+    hw,
+  ) => {
+    const weights = {
+      Wq: randomTensor(1, [8, 8], 0.3),
+      Wk: randomTensor(2, [8, 4], 0.3),
+      Wv: randomTensor(3, [8, 4], 0.3),
+      Wo: randomTensor(4, [8, 8], 0.3),
+    };
+    const layer = await hw.multiHeadAttention({ numHeads: 2, numKvHeads: 1, weights });
+    const ring = { keepFirst: 1, window: 4 };
+    const [start, x] = [randomTensor(20, [2, 9, 8]), randomTensor(21, [2, 3, 8])];
+    const heads = (count: number, rows: number, of: number) => randomTensor(of, [2, count, rows, 4]);
+    const [before, query, key] = [heads(1, 9, 22), heads(2, 3, 23), heads(1, 3, 24)];
+    const steps: Float32Array[] = [];
+    const forwards: Float32Array[] = [];
+    for (const lengths of [
+      [3, 1],
+      [1, 1],
+    ]) {
+      // oxfmt-ignore
+      const cache = await hw.kvCache({ batchSize: 2, numKvHeads: 1, headDim: 4, ring });
+      await cache.append(before, before);
+      steps.push((await cache.step(query, key, key, { lengths })).output.data);
+      const inLayer = await layer.kvCache({ batchSize: 2, ring });
+      await layer.forward(start, { cache: inLayer });
+      forwards.push((await layer.forward(x, { cache: inLayer, appendLengths: lengths })).output.data);
+    }
+    const secondBatch = (data: Float32Array) => data.slice(data.length / 2);
+    for (const [ragged, alone] of [steps, forwards]) {
+      expect(largestDifference(secondBatch(ragged!), secondBatch(alone!))).toBeLessThan(20 * TOLERANCE);
+      const rows = secondBatch(ragged!).slice(0, 12); // of the first head of the step, whose other rows are padding
+      if (ragged === steps[0]) expect(rows.slice(4)).toEqual(new Float32Array(8));
+      else expect(secondBatch(ragged!).slice(8)).toEqual(new Float32Array(16));
+      expect(rows.slice(0, 4).some((number) => number !== 0)).toBe(true);
+    }
+  },
+
   "a row that sees no key is the mean of what its batch held and gained, if batches gain different numbers": async (
     hw,
   ) => {

@@ -41,7 +41,7 @@ import {
 } from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
 import type { CacheDtype } from "./cacheDtype.js";
-import type { CompleteRing } from "./cacheProblem.js";
+import type { CacheForm, CompleteRing } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { formWhileGaining, heldLength, tokensAfter } from "./heldTokens.js";
 import { keepsAll, keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
@@ -67,6 +67,7 @@ import {
   selecting,
   slicing,
   withOwnPositions,
+  type OwnPositions,
 } from "./ownPositions.js";
 import { refuseSliceAcrossGap } from "./ringPlaces.js";
 import { readRows, type CacheRows } from "./savedRows.js";
@@ -282,7 +283,8 @@ export class KvCache extends Disposing {
         const { appended } = this.#cache;
         const during = formWhileGaining(form, appended, append);
         const own = grownPositions(this.#cache, append, during);
-        return this.#step(append, this.#problem(request, append, tokensAfter(appended, append), during, own));
+        const gained = { appended: tokensAfter(appended, append), form: during, own };
+        return this.#step(append, this.#problem(request, append, gained));
       };
       return { work: compute, signal: request.signal };
     };
@@ -523,15 +525,23 @@ export class KvCache extends Disposing {
     });
   }
 
-  /** A call of attend after this append. `appended` are the tokens after it, and `own` is where they stand. */
+  /**
+   * A call of attend after this append.
+   *
+   * @param gained - Of a step: what the cache has after the append. A ring then shows each query what its token would see.
+   */
   #problem(
     request: AttendRequest,
     append: Append | undefined,
-    appended = this.#cache.appended,
-    form = this.#cache.form,
-    own = ownPositions(this.#cache),
+    gained?: { readonly appended: readonly number[]; readonly form: CacheForm; readonly own: OwnPositions | undefined },
   ): AttendProblem {
-    const settled = (settings: AttentionSettings) => withLengthsOf(append, settings, request.numQueries, form.rotary);
+    const { appended, form, own } = gained ?? {
+      appended: this.#cache.appended,
+      form: this.#cache.form,
+      own: ownPositions(this.#cache),
+    };
+    const stands = form.rotary || (gained !== undefined && form.ring !== undefined);
+    const settled = (settings: AttentionSettings) => withLengthsOf(append, settings, request.numQueries, stands);
     return request.at(appended, settled, form, own, originsOf(this.#cache));
   }
 

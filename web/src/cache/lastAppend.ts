@@ -70,7 +70,8 @@ export function lastAppend(cache: EngineCache): Append | undefined {
  * append. That is so if the number of rows is the same, the call uses positions, and it gives neither queryLengths nor
  * queryOffset. A call that uses no positions keeps its settings, because its queries may belong to other tokens.
  *
- * @param turns - Whether queries are turned, or something is added to them, by their positions.
+ * @param turns - Whether queries are turned, or something is added to them, by their positions, or a ring shows each of them
+ *   what its token sees.
  */
 export function withLengthsOf(
   append: Append | undefined,

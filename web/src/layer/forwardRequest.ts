@@ -156,7 +156,7 @@ function readForward(
       appends && !key ? gain : undefined,
       readSettings(options, extents, ragged ? ragged.query.length - 1 : extents.batchSize),
       extents.queryLength,
-      layer.usesPositions || cache?.form.rotary === true,
+      layer.usesPositions || cache?.form.rotary === true || cache?.form.ring !== undefined,
     ),
     ragged,
     wanted: readWanted(returns, extents),
