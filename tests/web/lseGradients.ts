@@ -63,7 +63,7 @@ async function offHead(
     dKey: float32Of(found.dKey),
     dValue: float32Of(found.dValue),
     dHeadGain: float32Of(found.dHeadGain),
-    ...(dSinks && { dSinks: float32Of(found.dSinks) }),
+    ...(found.dSinks && { dSinks: float32Of(found.dSinks) }),
   };
 }
 
