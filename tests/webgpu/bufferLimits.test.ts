@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createAttention, UnsupportedError, type Attention, type GpuTensor } from "headwise";
+import { formula } from "headwise/formula";
 
 import { randomTensor } from "../web/randomTensor.js";
 import { describeOnNullGpu, nullGpu, openTestDevice, withEmptyKernels } from "./gpu.js";
@@ -62,6 +63,33 @@ describeOnNullGpu("arrays that the device cannot hold", () => {
     expect(String(reason)).toMatch(
       /what is read back needs a buffer of \d+ bytes, over the device's maxBufferSize of 8192$/,
     );
+    small.dispose();
+  });
+
+  test("masks, biases and what is read back are refused by name, by plan as by the call", async () => {
+    lowered(device, 4096, 8192);
+    const small = await createAttention({ backend: "webgpu", device });
+    const x = randomTensor(1, [1, 1, 70, 4]);
+    const floats = (rows: number, columns: number) => randomTensor(2, [rows, columns]);
+    const cases = [
+      [{ mask: { data: new Uint8Array(4900), shape: [70, 70], dtype: "bool" } }, "mask needs a buffer of 4900 bytes"],
+      [{ bias: floats(70, 70) }, "bias needs a buffer of 19600 bytes"],
+      [{ score: formula("s + t[q]", { t: new Float32Array(2000) }) }, "the formulas' tables needs a buffer of"],
+    ] as const;
+    for (const [options, problem] of cases) {
+      const call = small.scaledDotProductAttention(x, x, x, options);
+      await expect(call).rejects.toThrow(`scaledDotProductAttention: ${problem}`);
+      const given = { query: x, key: x, value: x, output: x, lse: randomTensor(3, [1, 1, 70]), dOutput: x };
+      await expect(small.attentionBackward({ ...given, ...options })).rejects.toThrow(`attentionBackward: ${problem}`);
+      const plan = await small.plan({ numHeads: 1, queryLength: 70, headDim: 4 }, options);
+      expect([problem, plan.bytes.webgpu, plan.why.includes(problem)]).toEqual([problem, undefined, true]);
+    }
+    const few = randomTensor(1, [1, 1, 16, 8]);
+    const keys = randomTensor(2, [1, 1, 60, 8]);
+    const returns = { probs: true, scores: "raw", lse: true } as const; // each below 4096 bytes, together above 8192
+    const plan = await small.plan({ numHeads: 1, queryLength: 16, keyLength: 60, headDim: 8 }, { returns });
+    await expect(small.scaledDotProductAttention(few, keys, keys, { returns })).rejects.toThrow("what is read back");
+    expect([plan.bytes.webgpu, plan.why]).toEqual([undefined, expect.stringContaining("what is read back")]);
     small.dispose();
   });
 

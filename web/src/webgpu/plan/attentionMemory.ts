@@ -3,9 +3,10 @@ import { product } from "../../tensor/product.js";
 import { BYTES, type TypedTensor } from "../../tensor/tensor.js";
 import { formulaWordCount } from "../formula/formulaWords.js";
 import { factsOf } from "./facts.js";
-import { divideUp, type Limits } from "./limits.js";
+import { checkBytes, divideUp, type Limits } from "./limits.js";
 import { planAttention, ROW_SECTIONS, type AttentionPlan } from "./plan.js";
 import { resolveSequences } from "./sequences.js";
+import { checkSettings } from "./settings.js";
 
 /**
  * Bytes of buffers that a call takes on the GPU, by purpose, for tensors in JavaScript. Pooled buffers may be larger by a
@@ -16,10 +17,14 @@ import { resolveSequences } from "./sequences.js";
 export function attentionMemory(problem: AttentionProblem, limits: Limits): Record<string, number> {
   const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
   const plan = planAttention(factsOf(problem, sequences), limits);
-  const { query, key, value, settings, location } = problem;
+  checkSettings(problem, limits);
+  const { query, key, value, settings, location, wanted, shape } = problem;
   const results = resultBytes(problem, plan);
   const formulas = 4 * formulaWordCount(settings) * (plan.inspect.length + Number(plan.attend !== undefined));
+  const statistics = 4 * shape.batchSize * shape.numHeads * shape.queryLength;
   const delivered = Object.values(results).reduce((sum, bytes) => sum + bytes, 0);
+  const readback = delivered + statistics * (Number(wanted.lse) + Number(wanted.entropy));
+  if (location === "cpu") checkBytes(problem.operation, "what is read back", readback, limits, ["maxBufferSize"]);
   return {
     query: bytesOf(query),
     key: bytesOf(key),
@@ -30,7 +35,7 @@ export function attentionMemory(problem: AttentionProblem, limits: Limits): Reco
     ...results,
     statistics: 4 * ROW_SECTIONS * plan.rowStride,
     scratch: packedBytes(problem, plan) + scratchBytes(problem, plan),
-    ...(location === "cpu" && { readback: delivered }),
+    ...(location === "cpu" && { readback }),
   };
 }
 

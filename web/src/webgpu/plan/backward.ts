@@ -13,6 +13,7 @@ import { FLAT_WORKGROUP, flatKernel, type Step } from "./flatKernels.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import { ownRowBytes, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
+import { checkSettings } from "./settings.js";
 import { CHUNK4, FEW_ROWS, FEW_THREADS_Y, KEY_TILE, ROW_BYTES, ROWS_PER_THREAD, THREADS_X, type Stored } from "./tiles.js"; // oxfmt-ignore
 
 /** A backward call, wherever its results go. */
@@ -86,7 +87,7 @@ export function plannedBackward(
   // Keys beyond a length get gradients too: zeros.
   const mostKeys = largestOf(sequences.map(({ numKeys }) => numKeys));
   const plan = planBackward(facts, problem, mostKeys, limits);
-  checkBytes(problem.operation, "the formulas' tables", 4 * formulaWordCount(problem.settings), limits);
+  checkSettings(problem, limits);
   const strides = inputStrides(problem, plan, inPlace);
   const { shape } = problem;
   const keyRows = shape.batchSize * shape.numKvHeads * shape.keyLength;
@@ -256,7 +257,7 @@ function tablesPass(kernelOf: (tile: BackwardTile) => Kernel, rows: number, grou
 export const ROW_WORD_BYTES = 32;
 
 /** `RowNumbers` of pair_tile.wgsl. */
-const ROW_NUMBER_BYTES = 28;
+const ROW_NUMBER_BYTES = 32;
 
 /** The tile of pair_tile.wgsl. */
 export interface BackwardTile {
@@ -293,7 +294,7 @@ function tileWith(threadsY: number, vectors: number, formulaBytes: number): Back
       TILE4: tile4,
     },
     workgroupBytes:
-      16 * tile4 + 8 * rows * KEY_TILE + (ROW_BYTES + formulaBytes + ROW_NUMBER_BYTES) * rows + 4 * KEY_TILE,
+      16 * tile4 + 8 * rows * KEY_TILE + (ROW_BYTES + formulaBytes + ROW_NUMBER_BYTES) * rows + 8 * KEY_TILE,
   };
 }
 

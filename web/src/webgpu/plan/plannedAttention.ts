@@ -1,11 +1,12 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
+import { formulaWords } from "../formula/formulaWords.js";
 import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
 import { factsOf, type AttentionFacts } from "./facts.js";
-import { checkBytes, type Limits } from "./limits.js";
+import type { Limits } from "./limits.js";
 import type { Params } from "../kernels/params.js";
 import { planAttention, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
+import { checkSettings } from "./settings.js";
 
 /** A call of attention with everything that follows from it without a GPU. Only its arrays are still to be placed. */
 export interface PlannedAttention {
@@ -40,7 +41,7 @@ export function plannedAttention(
     ...(keptQueries && { keptKeys: cached!.ring!.keepFirst }),
   };
   const plan = planAttention(there, limits);
-  checkBytes(problem.operation, "the formulas' tables", 4 * formulaWordCount(problem.settings), limits);
+  checkSettings(problem, limits);
   const strides = inputStrides(problem, plan, inPlace);
   return {
     problem,

@@ -1,7 +1,11 @@
 import type { Dropout } from "../../attention/attentionOptions.js";
-import type { AttentionSettings } from "../../attention/attentionSettings.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
+import type { AttentionSettings, Broadcast } from "../../attention/attentionSettings.js";
+import { product } from "../../tensor/product.js";
+import { BYTES, type PlacedTensor } from "../../tensor/tensor.js";
+import { formulaWordCount } from "../formula/formulaWords.js";
 import { BY_SETTINGS, FEATURE, SETTING_PARAMS, type Params, type SettingFeature } from "../kernels/params.js";
+import { checkBytes, type Limits } from "./limits.js";
 import { broadcastStrides } from "./strides.js";
 
 /**
@@ -110,4 +114,16 @@ function has(name: SettingFeature, settings: AttentionSettings): boolean {
 /** The bits of `features` that follow from the settings. */
 export function settingFeatures(settings: AttentionSettings): number {
   return BY_SETTINGS.reduce((bits, name) => bits | (has(name, settings) ? FEATURE[name] : 0), 0);
+}
+
+/** Throws if an array of the settings exceeds a limit of the device. */
+export function checkSettings(
+  { operation, settings }: { readonly operation: string; readonly settings: AttentionSettings },
+  limits: Limits,
+): void {
+  const bytesOf = (given: Broadcast<PlacedTensor> | undefined) =>
+    given ? BYTES[given.tensor.dtype] * product(given.tensor.shape) : 0;
+  checkBytes(operation, "mask", bytesOf(settings.mask), limits);
+  checkBytes(operation, "bias", bytesOf(settings.bias), limits);
+  checkBytes(operation, "the formulas' tables", 4 * formulaWordCount(settings), limits);
 }
