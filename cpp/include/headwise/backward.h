@@ -22,8 +22,8 @@
 /// scores are in the thousands. No Sq x Skv memory exists, except dbias in the bias's own extents. A row without
 /// visible keys gives zero gradients under every EmptyRows policy, but its dq is NaN under `nan`. A hidden pair changes
 /// no bit of any gradient, also if its key, value, query or do is NaN. A visible NaN poisons what its row and its key
-/// reach; a row whose dlse is not finite is as one whose do is not. A head of gain 0 has no gradients but that of its lse and
-/// dhead_gain, whatever its do and values are. The bits do not depend on the number of threads.
+/// reach; a row whose dlse is not finite is as one whose do is not. A head of gain 0 has no gradients but that of its
+/// lse and dhead_gain, whatever its do and values are. The bits do not depend on the number of threads.
 ///
 /// Sources: Dao et al. 2022, appendix B, and Dao 2023 (backward from lse, delta).
 namespace headwise {
