@@ -123,13 +123,18 @@ export class Walk {
     if (!this.#print.matches && this.#seen() !== this.#scene) this.goTo(this.#scene, true);
   }
 
-  /** The last scene whose text has come above the line at which people read. Behind a handout nobody reads on. */
+  /** The last scene whose text has come above the line at which people read. */
   #seen(): number {
-    if (!this.#stage.checkVisibility()) return this.#scene;
+    if (!this.#isShown()) return this.#scene;
     const line = innerHeight * (matchMedia(NARROW).matches ? NARROW_LINE : LINE);
     const cards = [...this.#stage.querySelectorAll<HTMLElement>(".scene")];
     const at = cards.findLastIndex((card) => card.getBoundingClientRect().top < line);
     return Math.max(at, 0) + 1;
+  }
+
+  /** Behind a handout the room is not. */
+  #isShown(): boolean {
+    return this.#stage.checkVisibility();
   }
 
   #key(event: KeyboardEvent, onStep: (by: number) => void): void {
@@ -137,7 +142,7 @@ export class Walk {
     const isTaken = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.defaultPrevented;
     const isTyping = (event.target as Element).closest("input, textarea, select, dialog, [role=region]") !== null;
     if (SCROLLING.has(event.key)) this.#reached = undefined;
-    if (by === 0 || isTaken || isTyping) return;
+    if (by === 0 || isTaken || isTyping || !this.#isShown()) return;
     event.preventDefault();
     onStep(by);
   }
