@@ -79,11 +79,12 @@ export type TrainRequest =
 export type TrainReply =
   | { readonly kind: "ready"; readonly threads: number; readonly parameters: number }
   | { readonly kind: "steps"; readonly steps: readonly PairStep[]; readonly milliseconds: number }
-  /** `isNew`: the latest step, seen for the first time. */
+  /** `isNew`: the latest step, seen for the first time; otherwise what was asked for. A checkpoint that is no longer kept gives the one before it. */
   | {
       readonly kind: "picture";
       readonly picture: Picture;
       readonly isNew: boolean;
+      readonly asked: number | undefined;
       readonly checkpoints: readonly number[];
     }
   | { readonly kind: "paused" }

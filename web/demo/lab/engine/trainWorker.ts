@@ -77,8 +77,8 @@ async function begin({ engine, ...order }: TrainOrder): Promise<void> {
 }
 
 async function show(isNew: boolean): Promise<void> {
-  const picture = await pair.look(isNew ? undefined : shown);
-  say({ kind: "picture", picture, isNew, checkpoints: pair.checkpoints });
+  const asked = isNew ? undefined : shown;
+  say({ kind: "picture", picture: await pair.look(asked), isNew, asked, checkpoints: pair.checkpoints });
 }
 
 function tell(): void {

@@ -4,14 +4,22 @@ export interface Film {
   readonly what: string;
   /** The part of the room that is drawn, as it is now. */
   readonly node: HTMLElement;
-  /** What is said above each picture. */
-  readonly captions: readonly string[];
+  /** How many there are. */
+  readonly pictures: number;
   /** How long each picture stays. */
   readonly milliseconds: number;
-  /** Shows a picture of the film in the room; resolves when it is drawn, with what moves in it: the film shows that too. */
-  show(picture: number): Promise<readonly Animation[]>;
+  /** Shows a picture of the film in the room; resolves when it is drawn. */
+  show(picture: number): Promise<Shot>;
   /** Shows again what the room showed before. */
   end(): void;
+}
+
+/** What a picture of a film shows. */
+export interface Shot {
+  /** What is said above it. */
+  readonly caption: string;
+  /** What moves in it: the film shows that too. */
+  readonly motion: readonly Animation[];
 }
 
 /** A film has at most so many pictures: from more, these are chosen, evenly, with the first and the last one. */
@@ -40,13 +48,14 @@ export async function framesOf(
   draw: (caption: string) => Promise<HTMLCanvasElement>,
   goOn: (drawn: number, of: number) => boolean,
 ): Promise<readonly Frame[] | undefined> {
-  const chosen = chosenPictures(film.captions.length);
+  const chosen = chosenPictures(film.pictures);
   const frames: Frame[] = [];
   try {
     for (const [at, picture] of chosen.entries()) {
       const isLast = at === chosen.length - 1;
-      for (const milliseconds of moments(await film.show(picture), film.milliseconds * (isLast ? LAST : 1))) {
-        frames.push({ picture: await draw(film.captions[picture]!), milliseconds });
+      const { caption, motion } = await film.show(picture);
+      for (const milliseconds of moments(motion, film.milliseconds * (isLast ? LAST : 1))) {
+        frames.push({ picture: await draw(caption), milliseconds });
         if (!goOn(at + 1, chosen.length)) return undefined;
       }
     }

@@ -150,14 +150,15 @@ class Board {
     if (!seen || seen.placed.tokens.length === 0) return undefined;
     const { state } = this.#view;
     const before = state.values.scene;
+    const scenes = scenesOf(seen);
     return {
       what: t`the lesson`,
       node: this.#part(".scene-diagram"),
-      captions: scenesOf(seen).map(({ title }) => title),
+      pictures: scenes.length,
       milliseconds: 3000,
       show: async (scene) => {
         this.#pass(scene + 1);
-        return setOff(this.#part(".scene-diagram"));
+        return { caption: scenes[scene]!.title, motion: await setOff(this.#part(".scene-diagram")) };
       },
       end: () => this.#pass(before),
     };

@@ -59,8 +59,8 @@ export class Board {
   #threads = 1;
   #stepTime: number | undefined;
   #first: { resolve(): void; reject(error: Error): void } | undefined;
-  /** Waits until a checkpoint is drawn. */
-  #awaited: { readonly step: number; resolve(): void; reject(error: Error): void } | undefined;
+  /** Waits until the answer to this question is drawn, and hears which step that is. */
+  #awaited: { readonly asked: number | undefined; resolve(step: number): void; reject(error: Error): void } | undefined;
   #drawn = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
@@ -232,6 +232,7 @@ export class Board {
         if (!event.isNew || this.#shown === undefined) this.#picture = event.picture;
         this.#first?.resolve();
         this.#first = undefined;
+        if (!event.isNew && this.#awaited?.asked === event.asked) this.#answer(event.picture);
         break;
       case "paused":
         this.#isRunning = false;
@@ -271,22 +272,32 @@ export class Board {
     return {
       what: t`the training`,
       node: this.#tiles.node,
-      captions: steps.map((step) => t`step ${grouped(step)}`),
+      pictures: steps.length,
       milliseconds: 250,
       show: async (picture) => {
-        await this.#drawnAt(steps[picture]!);
-        return []; // nothing moves
+        const step = await this.#drawnAt(steps[picture]!);
+        return { caption: t`step ${grouped(step)}`, motion: [] };
       },
       end: () => (wasRunning ? this.#run(ROUND - (this.#step % ROUND)) : this.#show(before)),
     };
   }
 
-  #drawnAt(step: number): Promise<void> {
-    this.#training?.pause();
+  /** Draws a checkpoint, or the one before it if it is no longer kept, and says which step it is. */
+  #drawnAt(step: number): Promise<number> {
+    const training = this.#training;
+    if (!training) return Promise.reject(new Error(t`the training has ended`));
+    training.pause();
+    this.#shown = step >= this.#step ? undefined : step;
     return new Promise((resolve, reject) => {
-      this.#awaited = { step, resolve, reject };
-      this.#show(step);
+      this.#awaited = { asked: this.#shown, resolve, reject };
+      training.show(this.#shown);
     });
+  }
+
+  #answer({ step }: Picture): void {
+    this.#draw();
+    this.#awaited?.resolve(step);
+    this.#awaited = undefined;
   }
 
   #switch(place: HeadPlace): void {
@@ -333,9 +344,6 @@ export class Board {
     this.#whole.disabled = settings.position === "rotary";
     this.#whole.title = this.#whole.disabled ? t`It takes a GPT-2, which has no rotary positions: train with learned ones.` : ""; // oxfmt-ignore
     this.#chosen.show(picture, place, scores[place.layer]![place.head]!);
-    if (this.#awaited?.step !== picture.step) return;
-    this.#awaited.resolve();
-    this.#awaited = undefined;
   }
 
   #chosenPlace({ heads, control }: Picture): HeadPlace {
