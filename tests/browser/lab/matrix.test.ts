@@ -133,7 +133,7 @@ test("days of a time series and patches of an image are X, are drawn, and are na
   await card.locator("svg").waitFor({ state: "detached" });
   await lab.ready("matrix");
   expect(await typed()).toHaveLength(35);
-  expect(await lab.page.evaluate(() => location.hash)).not.toMatch(/source|x=/);
+  await lab.page.waitForFunction(() => !/source|x=/.test(location.hash)); // written a moment later
 });
 
 test("pointing at a number lights the row and the column that made it, and says how", async () => {

@@ -206,7 +206,7 @@ async function lessonFilm() {
   const { name, bytes } = await saved(/as a film/);
   await closeShare();
   expect(name).toMatch(/\.gif$/);
-  expect(await lab.page.evaluate(() => location.hash)).toBe(before);
+  await lab.page.waitForFunction((shown) => location.hash === shown, before); // written a moment later
   await lab.page.setViewportSize({ width: 1280, height: 900 });
   return Uint8Array.from(bytes);
 }
