@@ -25,6 +25,11 @@ describe("an address", () => {
     expect(parseAddress("").room).toBe("");
     expect(parseAddress("#").room).toBe("");
   });
+
+  test("has the room in its own letters: a notice names one that is not there", () => {
+    expect(parseAddress("#/W%C3%B6rter").room).toBe("Wörter");
+    expect(parseAddress("#/50%").room).toBe("50%");
+  });
 });
 
 test("a text that is too long is cut between two signs, not in an emoji", () => {

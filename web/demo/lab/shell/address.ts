@@ -9,7 +9,16 @@ const CARD = "card";
 
 export function parseAddress(hash: string): Address {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
-  return { room: path, query: new URLSearchParams(query) };
+  return { room: decoded(path), query: new URLSearchParams(query) };
+}
+
+/** A browser writes what is not ASCII in an address as “%…”. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export function formatAddress({ room, query }: Address): string {
