@@ -73,6 +73,18 @@ test("a file that fails does not lose the files beside it, nor a call that fails
   expect(await results()).toEqual([1, 2]);
 });
 
+test("a file that fails keeps the tensors that the visitor has chosen", async () => {
+  await lab.enter("tensors?mode=attention");
+  await lab.page.setInputFiles("#files", ["q.npy", "k.npy", "v.npy"].map((name) => small(name, 3, 8, 4))); // oxfmt-ignore
+  await lab.page.getByLabel("Query", { exact: true }).selectOption("k");
+  await lab.page.getByText("Query is k, Key is k and Value is v.").waitFor();
+  await lab.page.setInputFiles("#files", broken);
+  await lab.page.getByText("broken.npy is no .npy file").waitFor();
+  await lab.ready("tensors");
+  await lab.page.getByText("Query is k, Key is k and Value is v.").waitFor();
+  expect(await lab.page.getByLabel("Query", { exact: true }).inputValue()).toBe("k");
+});
+
 test("the random tokens of a layer are called random", async () => {
   await lab.enter("tensors?mode=layer");
   await lab.page.getByLabel("Tokens X").selectOption({ label: "24 random tokens" });

@@ -53,9 +53,10 @@ export class Shelf {
   /** Adds the tensors of files. A new tensor replaces one of the same name, and any tensor replaces the example. */
   async take(files: readonly File[]): Promise<void> {
     const { entries, failures } = await openFiles(files);
+    this.#showTrouble(failures);
+    if (entries.length === 0 && !this.isExample) return;
     const own = this.isExample ? [] : this.#entries;
     const named = new Map([...own, ...entries].map((entry) => [entry.name, entry]));
-    this.#showTrouble(failures);
     this.#put([...named.values()]);
   }
 
