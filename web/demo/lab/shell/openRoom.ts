@@ -180,24 +180,20 @@ export class OpenRoom implements RoomView<Fields> {
   }
 
   onCheck(check: (values: Values<Fields>) => Promise<readonly Difference[]>): void {
-    const run = () => {
+    const compare = async () => {
       this.#say(t`Computing in double precision …`);
       const checked = this.state.values;
-      // What comes after a change is about numbers that are not shown any more.
-      const isLate = () => this.state.values !== checked;
-      check(checked).then(
-        (differences) => {
-          if (isLate()) return;
-          this.#failure.clear();
-          this.#say(verdict(differences));
-        },
-        (error: unknown) => {
-          if (isLate()) return;
-          this.#say("");
-          this.#fail(error, run);
-        },
-      );
+      const [outcome] = await Promise.allSettled([check(checked)]);
+      if (this.#isClosed) return;
+      if (this.state.values !== checked) return run(); // the visitor asks about what is shown now
+      if (outcome.status === "rejected") throw outcome.reason;
+      this.#failure.clear();
+      this.#say(verdict(outcome.value));
     };
+    const run = latest(compare, (error) => {
+      this.#say("");
+      this.#fail(error, run);
+    });
     this.#checks.prepend(button(t`Compare with double precision`, run));
     this.#check.hidden = false;
   }
