@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 
 import { LabPage } from "./labPage.js";
+import { routeDecoders } from "./randomDecoder.js";
 
 const lab = new LabPage();
 let page: Page;
@@ -41,6 +42,26 @@ test("the same seed writes the same text again, from the address too", async () 
   expect(await written()).toBe(text);
   await lab.enter(address, page);
   expect(await written()).toBe(text);
+});
+
+test("what is pressed while the model is loaded is done when it is there", async () => {
+  const late = await lab.open();
+  await routeDecoders(late);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await late.route("**/decoders/text.safetensors", async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await late.goto(`${lab.url}#/generate`);
+  const named = (name: string) => late.getByRole("button", { name, exact: true });
+  await named("Write").click();
+  await named("Stop").waitFor();
+  release();
+  await named("Write").waitFor();
+  await late.locator(".own-text:not(.twin)", { hasText: /.{300}/s }).waitFor();
+  expect(await late.locator(".failure:visible").count()).toBe(0);
+  await late.close();
 });
 
 test("a bar that is clicked is written", async () => {

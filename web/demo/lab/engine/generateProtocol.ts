@@ -58,8 +58,8 @@ export interface Endless {
 
 export type GenerateRequest =
   | { readonly kind: "open"; readonly decoder: DecoderName; readonly engine: EngineChoice }
-  /** Reads the beginning. */
-  | { readonly kind: "begin"; readonly writing: Writing }
+  /** Reads the beginning. What is written from it has its number. */
+  | { readonly kind: "begin"; readonly beginning: number; readonly writing: Writing }
   /** From now on tokens are taken so. */
   | { readonly kind: "take"; readonly taking: Taking }
   | { readonly kind: "write"; readonly tokens: number }
@@ -67,14 +67,14 @@ export type GenerateRequest =
   | { readonly kind: "choose"; readonly token: number }
   | { readonly kind: "stop" }
   | { readonly kind: "endless"; readonly window: number; readonly keepFirst: number }
-  /** Asks all heads what the pronouns mean: in stories that the decoder has not seen, and in this text. */
-  | { readonly kind: "ask"; readonly text: Int32Array }
+  /** Asks all heads what the pronouns mean: in stories that the decoder has not seen, and in what is written. */
+  | { readonly kind: "ask" }
   | { readonly kind: "try"; readonly order: ExperimentOrder }
   | { readonly kind: "check" };
 
 export type GenerateReply =
   | { readonly kind: "opened"; readonly config: DecoderConfig; readonly threads: number }
-  | { readonly kind: "written"; readonly written: Written; readonly isDone: boolean }
+  | { readonly kind: "written"; readonly beginning: number; readonly written: Written; readonly isDone: boolean }
   | { readonly kind: "endless"; readonly endless: Endless; readonly isDone: boolean }
   /** No study: something else was asked for before it was done. */
   | { readonly kind: "asked"; readonly study: PronounStudy | undefined }

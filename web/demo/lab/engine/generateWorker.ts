@@ -30,6 +30,8 @@ const say = (reply: GenerateReply) => scope.postMessage(reply);
 
 let decoder: Decoder;
 let writer: Writer | undefined;
+/** The number of the beginning that is written from. */
+let beginning = 0;
 /** Counts what the page has asked for. What is written or read on ends when something else is asked for. */
 let asked = 0;
 let turn = Promise.resolve();
@@ -46,8 +48,8 @@ async function answer(request: GenerateRequest, isOver: () => boolean): Promise<
     case "open":
       return open(request.decoder, await openAttention(request.engine));
     case "begin": {
-      if (isOver()) return; // the visitor types on
       writer?.dispose();
+      beginning = request.beginning;
       writer = undefined;
       writer = await Writer.begin(decoder, request.writing);
       return tell(true);
@@ -65,7 +67,7 @@ async function answer(request: GenerateRequest, isOver: () => boolean): Promise<
     case "endless":
       return endless(request, isOver);
     case "ask":
-      return say({ kind: "asked", study: await pronounStudy(request.text, isOver) });
+      return say({ kind: "asked", study: await pronounStudy(writer!.written.tokens, isOver) });
     case "try":
       return say({ kind: "tried", result: await new Experimenter(decoder, request.order.taking).run(request.order) });
     case "check":
@@ -102,7 +104,7 @@ async function write(tokens: number, isOver: () => boolean): Promise<void> {
 }
 
 function tell(isDone: boolean): void {
-  if (writer) say({ kind: "written", written: writer.written, isDone });
+  if (writer) say({ kind: "written", beginning, written: writer.written, isDone });
 }
 
 function pronounStudy(text: Int32Array, isOver: () => boolean) {

@@ -24,11 +24,13 @@ export interface GeneratingEvents {
 export class Generating {
   readonly #worker = moduleWorker(worker);
   readonly #checks: ((differences: readonly Difference[]) => void)[] = [];
+  /** The number of the latest beginning. What is still written from an earlier one is not heard. */
+  #beginning = 0;
 
   constructor(decoder: DecoderName, engine: EngineChoice, events: GeneratingEvents) {
     this.#worker.onmessage = ({ data }: MessageEvent<GenerateReply>) => {
       if (data.kind === "opened") events.opened(data.config, data.threads);
-      else if (data.kind === "written") events.written(data.written, data.isDone);
+      else if (data.kind === "written") this.#hear(data, events);
       else if (data.kind === "endless") events.endless(data.endless, data.isDone);
       else if (data.kind === "asked") events.asked(data.study);
       else if (data.kind === "tried") events.tried(data.result);
@@ -41,7 +43,7 @@ export class Generating {
 
   /** Reads a beginning. What was written before is forgotten. */
   begin(writing: Writing): void {
-    this.#say({ kind: "begin", writing });
+    this.#say({ kind: "begin", beginning: ++this.#beginning, writing });
   }
 
   take({ temperature, topK }: Taking): void {
@@ -65,9 +67,9 @@ export class Generating {
     this.#say({ kind: "endless", ...ring });
   }
 
-  /** Asks all heads what pronouns mean: in stories that the decoder has not seen, and in this text. */
-  ask(text: Int32Array): void {
-    this.#say({ kind: "ask", text });
+  /** Asks all heads what pronouns mean: in stories that the decoder has not seen, and in what is written. */
+  ask(): void {
+    this.#say({ kind: "ask" });
   }
 
   try(order: ExperimentOrder): void {
@@ -84,6 +86,10 @@ export class Generating {
 
   close(): void {
     this.#worker.terminate();
+  }
+
+  #hear({ beginning, written, isDone }: Extract<GenerateReply, { kind: "written" }>, events: GeneratingEvents): void {
+    if (beginning === this.#beginning) events.written(written, isDone);
   }
 
   #say(request: GenerateRequest): void {

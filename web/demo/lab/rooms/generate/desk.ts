@@ -40,7 +40,7 @@ export class Desk {
   readonly #about = element("p", { class: "hint" });
   readonly #experiments = new ExperimentsCard((order) => this.#try(order));
   readonly #jobs = new JobsCard();
-  readonly #pronouns = new PronounsCard(() => this.#generating?.ask(this.#written!.tokens));
+  readonly #pronouns = new PronounsCard(() => this.#generating?.ask());
   readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": t`Stories to go on from` });
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
@@ -183,7 +183,8 @@ export class Desk {
 
   #hear(written: Written, isDone: boolean): void {
     this.#written = written;
-    if (isDone) this.#isWriting = false;
+    // The first answer is the beginning. The visitor may have asked already for what comes after it.
+    if (isDone && !this.#waiting) this.#isWriting = false;
     this.#waiting?.resolve();
     this.#waiting = undefined;
     this.#draw();
@@ -231,13 +232,15 @@ export class Desk {
   }
 
   #writeOn(count: number): void {
+    if (!this.#generating) return this.#again();
     this.#isWriting = true;
-    this.#generating?.write(count);
+    this.#generating.write(count);
     this.#draw();
   }
 
+  /** The tokens of a model are none of another one that is loaded. */
   #choose(token: number): void {
-    this.#generating?.choose(token);
+    if (this.#config) this.#generating?.choose(token);
   }
 
   #again(): void {
