@@ -3,6 +3,7 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { Checkpoints } from "../../web/demo/lab/engine/checkpoints.js";
+import { Checks } from "../../web/demo/lab/engine/checks.js";
 import { axisSteps, placeOfStep, placeOfValue, PLOT, points, thinned, type Point } from "../../web/demo/lab/rooms/train/curves.js"; // oxfmt-ignore
 import { History } from "../../web/demo/lab/rooms/train/history.js";
 import { Moments, type Look } from "../../web/demo/lab/rooms/train/moments.js";
@@ -304,6 +305,18 @@ test("headline and curve tell one number: what is copied in sequences that are n
   expect(kept.two.losses).toHaveLength(5);
   again.see({ ...PICTURE, step: 5, copied: 0.9, controlCopied: 0.9 }); // known already
   expect(again.two.copied).toEqual(kept.two.copied);
+});
+
+test("checks are answered in their order, and refused when the worker ends", async () => {
+  const checks = new Checks();
+  const [first, second, third] = [checks.ask(() => {}), checks.ask(() => {}), checks.ask(() => {})];
+  const found = [{ what: "scores", numbers: 1, largest: 0 }];
+  checks.answer(found);
+  checks.answer([]);
+  expect(await first).toEqual(found);
+  expect(await second).toEqual([]);
+  checks.end(new Error("ended"));
+  await expect(third).rejects.toThrow("ended");
 });
 
 describe("checkpoints", () => {

@@ -64,6 +64,16 @@ test("what is pressed while the model is loaded is done when it is there", async
   await late.close();
 });
 
+test("a comparison says so if there is no model", async () => {
+  const without = await lab.open();
+  await without.route("**/decoders/*", (route) => route.fulfill({ status: 500 }));
+  await without.goto(`${lab.url}#/generate`);
+  await without.getByText("This did not work").waitFor();
+  await lab.compare(without);
+  await without.getByText("This did not work: the model was closed").waitFor();
+  await without.close();
+});
+
 test("a bar that is clicked is written", async () => {
   await lab.enter("generate", page);
   const third = page.locator(".next-tokens li").nth(2).getByRole("button");

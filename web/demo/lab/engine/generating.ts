@@ -1,6 +1,7 @@
 import type { DecoderConfig } from "../../generate/decoderFile.js";
 import type { Taking } from "../../generate/sampling.js";
-import { named, type Difference } from "./difference.js";
+import { Checks } from "./checks.js";
+import type { Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import type { ExperimentOrder, ExperimentResult } from "./experimentProtocol.js";
 import type { DecoderName, Endless, GenerateReply, GenerateRequest, Writing, Written } from "./generateProtocol.js";
@@ -23,7 +24,7 @@ export interface GeneratingEvents {
 /** A decoder that writes, in a worker of its own. */
 export class Generating {
   readonly #worker = moduleWorker(worker);
-  readonly #checks: ((differences: readonly Difference[]) => void)[] = [];
+  readonly #checks = new Checks();
   /** The number of the latest beginning. What is still written from an earlier one is not heard. */
   #beginning = 0;
 
@@ -34,7 +35,7 @@ export class Generating {
       else if (data.kind === "endless") events.endless(data.endless, data.isDone);
       else if (data.kind === "asked") events.asked(data.study);
       else if (data.kind === "tried") events.tried(data.result);
-      else if (data.kind === "checked") this.#checks.shift()?.(named(data.differences));
+      else if (data.kind === "checked") this.#checks.answer(data.differences);
       else events.failed(new EngineError(data.reason));
     };
     this.#worker.onerror = (event) => events.failed(new Error(event.message || t`the worker could not be loaded`));
@@ -78,14 +79,13 @@ export class Generating {
 
   /** How far the weights of the newest token are from their definition in double precision. */
   check(): Promise<readonly Difference[]> {
-    return new Promise((resolve) => {
-      this.#checks.push(resolve);
-      this.#say({ kind: "check" });
-    });
+    return this.#checks.ask(() => this.#say({ kind: "check" }));
   }
 
+  /** Ends the worker, and the checks that wait. */
   close(): void {
     this.#worker.terminate();
+    this.#checks.end(new Error(t`the model was closed`));
   }
 
   #hear({ beginning, written, isDone }: Extract<GenerateReply, { kind: "written" }>, events: GeneratingEvents): void {

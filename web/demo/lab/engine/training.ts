@@ -1,5 +1,6 @@
 import type { ModelFiles } from "../../train/gpt2Files.js";
-import { named, type Difference } from "./difference.js";
+import { Checks } from "./checks.js";
+import type { Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import { moduleWorker } from "./moduleWorker.js";
 import type { Gains, KeptPair, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
@@ -15,11 +16,12 @@ export class Training {
   readonly #files: ((bytes: Uint8Array<ArrayBuffer>) => void)[] = [];
   readonly #models: ((files: ModelFiles) => void)[] = [];
   readonly #keeps: ((kept: KeptPair | undefined) => void)[] = [];
-  readonly #checks: ((differences: readonly Difference[]) => void)[] = [];
+  readonly #checks = new Checks();
 
   constructor(order: TrainOrder, onEvent: (event: TrainingEvent) => void, onFailure: (error: Error) => void) {
     this.#onFailure = (error) => {
       for (const give of this.#keeps.splice(0)) give(undefined);
+      this.#checks.end(error);
       onFailure(error);
     };
     this.#worker.onmessage = ({ data }: MessageEvent<TrainReply>) => {
@@ -27,7 +29,7 @@ export class Training {
       else if (data.kind === "file") this.#files.shift()?.(data.bytes);
       else if (data.kind === "model") this.#models.shift()?.(data.files);
       else if (data.kind === "kept") this.#keeps.shift()?.(data.kept);
-      else if (data.kind === "checked") this.#checks.shift()?.(named(data.differences));
+      else if (data.kind === "checked") this.#checks.answer(data.differences);
       else onEvent(data);
     };
     this.#worker.onerror = (event) => this.#onFailure(new Error(event.message || t`the worker could not be loaded`));
@@ -82,14 +84,12 @@ export class Training {
 
   /** How far the maps that are shown are from their definition in double precision. */
   check(): Promise<readonly Difference[]> {
-    return new Promise((resolve) => {
-      this.#checks.push(resolve);
-      this.#say({ kind: "check" });
-    });
+    return this.#checks.ask(() => this.#say({ kind: "check" }));
   }
 
   close(): void {
     this.#worker.terminate();
+    this.#checks.end(new Error(t`the training has ended`));
   }
 
   #say(request: TrainRequest): void {

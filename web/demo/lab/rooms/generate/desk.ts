@@ -135,8 +135,9 @@ export class Desk {
     this.#draw();
   }
 
-  check(): Promise<readonly Difference[]> {
-    return this.#generating!.check();
+  async check(): Promise<readonly Difference[]> {
+    if (!this.#generating) throw new Error(t`the model was closed`);
+    return this.#generating.check();
   }
 
   close(): void {

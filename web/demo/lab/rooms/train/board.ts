@@ -146,7 +146,7 @@ export class Board {
   }
 
   async check(): Promise<readonly Difference[]> {
-    return this.#training!.check();
+    return this.#alive.check();
   }
 
   /** Goes on with the models of these settings, or makes new ones; resolves when their first picture is there. */
@@ -282,10 +282,14 @@ export class Board {
     };
   }
 
+  get #alive(): Training {
+    if (this.#training) return this.#training;
+    throw new Error(t`the training has ended`);
+  }
+
   /** Draws a checkpoint, or the one before it if it is no longer kept, and says which step it is. */
-  #drawnAt(step: number): Promise<number> {
-    const training = this.#training;
-    if (!training) return Promise.reject(new Error(t`the training has ended`));
+  async #drawnAt(step: number): Promise<number> {
+    const training = this.#alive;
     training.pause();
     this.#shown = step >= this.#step ? undefined : step;
     return new Promise((resolve, reject) => {
