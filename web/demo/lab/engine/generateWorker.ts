@@ -47,13 +47,12 @@ async function answer(request: GenerateRequest, isOver: () => boolean): Promise<
   switch (request.kind) {
     case "open":
       return open(request.decoder, await openAttention(request.engine));
-    case "begin": {
+    case "begin":
       writer?.dispose();
       beginning = request.beginning;
       writer = undefined;
       writer = await Writer.begin(decoder, request.writing);
       return tell(true);
-    }
     case "take":
       if (writer) writer.taking = request.taking;
       return;

@@ -79,7 +79,10 @@ export type TrainRequest =
 export type TrainReply =
   | { readonly kind: "ready"; readonly threads: number; readonly parameters: number }
   | { readonly kind: "steps"; readonly steps: readonly PairStep[]; readonly milliseconds: number }
-  /** `isNew`: the latest step, seen for the first time; otherwise what was asked for. A checkpoint that is no longer kept gives the one before it. */
+  /**
+   * `isNew`: the latest step, seen for the first time. Otherwise it is what was asked for, or the checkpoint before that if
+   * it is no longer kept.
+   */
   | {
       readonly kind: "picture";
       readonly picture: Picture;

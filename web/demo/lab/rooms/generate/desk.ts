@@ -239,7 +239,7 @@ export class Desk {
     this.#draw();
   }
 
-  /** The tokens of a model are none of another one that is loaded. */
+  /** While another model is loaded, the page still shows tokens of the one before. */
   #choose(token: number): void {
     if (this.#config) this.#generating?.choose(token);
   }

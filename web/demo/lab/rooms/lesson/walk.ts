@@ -132,7 +132,7 @@ export class Walk {
     return Math.max(at, 0) + 1;
   }
 
-  /** Behind a handout the room is not. */
+  /** Behind a handout the room is hidden. */
   #isShown(): boolean {
     return this.#stage.checkVisibility();
   }
