@@ -317,6 +317,7 @@ test("checks are answered in their order, and refused when the worker ends", asy
   expect(await second).toEqual([]);
   checks.end(new Error("ended"));
   await expect(third).rejects.toThrow("ended");
+  await expect(checks.ask(() => {})).rejects.toThrow("ended");
 });
 
 describe("checkpoints", () => {

@@ -161,6 +161,35 @@ describe("a training of eighty steps", () => {
   });
 });
 
+/** Presses buttons in one task, before the worker answers. */
+const pressAtOnce = (page: Page, ...names: string[]) =>
+  page.evaluate((wanted) => {
+    for (const name of wanted)
+      [...document.querySelectorAll("button")].find(({ textContent }) => textContent === name)!.click();
+  }, names);
+
+test("what is pressed while a training begins or pauses is done", async () => {
+  const page = await openStill();
+  await lab.enter(SMALL, page);
+  const kept = page.getByRole("button", { name: "Save the weights", exact: true });
+  expect(await kept.isEnabled()).toBe(true);
+  await pressAtOnce(page, "Start over");
+  expect(await kept.isEnabled()).toBe(false);
+  await page.locator(".room[aria-busy=true]").waitFor();
+  await pressAtOnce(page, "Start over");
+  await lab.ready("train", page);
+  await page.locator(".room:has(button:text-is('Save the weights'):enabled)").waitFor();
+  await press(page, "One step");
+  await reachStep(page, 1);
+
+  await press(page, "Train");
+  await reachStep(page, 5);
+  await pressAtOnce(page, "Pause", "One step");
+  await page.getByRole("button", { name: "Train", exact: true }).waitFor();
+  expect(await page.locator(".failure:visible").count()).toBe(0);
+  await page.close();
+});
+
 describe("a training", () => {
   const seen = async (page: Page) => ({
     finding: await page.textContent(".main-finding"),

@@ -29,9 +29,12 @@ let since = 0;
 let turn = Promise.resolve();
 
 scope.onmessage = ({ data }) => {
-  if (data.kind !== "run") return inTurn(() => answer(data));
-  left = data.steps;
-  if (!isTraining) train();
+  if (data.kind === "pause") left = 0;
+  else if (data.kind !== "run") return inTurn(() => answer(data));
+  else {
+    left = data.steps;
+    if (!isTraining) train();
+  }
 };
 
 function inTurn(work: () => void | Promise<void>): void {
@@ -42,13 +45,10 @@ function inTurn(work: () => void | Promise<void>): void {
   });
 }
 
-async function answer(request: Exclude<TrainRequest, { kind: "run" }>): Promise<void> {
+async function answer(request: Exclude<TrainRequest, { kind: "run" | "pause" }>): Promise<void> {
   switch (request.kind) {
     case "begin":
       return begin(request.order);
-    case "pause":
-      left = 0;
-      return;
     case "gains":
       pair.gains = request.gains;
       return show(false);
@@ -93,9 +93,12 @@ function train(): void {
   since = performance.now();
   const next = async () => {
     if (left === 0) {
-      isTraining = false;
       tell();
       if (!pair.isLook) await show(true);
+    }
+    // More steps may have been asked for meanwhile.
+    if (left === 0) {
+      isTraining = false;
       return say({ kind: "paused" });
     }
     left--;

@@ -1,4 +1,5 @@
 import type { ModelFiles } from "../../train/gpt2Files.js";
+import { Answers } from "./answers.js";
 import { Checks } from "./checks.js";
 import type { Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
@@ -13,22 +14,21 @@ export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "mod
 export class Training {
   readonly #worker = moduleWorker(worker);
   readonly #onFailure: (error: Error) => void;
-  readonly #files: ((bytes: Uint8Array<ArrayBuffer>) => void)[] = [];
-  readonly #models: ((files: ModelFiles) => void)[] = [];
-  readonly #keeps: ((kept: KeptPair | undefined) => void)[] = [];
+  readonly #files = new Answers<Uint8Array<ArrayBuffer>>();
+  readonly #models = new Answers<ModelFiles>();
+  readonly #keeps = new Answers<KeptPair>();
   readonly #checks = new Checks();
 
   constructor(order: TrainOrder, onEvent: (event: TrainingEvent) => void, onFailure: (error: Error) => void) {
     this.#onFailure = (error) => {
-      for (const give of this.#keeps.splice(0)) give(undefined);
-      this.#checks.end(error);
+      this.#end(error);
       onFailure(error);
     };
     this.#worker.onmessage = ({ data }: MessageEvent<TrainReply>) => {
       if (data.kind === "failed") this.#onFailure(new EngineError(data.reason));
-      else if (data.kind === "file") this.#files.shift()?.(data.bytes);
-      else if (data.kind === "model") this.#models.shift()?.(data.files);
-      else if (data.kind === "kept") this.#keeps.shift()?.(data.kept);
+      else if (data.kind === "file") this.#files.answer(data.bytes);
+      else if (data.kind === "model") this.#models.answer(data.files);
+      else if (data.kind === "kept") this.#keeps.answer(data.kept);
       else if (data.kind === "checked") this.#checks.answer(data.differences);
       else onEvent(data);
     };
@@ -60,26 +60,17 @@ export class Training {
    * on the held-out sequence. Layers count from 1.
    */
   file(layer?: number): Promise<Uint8Array<ArrayBuffer>> {
-    return new Promise((resolve) => {
-      this.#files.push(resolve);
-      this.#say({ kind: "file", layer });
-    });
+    return this.#files.ask(() => this.#say({ kind: "file", layer }));
   }
 
   /** What is shown as the files of a GPT-2. Its positions must not be rotary. */
   model(): Promise<ModelFiles> {
-    return new Promise((resolve) => {
-      this.#models.push(resolve);
-      this.#say({ kind: "model" });
-    });
+    return this.#models.ask(() => this.#say({ kind: "model" }));
   }
 
-  /** What this training goes on from; undefined if it has failed. What it has told before is part of it. */
+  /** What this training goes on from; undefined if it has ended. What it has told before is part of it. */
   keep(): Promise<KeptPair | undefined> {
-    return new Promise((resolve) => {
-      this.#keeps.push(resolve);
-      this.#say({ kind: "keep" });
-    });
+    return this.#keeps.ask(() => this.#say({ kind: "keep" })).catch(() => undefined);
   }
 
   /** How far the maps that are shown are from their definition in double precision. */
@@ -87,9 +78,14 @@ export class Training {
     return this.#checks.ask(() => this.#say({ kind: "check" }));
   }
 
+  /** Ends the worker, and what was asked of it. */
   close(): void {
     this.#worker.terminate();
-    this.#checks.end(new Error(t`the training has ended`));
+    this.#end(new Error(t`the training has ended`));
+  }
+
+  #end(error: Error): void {
+    for (const asked of [this.#files, this.#models, this.#keeps, this.#checks]) asked.end(error);
   }
 
   #say(request: TrainRequest): void {

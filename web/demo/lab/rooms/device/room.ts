@@ -2,6 +2,7 @@ import "./room.css";
 
 import { attentionDifferences } from "../../engine/difference.js";
 import { CASES, engineName, type BenchEngine, type BenchFigure } from "../../engine/bench.js";
+import { toClipboard } from "../../shell/clipboard.js";
 import { button, panel, slider } from "../../shell/controls.js";
 import { card, element, folded, scrollable } from "../../shell/element.js";
 import { number, text } from "../../shell/field.js";
@@ -192,7 +193,7 @@ function figureTable(figures: readonly BenchFigure[]): HTMLElement {
 function sharing(result: BenchResult, about: HTMLElement): HTMLElement[] {
   const copy = (label: string, words: () => string) =>
     button(label, () => {
-      navigator.clipboard.writeText(words()).then(
+      toClipboard(words()).then(
         () => (about.textContent = t`Copied.`),
         () => (about.textContent = t`This browser does not let the page copy.`),
       );

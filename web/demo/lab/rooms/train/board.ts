@@ -2,6 +2,7 @@ import { REPEAT_CHARACTERS } from "../../../train/repeat.js";
 import type { Difference } from "../../engine/difference.js";
 import { Training, type TrainingEvent } from "../../engine/training.js";
 import type { KeptPair, Picture } from "../../engine/trainProtocol.js";
+import { toClipboard } from "../../shell/clipboard.js";
 import { button } from "../../shell/controls.js";
 import { card, element, folded, setText } from "../../shell/element.js";
 import type { HeadPlace } from "../../shell/headPlace.js";
@@ -41,7 +42,13 @@ export class Board {
   readonly #charts: Charts;
   readonly #log: Log;
   readonly #chosen = new Chosen();
-  readonly #whole = button(t`Open this model in “Your model”`, () => void this.#carryModel());
+  readonly #copied = element("span", { class: "hint", role: "status" });
+  readonly #whole = this.#taking(t`Open this model in “Your model”`, () => this.#carryModel());
+  readonly #keepers = [
+    this.#taking(t`Save the weights`, () => this.#save()),
+    this.#taking(t`Open this layer in “Your model”`, () => this.#carry()),
+    this.#whole,
+  ];
 
   #training: Training | undefined;
   #key = "";
@@ -78,6 +85,7 @@ export class Board {
       if (place) state.set({ head: placeName(place) });
       this.#show(step);
     });
+    this.#offer();
     this.controls = element(
       "div",
       { class: "panel run-bar", role: "group", "aria-label": t`Training` },
@@ -105,10 +113,9 @@ export class Board {
         element(
           "div",
           { class: "row" },
-          button(t`Save the weights`, () => void this.#save()),
-          button(t`Open this layer in “Your model”`, () => void this.#carry()),
-          this.#whole,
-          button(t`Copy a link to these settings`, () => void navigator.clipboard.writeText(location.href)),
+          ...this.#keepers,
+          button(t`Copy a link to these settings`, () => this.#copyLink()),
+          this.#copied,
         ),
       ),
     ];
@@ -154,11 +161,13 @@ export class Board {
     await this.#keep();
     this.#training?.close();
     this.#training = undefined;
+    this.#offer();
     this.#trained = modelKey(settings);
     const kept = await keptTraining(this.#trained);
     if (this.#isClosed) return;
     this.#history = new History(kept?.history);
     await this.#open(settings, kept?.pair);
+    if (!this.#training) return; // the visitor has started over
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (kept ? kept.isRunning : !isStill) this.#run(ROUND - (this.#step % ROUND));
   }
@@ -200,6 +209,9 @@ export class Board {
     this.#training?.close();
     this.#training = undefined;
     this.#key = "";
+    this.#first?.resolve(); // its picture will not come
+    this.#first = undefined;
+    this.#offer();
     void forgetTraining(this.#trained).then(() => this.#view.redraw());
   }
 
@@ -330,6 +342,7 @@ export class Board {
     this.#drawn = performance.now();
     setText(this.#train, this.#isRunning ? t`Pause` : t`Train`);
     const picture = this.#picture;
+    this.#offer();
     if (!picture) return;
     const settings = this.#view.state.values;
     const off = placesOf(settings.off, picture.heads);
@@ -345,9 +358,15 @@ export class Board {
     this.#scrubber.show(this.#checkpoints, picture.step);
     this.#charts.show(this.#history, picture.step);
     this.#log.show(moments.list);
-    this.#whole.disabled = settings.position === "rotary";
-    this.#whole.title = this.#whole.disabled ? t`It takes a GPT-2, which has no rotary positions: train with learned ones.` : ""; // oxfmt-ignore
     this.#chosen.show(picture, place, scores[place.layer]![place.head]!);
+  }
+
+  /** While a training begins, and when it has ended, there is nothing to take. */
+  #offer(): void {
+    const isThere = this.#picture !== undefined && this.#training !== undefined;
+    const isRotary = this.#view.state.values.position === "rotary";
+    for (const keeper of this.#keepers) keeper.disabled = !isThere || (isRotary && keeper === this.#whole);
+    this.#whole.title = isRotary ? t`It takes a GPT-2, which has no rotary positions: train with learned ones.` : ""; // oxfmt-ignore
   }
 
   #chosenPlace({ heads, control }: Picture): HeadPlace {
@@ -355,13 +374,25 @@ export class Board {
     return chosen && (chosen.layer > 0 || control) ? chosen : { layer: 2, head: 0 };
   }
 
+  /** A button for what is shown. */
+  #taking(words: string, take: () => Promise<void>): HTMLButtonElement {
+    return button(words, () => void take().catch((error: Error) => this.#view.fail(error)));
+  }
+
+  #copyLink(): void {
+    toClipboard(location.href).then(
+      () => (this.#copied.textContent = t`Copied.`),
+      () => (this.#copied.textContent = t`This browser does not let the page copy.`),
+    );
+  }
+
   async #save(): Promise<void> {
-    save(`headwise-step-${this.#picture?.step ?? 0}.safetensors`, await this.#training!.file());
+    save(`headwise-step-${this.#picture?.step ?? 0}.safetensors`, await this.#alive.file());
   }
 
   async #carry(): Promise<void> {
     const { layer } = this.#chosenPlace(this.#picture!);
-    const bytes = await this.#training!.file(Math.max(layer, 1));
+    const bytes = await this.#alive.file(Math.max(layer, 1));
     const file = new File([bytes], `layer-${Math.max(layer, 1)}.safetensors`);
     this.#view.carry("tensors", { mode: "attention", causal: "true" }, [file]);
   }
@@ -369,7 +400,7 @@ export class Board {
   /** Opens the whole model, and has it read the first three quarters of the sequence of the maps. */
   async #carryModel(): Promise<void> {
     const { tokens } = this.#picture!;
-    const files = Object.entries(await this.#training!.model()).map(([name, bytes]) => new File([bytes], name));
+    const files = Object.entries(await this.#alive.model()).map(([name, bytes]) => new File([bytes], name));
     const text = REPEAT_CHARACTERS.text(tokens.subarray(0, 0.75 * tokens.length));
     this.#view.carry("tensors", { mode: "model", text }, files);
   }
