@@ -193,3 +193,17 @@ test("work that fails is told, and the next one runs", async () => {
   expect(failures).toEqual(["no"]);
   expect(runs).toBe(2);
 });
+
+test("a failure is not told if the work has been asked for again", async () => {
+  const failures: unknown[] = [];
+  let runs = 0;
+  const work = latest(
+    () => (++runs === 1 ? Promise.reject(new Error("the engine was closed")) : Promise.resolve()),
+    (error) => failures.push(error),
+  );
+  work();
+  work();
+  await new Promise(setImmediate);
+  expect(runs).toBe(2);
+  expect(failures).toEqual([]);
+});

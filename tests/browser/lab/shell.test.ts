@@ -41,6 +41,41 @@ test("a comparison whose numbers change on the way is one of the new numbers, an
   expect(texts.filter((text) => /numbers/.test(text))).toEqual([wanted]);
 });
 
+test("a comparison that is asked for while the room draws is one of what is drawn then; another engine takes it away", async () => {
+  const page = await lab.open();
+  await lab.enter("sentence", page);
+  await page.route("**/model/weights-2*", async (route) => {
+    await page.getByText("Computing in double precision").waitFor();
+    await route.continue();
+  });
+  await page.getByLabel("Sentences, one per line").fill("One two.");
+  await lab.compare(page);
+  const verdict = page.locator(".verdict", { hasText: /numbers/ });
+  await verdict.waitFor();
+  // Two layers of four heads, and three tokens.
+  expect(await verdict.textContent()).toContain(`probabilities of all heads: ${2 * 4 * 3 * 3} numbers`);
+  await page.evaluate(() => (location.hash += "&threads=1"));
+  await page.waitForFunction(() => document.querySelector(".verdict")!.textContent === "");
+  expect(await page.locator(".failure:visible").count()).toBe(0);
+  await page.close();
+});
+
+test("a folder that is gone when it is dropped is told", async () => {
+  await lab.walk("tensors");
+  await lab.page.evaluate(() => {
+    const gone = new DOMException("gone", "NotFoundError");
+    const entry = {
+      isDirectory: true,
+      createReader: () => ({ readEntries: (_: unknown, fail: (error: Error) => void) => fail(gone) }),
+    };
+    const items = [{ kind: "file", webkitGetAsEntry: () => entry, getAsFile: () => null }];
+    const event = new DragEvent("drop", { bubbles: true, cancelable: true });
+    Object.defineProperty(event, "dataTransfer", { value: { types: ["Files"], items } });
+    document.querySelector(".drop")!.dispatchEvent(event);
+  });
+  await lab.page.getByText("This did not work: what was dropped could not be read.").waitFor();
+});
+
 test.each(["light", "dark"] as const)(
   "axe finds nothing to complain of in %s rooms, and they fit a phone",
   async (colorScheme) => {

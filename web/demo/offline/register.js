@@ -5,7 +5,10 @@ const RELOADED = "headwise-lab-reloaded";
 
 // A figure in another page installs nothing. In a sandbox even asking for the worker throws.
 if (self === top && "serviceWorker" in navigator && isSecureContext) {
-  navigator.serviceWorker.register("./serviceWorker.js").then(start, () => {});
+  navigator.serviceWorker
+    .register("./serviceWorker.js")
+    .then(start)
+    .catch(() => {});
 }
 
 async function start() {

@@ -2078,6 +2078,7 @@ export const GERMAN: Texts = {
   "Save as SVG": "Als SVG speichern",
   "Save {0} as a film (GIF)": "{0} als Film speichern (GIF)",
   "the training": "Das Training",
+  "what was dropped could not be read": "was hier abgelegt wurde, ließ sich nicht lesen",
   "the training has ended": "das Training ist zu Ende",
   "the lesson": "Die Lektion",
   "Its address, with all settings": "Ihre Adresse, mit allen Einstellungen",

@@ -1,4 +1,3 @@
-import { droppedFiles } from "./drops.js";
 import { element } from "./element.js";
 
 /** A button that opens the browser's choice of files. The browser's own button speaks the browser's language. */
@@ -9,27 +8,20 @@ export interface FileChoice {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** A place where files are dropped, or chosen. */
+/** A place that shows that files may be dropped, or chosen. The page takes those that are dropped: see drops.ts. */
 export function dropZone(
   title: string,
   about: string,
   chosen: readonly FileChoice[],
   take: (files: readonly File[]) => void,
 ): HTMLElement {
-  const zone = element(
+  return element(
     "div",
     { class: "drop" },
     element("b", {}, title),
     element("span", { class: "hint" }, about),
     element("div", { class: "row" }, ...chosen.map((choice) => fileButton(choice, take))),
   );
-  zone.ondragover = (event) => event.preventDefault();
-  zone.ondrop = (event) => {
-    event.preventDefault();
-    event.stopPropagation(); // the page takes files anywhere, and would take them twice
-    if (event.dataTransfer) void droppedFiles(event.dataTransfer).then(take);
-  };
-  return zone;
 }
 
 function fileButton({ id, label, attributes }: FileChoice, take: (files: readonly File[]) => void): HTMLElement {

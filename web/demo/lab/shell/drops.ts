@@ -1,17 +1,17 @@
 /** A page that does not handle dropped files is left by the browser, which opens the file. This keeps the page. */
-export function takeDrops(take: (files: readonly File[]) => void): void {
+export function takeDrops(take: (files: readonly File[]) => void, fail: () => void): void {
   addEventListener("dragover", (event) => {
     if (isForPage(event)) event.preventDefault();
   });
   addEventListener("drop", (event) => {
     if (!isForPage(event)) return;
     event.preventDefault();
-    if (event.dataTransfer) void droppedFiles(event.dataTransfer).then(take);
+    if (event.dataTransfer) void droppedFiles(event.dataTransfer).then(take, fail);
   });
 }
 
 /** The files that are dropped, and those of folders that are dropped, without their own folders. */
-export async function droppedFiles({ items }: DataTransfer): Promise<readonly File[]> {
+async function droppedFiles({ items }: DataTransfer): Promise<readonly File[]> {
   const given = [...items].filter(({ kind }) => kind === "file");
   // The items are empty as soon as something is awaited.
   const parts = given.map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));

@@ -38,7 +38,10 @@ export class Lab {
     themeButton(byId("theme"));
     byId("rooms").replaceChildren(...NAVIGATION.map(({ id, title }) => element("li", {}, doorLink(id, title))));
     byId("skip").onclick = () => byId("main").focus();
-    takeDrops((files) => this.#take(files));
+    takeDrops(
+      (files) => this.#take(files),
+      () => this.#room!.fail(new Error(t`what was dropped could not be read`)),
+    );
     const { query } = parseAddress(location.hash);
     this.#choice = new State(engineFields, query);
     this.#place = new State(tourFields, query);

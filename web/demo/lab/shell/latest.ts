@@ -1,6 +1,6 @@
 /**
  * Limits work that is requested often. One run is active at a time. Requests during a run cause one more run after it.
- * An error of a run goes to `onFailure`.
+ * An error of a run goes to `onFailure`, unless another run comes after it.
  */
 export function latest(work: () => Promise<void>, onFailure: (error: unknown) => void): () => void {
   let running = false;
@@ -9,7 +9,7 @@ export function latest(work: () => Promise<void>, onFailure: (error: unknown) =>
     running = true;
     do {
       asked = false;
-      await work().catch(onFailure);
+      await work().catch((error: unknown) => asked || onFailure(error));
     } while (asked);
     running = false;
   };

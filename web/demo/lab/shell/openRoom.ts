@@ -4,6 +4,7 @@ import type { Film } from "../share/film.js";
 import { shareButton, shareCards } from "../share/shareButton.js";
 import { DOORS, neighbours, nextRoom, type Door } from "../rooms/rooms.js";
 import { t } from "../../texts/t.js";
+import { toClipboard } from "./clipboard.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
 import { Failure, inWords } from "./failure.js";
@@ -57,6 +58,8 @@ export class OpenRoom implements RoomView<Fields> {
   #film: (() => Film | undefined) | undefined;
   #takeFiles: ((files: readonly File[]) => void) | undefined;
   #draw: () => void = () => {};
+  /** Settles when the latest drawing ends. */
+  #drawn: Promise<void> | undefined;
   #isClosed = false;
   #isOpen = false;
 
@@ -134,7 +137,7 @@ export class OpenRoom implements RoomView<Fields> {
   onDraw(draw: (values: Values<Fields>) => Promise<void>): void {
     const work = async () => {
       this.#article.ariaBusy = "true";
-      await draw(this.state.values);
+      await (this.#drawn = draw(this.state.values));
       this.#unfold();
       this.#failure.clear();
       this.#article.ariaBusy = "false";
@@ -158,6 +161,7 @@ export class OpenRoom implements RoomView<Fields> {
   }
 
   redraw(): void {
+    this.#say(""); // what was compared may not be shown any more
     this.#draw();
   }
 
@@ -166,7 +170,7 @@ export class OpenRoom implements RoomView<Fields> {
     const show = () => (text.textContent = code(this.state.values));
     const copy = button(t`Copy code`, () => {
       show();
-      void navigator.clipboard.writeText(text.textContent).then(
+      void toClipboard(text.textContent).then(
         () => this.#say(t`Copied. It runs in Node and in a page, with headwise installed.`),
         () => this.#say(t`This browser does not let the page copy; the code stands below.`),
       );
@@ -182,10 +186,12 @@ export class OpenRoom implements RoomView<Fields> {
   onCheck(check: (values: Values<Fields>) => Promise<readonly Difference[]>): void {
     const compare = async () => {
       this.#say(t`Computing in double precision …`);
-      const checked = this.state.values;
-      const [outcome] = await Promise.allSettled([check(checked)]);
+      let drawn: Promise<void> | undefined;
+      while (drawn !== this.#drawn) await Promise.allSettled([(drawn = this.#drawn)]);
       if (this.#isClosed) return;
-      if (this.state.values !== checked) return run(); // the visitor asks about what is shown now
+      const [outcome] = await Promise.allSettled([check(this.state.values)]);
+      if (this.#isClosed) return;
+      if (this.#drawn !== drawn) return run(); // the visitor asks about what is shown now
       if (outcome.status === "rejected") throw outcome.reason;
       this.#failure.clear();
       this.#say(verdict(outcome.value));
