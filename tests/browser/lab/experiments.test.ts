@@ -113,3 +113,23 @@ test("an experiment ends what is being written, and sums have none", async () =>
   await page.locator(".own-text", { hasText: "123+456=" }).waitFor();
   expect(await page.locator(".experiments").isVisible()).toBe(false);
 });
+
+test("what is asked of the stories while the sums are loaded fails in no words of the program", async () => {
+  const late = await lab.open();
+  await late.goto(`${lab.url}#/generate`);
+  await lab.ready("generate", late);
+  await lab.unfold(late);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await late.route("**/decoders/sums.safetensors", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await late.getByLabel("sums").click();
+  await late.getByRole("button", { name: "Ask all heads" }).click();
+  release();
+  await late.locator(".own-text:not(.twin)", { hasText: /^[\d+=]+$/ }).waitFor();
+  await lab.ready("generate", late);
+  expect(await late.locator(".failure:visible").count()).toBe(0);
+  await late.close();
+});

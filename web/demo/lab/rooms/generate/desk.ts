@@ -40,7 +40,7 @@ export class Desk {
   readonly #about = element("p", { class: "hint" });
   readonly #experiments = new ExperimentsCard((order) => this.#try(order));
   readonly #jobs = new JobsCard();
-  readonly #pronouns = new PronounsCard(() => this.#generating?.ask());
+  readonly #pronouns = new PronounsCard(() => this.#askStories((model) => model.ask()));
   readonly #beginnings = element("div", { class: "panel", role: "group", "aria-label": t`Stories to go on from` });
   readonly #ignoreTheme = onThemeChange(() => this.#draw());
 
@@ -54,6 +54,8 @@ export class Desk {
   #threads = 1;
   #written: Written | undefined;
   #isWriting = false;
+  /** So many tokens the ring keeps in which the endless text is read. */
+  #kept = 0;
   #waiting: { resolve(): void; reject(error: Error): void } | undefined;
 
   constructor(view: RoomView<typeof fields>) {
@@ -66,7 +68,8 @@ export class Desk {
     );
     this.#endless = new EndlessCard(() => {
       const { window, keep } = state.values;
-      this.#generating?.readOn({ window, keepFirst: keep });
+      this.#kept = window + keep;
+      this.#askStories((model) => model.readOn({ window, keepFirst: keep }));
     });
     state.onChange(() => this.#followModel());
     this.#followModel();
@@ -150,9 +153,7 @@ export class Desk {
     this.#opened = opened;
     this.#begun = "";
     this.#config = this.#written = undefined;
-    this.#endless.clear();
-    this.#experiments.clear();
-    this.#pronouns.clear();
+    this.#clear();
     const { backend, threads } = this.#view.engine.choice;
     const engine = { backend: backend === "webgpu" ? backend : "wasm", ...(threads && { threads }) } as const;
     this.#generating = new Generating(model, engine, {
@@ -192,13 +193,28 @@ export class Desk {
   }
 
   #hearEndless(endless: Endless, isDone: boolean): void {
-    const { window, keep } = this.#view.state.values;
-    if (this.#config) this.#endless.show(this.#config, endless, window + keep, isDone);
+    if (this.#config) this.#endless.show(this.#config, endless, this.#kept, isDone);
   }
 
   #try(order: ExperimentOrder): void {
-    if (this.#isWriting) this.#generating?.stop();
-    this.#generating?.try(order);
+    this.#askStories((model) => {
+      if (this.#isWriting) model.stop();
+      model.try(order);
+    });
+  }
+
+  /** Asks the model of stories. While the one of sums is loaded, the page still shows the cards of stories. */
+  #askStories(ask: (model: Generating) => void): void {
+    if (!this.#generating) return this.#again();
+    if (this.#view.state.values.model === "text") return ask(this.#generating);
+    this.#clear();
+  }
+
+  /** What was found goes, and what was asked will not be answered. */
+  #clear(): void {
+    this.#endless.clear();
+    this.#experiments.clear();
+    this.#pronouns.clear();
   }
 
   #hearTried(result: ExperimentResult): void {
@@ -209,6 +225,7 @@ export class Desk {
   #fail(error: Error): void {
     this.#generating?.close();
     this.#generating = undefined;
+    this.#clear();
     this.#opened = this.#begun = "";
     this.#isWriting = false;
     if (this.#waiting) this.#waiting.reject(error);
