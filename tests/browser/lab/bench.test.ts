@@ -62,6 +62,16 @@ test("files are drawn side by side; ratios, the axis and the order follow the co
   expect(await lab.axe()).toEqual([]);
 });
 
+test("a host that does not answer keeps nobody from the controls", async () => {
+  const page = await lab.open();
+  await page.route("**/never.json", () => {});
+  await page.goto(`${lab.url}#/bench?file=never.json`);
+  await page.getByRole("radio", { name: "ratios" }).check();
+  await lab.ready("bench", page);
+  await page.getByText("below 1 is faster").waitFor();
+  await page.close();
+});
+
 test("what is missing is said with its file and field, and the table is saved with every sample", async () => {
   await lab.enter("bench");
   const [first, ...rest] = other("short machine", 1).measurements;

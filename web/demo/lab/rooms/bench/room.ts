@@ -22,8 +22,14 @@ const MOST_GAPS = 40;
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
+  /** Draws although a file is still being fetched: a host may never answer. */
+  let goOn = () => {};
+  state.onChange(() => goOn());
   const shelf = new Shelf(
-    () => view.redraw(),
+    () => {
+      goOn();
+      view.redraw();
+    },
     (file) => {
       if (file === state.values.file) void shelf.fetch(file);
       else state.set({ file });
@@ -64,7 +70,8 @@ function open(view: RoomView<typeof fields>): void {
   view.onDraw(async (settings) => {
     if (settings.file !== fetched) {
       fetched = settings.file;
-      if (fetched !== "") await shelf.fetch(fetched);
+      const change = new Promise<void>((resolve) => (goOn = resolve));
+      if (fetched !== "") await Promise.race([shelf.fetch(fetched), change]);
     }
     rows = rowsOf(shelf.files);
     const engines = [...new Set(rows.map(({ engine }) => engine))];
