@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Attention, AttentionOptions, CallProgress } from "headwise";
+import type { Attention, AttentionOptions, CallProgress, ForwardOptions } from "headwise";
 
 import { endOfSubmit, MOST_SECONDS, piecesOf, Speed, UNKNOWN_SPEED } from "../../web/src/webgpu/plan/pieces.js";
 import { bits } from "../web/close.js";
@@ -153,6 +153,54 @@ describeOnGpu("A long call on WebGPU", () => {
       return { output, dInput: back.dInput, ...back.gradients };
     };
     expect(bits(await run(slow))).toEqual(bits(await run(fresh)));
+  });
+
+  test("counts the rounds of topK, whose results have the same bits", async () => {
+    using slow = await createSlow();
+    const [query, key] = [randomTensor(1, [1, 1, 32, 4]), randomTensor(2, [1, 1, 8000, 4])];
+    const told: CallProgress[] = [];
+    const call = (hw: Attention, options: Watch = {}) =>
+      hw.scaledDotProductAttention(query, key, undefined, { returns: { output: false, topK: 300 }, ...options });
+    const parts = await call(slow, { onProgress: (each) => told.push(each) });
+    expect(bits(parts.topK)).toEqual(bits((await call(fresh)).topK));
+    expect(told.length).toBeGreaterThan(1);
+  });
+
+  test("counts the rounds of topK in a recorded step", async () => {
+    using slow = await createSlow();
+    using step = await slow.record((recorder) => {
+      const x = recorder.input("x", [32, 8000]);
+      const [first, second] = [recorder.topK(x, 200), recorder.topK(recorder.scale(x, -1), 200)];
+      return { first: first.values, second: second.values };
+    });
+    let submits = 0;
+    const restore = replace(
+      prototypeOf("GPUQueue"),
+      "submit",
+      (original) =>
+        function (...parameters) {
+          submits += 1;
+          return original.apply(this, parameters);
+        },
+    );
+    await step.run({ x: randomTensor(6, [32, 8000]) }).finally(restore);
+    expect(submits).toBeGreaterThan(1);
+  });
+
+  test("counts the sums over weights that a patch gives", async () => {
+    using slow = await createSlow();
+    const weights = { Wq: randomTensor(10, [4, 4]), Wk: randomTensor(11, [4, 4]), Wv: randomTensor(12, [4, 64]), Wo: randomTensor(13, [64, 4]) }; // oxfmt-ignore
+    const layer = await slow.multiHeadAttention({ numHeads: 1, weights });
+    const x = randomTensor(20, [1, 640, 4]);
+    const totalOf = async (options: Pick<ForwardOptions, "patch">) => {
+      const totals: number[] = [];
+      for (let call = 0; call < 2; ++call)
+        await layer.forward(x, { ...options, onProgress: ({ total }) => totals.push(total) });
+      return Math.max(...totals);
+    };
+    const whole = await totalOf({});
+    const probs = { data: randomTensor(5, [1, 640, 640]) };
+    expect(await totalOf({ patch: { probs } })).toBeGreaterThan(1.5 * whole);
   });
 
   test("ends between two submits when its signal aborts, and the instance goes on", async () => {

@@ -5,6 +5,7 @@ import { product } from "../../tensor/product.js";
 import type { Arrays } from "./attentionArrays.js";
 import { tablesOf } from "../plan/attentionParams.js";
 import type { Call, Deliver, Span } from "../call/call.js";
+import { FLAT_THREADS } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
 import { FEATURE, type Params } from "../kernels/params.js";
 import type { InspectPlan } from "../plan/plan.js";
@@ -123,7 +124,10 @@ function topK(call: Call, planned: PlannedAttention, arrays: Arrays, plan: Inspe
     inspect(call, planned, arrays, plan, ranked, first, count);
     const workgroups = shape.batchSize * heads * count;
     const params = { ...shared, chosen_queries: queries, first_row: first, row_count: count, top_k: k };
-    call.dispatch(kernel, workgroups, { 0: call.params(params, workgroups), 7: values, 8: indices, 9: ranked });
+    const numbersOf = (start: number, some: number) => call.params(params, some, start);
+    // How long comparisons take says little of products.
+    const comparisons = workgroups * k * (shape.keyLength + FLAT_THREADS * Math.log2(FLAT_THREADS));
+    call.dispatchLong(kernel, workgroups, comparisons, numbersOf, { 7: values, 8: indices, 9: ranked }, false);
   }
   const collect = {
     values: handInRank(call, problem, { ...values, bytes }, full, "float32"),

@@ -71,14 +71,17 @@ function weigh(
 ): void {
   const workgroups = (tokens.length / 3) * heads.length;
   const params = { ...shared, chosen_heads: heads.length, chosen_queries: rows.length };
-  call.dispatch(weighValues(plan.stored), workgroups, {
-    0: call.params(params, workgroups),
+  const numbersOf = (first: number, count: number) => call.params(params, count, first);
+  const given = {
     3: arrays.inputs[3]!,
     6: call.table(tablesOf(problem, sequences, formulaWords, [...heads, ...tokens])),
     ...(wide && { 7: wide }),
     8: arrays.rows,
     9: weights,
-  });
+  };
+  const { keyLength, valueDim } = problem.shape;
+  // weights of 0 are skipped
+  call.dispatchLong(weighValues(plan.stored), workgroups, workgroups * keyLength * valueDim, numbersOf, given, false);
 }
 
 /** The weights of rows, with the mean of each row in place of each weight. */

@@ -41,7 +41,7 @@ export function recordSoftmax(call: Call, { rows, width, x, scale, y }: SoftmaxP
 /** The k largest numbers of each row, and their columns. */
 export function recordTop(call: Call, { rows, width, x, k, values, indices }: TopPart): void {
   const written = { 2: call.place(values), 3: call.place(indices) };
-  dispatchRows(call, "top_rows", {}, { rows, width, x, number: k }, written);
+  dispatchRows(call, "top_rows", {}, { rows, width, x, number: k }, written, 2 * rows * width * k);
 }
 
 /** y = scale · f(x / divisor) · times + plus */
@@ -107,11 +107,9 @@ function dispatchRows(
   name: RowKernelName,
   constants: Readonly<Record<string, boolean>>,
   { rows, width, x, number }: WholeRows,
-  given: Readonly<{ [binding: number]: Span }>,
+  written: Readonly<{ [binding: number]: Span }>,
+  operations = 0,
 ): void {
-  call.dispatch(rowKernel(name, constants), rows, {
-    0: call.numbers([rows, width, x.offset, x.stride, number], rows),
-    1: call.place(x.tensor),
-    ...given,
-  });
+  const numbers = call.numbers([rows, width, x.offset, x.stride, number], rows);
+  call.dispatch(rowKernel(name, constants), rows, { 0: numbers, 1: call.place(x.tensor), ...written }, operations);
 }
