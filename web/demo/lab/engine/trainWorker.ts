@@ -30,12 +30,14 @@ let turn = Promise.resolve();
 
 scope.onmessage = ({ data }) => {
   if (data.kind === "pause") left = 0;
-  else if (data.kind !== "run") return inTurn(() => answer(data));
-  else {
-    left = data.steps;
-    if (!isTraining) train();
-  }
+  else if (data.kind === "run") run(data.steps);
+  else inTurn(() => answer(data));
 };
+
+function run(steps: number): void {
+  left = steps;
+  if (!isTraining) train();
+}
 
 function inTurn(work: () => void | Promise<void>): void {
   turn = turn.then(work).catch((error: unknown) => {
