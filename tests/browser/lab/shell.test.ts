@@ -54,6 +54,7 @@ test("a comparison that is asked for while the room draws is one of what is draw
   await verdict.waitFor();
   // Two layers of four heads, and three tokens.
   expect(await verdict.textContent()).toContain(`probabilities of all heads: ${2 * 4 * 3 * 3} numbers`);
+  await page.waitForFunction(() => location.hash.includes("texts="));
   await page.evaluate(() => (location.hash += "&threads=1"));
   await page.waitForFunction(() => document.querySelector(".verdict")!.textContent === "");
   expect(await page.locator(".failure:visible").count()).toBe(0);
